@@ -2,6 +2,7 @@
  * The leaderboard of an automatic training: the ranked candidates on one scale, and the candidates that are not ranked.
  * @module
  */
+import { jobApi } from "../page/addresses.js";
 import { conclusionPart } from "./conclusion.js";
 import {
   baselineLines,
@@ -81,7 +82,7 @@ export function leaderboard(first) {
 
   /** @param {Job} job */
   async function update(job) {
-    const board = await read(`/v1/jobs/${encodeURIComponent(job.id)}/candidates`);
+    const board = await read(jobApi(job.id, "/candidates"));
     const state = JSON.stringify([board, job.status, job.result]);
     if (state === drawnState) return;
     drawnState = state;

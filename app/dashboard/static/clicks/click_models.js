@@ -4,7 +4,7 @@
  */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
+import { dataTable, disclosure, factList, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
@@ -98,12 +98,9 @@ export function fittedModel({ model, label, parameters, findings }) {
     findings.length > 0 &&
       h("ul", { class: "click-notes" }, ...findings.map((words) => h("li", {}, ...withCode(words)))),
     single.length > 0 &&
-      h(
-        "dl",
-        { class: "facts" },
-        ...single.map(([name, [row]]) =>
-          h("div", {}, h("dt", {}, parameterName(name)), h("dd", {}, withInterval(row))),
-        ),
+      factList(
+        "facts",
+        single.map(([name, [row]]) => [parameterName(name), withInterval(row)]),
       ),
     h("div", { class: "columns" }, ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
     byRank.length > 0 && parameterTable(byRank),
@@ -157,10 +154,5 @@ function parameterTable(parameters) {
     ),
   );
   const heads = ["Parameter", numberHeads("Rank", "Last click", "Value, 95% interval")];
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "As a table"),
-    dataTable("Values of parameters", heads, rows),
-  );
+  return disclosure("As a table", dataTable("Values of parameters", heads, rows));
 }

@@ -2,7 +2,7 @@
  * Names, labels and actions of datasets.
  * @module
  */
-import { datasetApi } from "../page/addresses.js";
+import { datasetApi, jobPage } from "../page/addresses.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
@@ -119,7 +119,7 @@ export function datasetActions(dataset) {
             "Rankings of this dataset",
           )
         : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
-    job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" && deleteButton(dataset),
   );

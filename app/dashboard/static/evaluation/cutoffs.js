@@ -5,7 +5,18 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { dataTable, h, hint, numberCell, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
+import {
+  dataTable,
+  disclosure,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  replace,
+  rowHead,
+  setAttribute,
+  setText,
+} from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -43,7 +54,7 @@ export function cutoffPanel(words) {
     h("div", { class: "panel-head" }, title, tabs.node),
     figure.node,
     note,
-    h("details", { class: "more" }, h("summary", {}, "As a table"), numbers),
+    disclosure("As a table", numbers),
   );
   /** @type {MeasuredSystem[]} */
   let systems = [];

@@ -4,7 +4,7 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { dataTable, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
+import { dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -78,10 +78,8 @@ function tablePanel(table, figure) {
         ),
       ),
     deviations.length > 0 &&
-      h(
-        "details",
-        { class: "more" },
-        h("summary", {}, `${counted(deviations.length, "deviation")} from the paper's set-up`),
+      disclosure(
+        `${counted(deviations.length, "deviation")} from the paper's set-up`,
         h("ol", { class: "experiment-deviations" }, ...deviations.map((text) => h("li", {}, text))),
       ),
   );

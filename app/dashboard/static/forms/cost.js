@@ -5,6 +5,7 @@
  * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
  * @module
  */
+import { jobApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { count, counted, duration, size } from "../page/format.js";
 
@@ -146,7 +147,7 @@ export function runsOf(validation) {
 
 /** Read the peak memory of a training. @param {string} id @returns {Promise<number | null>} */
 export async function readMemory(id) {
-  const { attempts } = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+  const { attempts } = await get(jobApi(id));
   const peaks = (attempts.at(-1)?.phases ?? []).flatMap(({ peak_memory_bytes: bytes }) => bytes ?? []);
   return peaks.length ? Math.max(...peaks) : null;
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import { CUSTOM_NUMBERS } from "./parameter_fields.js";
-import { formFrom, jobPage } from "../page/addresses.js";
+import { formFrom, jobApi, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 
@@ -20,7 +20,7 @@ export async function readEarlier() {
   const place = elementById("from");
   place.hidden = false;
   try {
-    const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+    const job = await get(jobApi(id));
     if (!formFrom(job)) throw new Problem(404, {});
     replace(
       place,

@@ -5,7 +5,16 @@
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
-import { compareWith, datasetPage, formFrom, jobPage, modelPage } from "../page/addresses.js";
+import {
+  compareWith,
+  datasetPage,
+  formFrom,
+  jobApi,
+  jobPage,
+  modelApi,
+  modelPage,
+  rankingApi,
+} from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
 import { announce, h, hint, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
@@ -60,11 +69,10 @@ function results(job) {
       ),
     job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare ranking"),
     model && link(modelPage(model), "Model"),
-    model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
+    model && link(modelApi(model, "/export?format=lightgbm"), "Model file", { download: "" }),
+    ranking && link(rankingApi(ranking, "?format=trec"), "Ranking (TREC)", { download: `${ranking}.txt` }),
     ranking &&
-      link(`/v1/rankings/${encodeURIComponent(ranking)}?format=trec`, "Ranking (TREC)", { download: `${ranking}.txt` }),
-    ranking &&
-      link(`/v1/rankings/${encodeURIComponent(ranking)}?format=parquet`, "Ranking (Parquet)", {
+      link(rankingApi(ranking, "?format=parquet"), "Ranking (Parquet)", {
         download: `${ranking}.parquet`,
       }),
   ];
@@ -77,7 +85,7 @@ function cancelButton(job, changed) {
   async function cancel() {
     button.disabled = true;
     try {
-      await request(`/v1/jobs/${encodeURIComponent(job.id)}/cancel`, { method: "POST" });
+      await request(jobApi(job.id, "/cancel"), { method: "POST" });
       announce(`${job.title} is being cancelled.`);
     } catch (error) {
       button.disabled = false;
@@ -100,7 +108,7 @@ function cancelButton(job, changed) {
  */
 export function followJob(place, job) {
   const bar = progressBar();
-  const path = /** @type {const} */ (`/v1/jobs/${encodeURIComponent(job.id)}`);
+  const path = jobApi(job.id);
   place.hidden = false;
   return new Promise((resolve, reject) => {
     const actions = jobActions(() => pollNow(), { page: true });

@@ -2,6 +2,7 @@
  * Learning curves of a job, fetched as they grow.
  * @module
  */
+import { jobApi } from "../page/addresses.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { iterationWord, LOSS } from "./labels.js";
@@ -33,7 +34,7 @@ export function historyReader(jobId) {
       seen = null;
     }
     const after = (!changesEarlierIterations(job) && history.iterations.at(-1)) || 0;
-    const more = await read(`/v1/jobs/${encodeURIComponent(jobId)}/history?after=${after}`);
+    const more = await read(jobApi(jobId, `/history?after=${after}`));
     if (more === seen) return history;
     seen = more;
     history = changesEarlierIterations(job) ? extend(emptyHistory(), more) : extend(history, more);

@@ -2,6 +2,7 @@
  * Details of a job: problem, learning curve, candidates, metrics, times and diagnostics.
  * @module
  */
+import { evaluationApi } from "../page/addresses.js";
 import { leaderboard } from "../autotrain/leaderboard.js";
 import { clickResult, hasClickResult } from "../clicks/results.js";
 import { intervalLabel } from "../figures/whiskers.js";
@@ -298,7 +299,7 @@ export function jobDetail(first) {
     folds?.update(job);
     clicks?.update(job);
     const id = job.result?.evaluation_id;
-    if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);
+    if (table && id && !evaluation) evaluation = await get(evaluationApi(id));
     table?.update(job, evaluation);
   }
   return { node, update };

@@ -2,7 +2,7 @@
  * Labels of jobs: status, progress, outcome, limits and hints.
  * @module
  */
-import { driftPage, modelPage, rankingPage } from "../page/addresses.js";
+import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
 import { count, duration, percent, size } from "../page/format.js";
 
 /** @typedef {Schemas["Job"] & Partial<Pick<Schemas["JobWithAttempts"], "attempts">>} Job */
@@ -52,13 +52,13 @@ export function resultLink(job) {
     drift_report_id: drift,
   } = job.result || {};
   if (drift) return { href: driftPage(drift), label: "Drift report" };
-  if (comparison) return { href: `/comparisons/${encodeURIComponent(comparison)}`, label: "Comparison" };
+  if (comparison) return { href: comparisonPage(comparison), label: "Comparison" };
   if (inspection)
     return {
       href: `${modelPage(job.spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(inspection)}`,
       label: "Inspection",
     };
-  if (evaluation) return { href: `/evaluations/${encodeURIComponent(evaluation)}`, label: "Evaluation" };
+  if (evaluation) return { href: evaluationPage(evaluation), label: "Evaluation" };
   return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
 }
 

@@ -7,13 +7,15 @@ import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { modelApi, modelPage } from "../page/addresses.js";
+import { jobPage, modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
   announce,
   confirmed,
   dataTable,
+  disclosure,
+  factList,
   h,
   hint,
   numberCell,
@@ -89,16 +91,14 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
           " · ",
           timeElement(at),
           key && [" · by ", h("code", {}, key)],
-          job && [" · ", h("a", { href: `/jobs/${encodeURIComponent(job)}` }, "job")],
+          job && [" · ", h("a", { href: jobPage(job) }, "job")],
         ),
       ),
       report && hint(`${report.sentence}.`),
       report?.paired && numbers({ ...report, paired: report.paired }),
       report?.counterfactual &&
-        h(
-          "details",
-          { class: "more" },
-          h("summary", {}, `Estimated from clicks, ${report.counterfactual.metric}`),
+        disclosure(
+          `Estimated from clicks, ${report.counterfactual.metric}`,
           ...estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
         ),
     ),
@@ -111,19 +111,16 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
 function numbers({ paired, slices, rule }) {
-  const facts = [
-    ["before", metric(paired.mean_a)],
-    ["after", metric(paired.mean_b)],
-    ["difference", signed(paired.difference)],
-    ["95% interval", `${signed(paired.lower)} to ${signed(paired.upper)}`],
-    ["p", pValue(paired.randomisation_p)],
-    ["queries", count(paired.queries)],
-  ];
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`),
-    h("dl", { class: "figures" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+  return disclosure(
+    `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`,
+    factList("figures", [
+      ["before", metric(paired.mean_a)],
+      ["after", metric(paired.mean_b)],
+      ["difference", signed(paired.difference)],
+      ["95% interval", `${signed(paired.lower)} to ${signed(paired.upper)}`],
+      ["p", pValue(paired.randomisation_p)],
+      ["queries", count(paired.queries)],
+    ]),
     !!slices?.length && segmentTable(slices),
   );
 }

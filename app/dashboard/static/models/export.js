@@ -9,7 +9,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
-import { dataTable, h, hint, numberCell, problemBox, replace } from "../page/dom.js";
+import { dataTable, disclosure, h, hint, numberCell, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -228,12 +228,7 @@ function examples(found) {
       h("td", {}, value),
       h("td", {}, lightgbm),
     );
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "Mismatched values"),
-    dataTable("Mismatched values", heads, found.map(row)),
-  );
+  return disclosure("Mismatched values", dataTable("Mismatched values", heads, found.map(row)));
 }
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
@@ -305,10 +300,8 @@ export async function exportView(model) {
 
 /** @param {{limits: string[]}} format */
 function limits({ limits: all }) {
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "Limits of the format"),
+  return disclosure(
+    "Limits of the format",
     h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, ...withCode(words)))),
   );
 }

@@ -147,7 +147,7 @@ export function gatePanel(name, { alias, gated }) {
 
 /** @param {string} name @param {string} alias */
 async function aliasExists(name, alias) {
-  const { items } = await get(`/v1/models/${encodeURIComponent(name)}/aliases`);
+  const { items } = await get(modelApi(name, "/aliases"));
   return items.some((each) => each.alias === alias);
 }
 

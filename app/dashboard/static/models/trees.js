@@ -15,7 +15,18 @@ import {
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, find, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
+import {
+  dataTable,
+  factList,
+  find,
+  h,
+  hint,
+  numberHeads,
+  replace,
+  rowHead,
+  setAttribute,
+  setText,
+} from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -159,17 +170,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     if (!found || !root) return;
     const title =
       found.node.kind === "leaf" ? `Leaf ${found.node.leaf}` : `${found.node.feature} ${condition(found.node)}?`;
-    replace(
-      detail,
-      h("h3", {}, title),
-      h(
-        "dl",
-        {},
-        ...facts(found.node, pathTo(found), root.documents).map(([name, words]) =>
-          h("div", {}, h("dt", {}, name), h("dd", {}, words)),
-        ),
-      ),
-    );
+    replace(detail, h("h3", {}, title), factList("", facts(found.node, pathTo(found), root.documents)));
   }
 
   /** @param {string | undefined} key */

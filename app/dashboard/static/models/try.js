@@ -12,6 +12,7 @@ import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../p
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import {
+  disclosure,
   findAll,
   h,
   hint,
@@ -58,10 +59,8 @@ function candidateText({ feature_names: names }, take) {
     "data-pointer": "/queries",
     "aria-label": "Documents as JSON",
   });
-  const node = h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "As JSON"),
+  const node = disclosure(
+    "As JSON",
     hint(
       "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),

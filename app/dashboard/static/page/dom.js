@@ -213,6 +213,25 @@ export function panel(heading, ...children) {
   return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
 }
 
+/** Return details that are closed at first. @param {Child} summary @param {...(Child | Child[])} children */
+export function disclosure(summary, ...children) {
+  return h("details", { class: "more" }, h("summary", {}, summary), ...children);
+}
+
+/**
+ * Return a list of names and values; entries that are false are left out.
+ *
+ * @param {string} kind class of the list
+ * @param {(readonly [name: Child, value: Child | Child[]] | false | null | undefined | "")[]} facts
+ */
+export function factList(kind, facts) {
+  return h(
+    "dl",
+    { class: kind },
+    ...facts.map((each) => each && h("div", {}, h("dt", {}, each[0]), h("dd", {}, each[1] ?? "–"))),
+  );
+}
+
 /** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
 export function hint(...words) {
   return h("p", { class: "hint" }, ...words);

@@ -3,7 +3,7 @@
  * @module
  */
 import { openPage } from "./addresses.js";
-import { h } from "./dom.js";
+import { factList, h } from "./dom.js";
 
 /** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */
 const PAGES = {
@@ -38,9 +38,11 @@ export function goByKey({ key, timeStamp }) {
 /** Open the dialog. */
 export function openShortcuts() {
   const close = h("button", { type: "submit", class: "quiet" }, "Close");
-  /** @param {string} words @param {string[]} keys @param {string} [between] */
-  const line = (words, keys, between = " ") =>
-    h("div", {}, h("dt", {}, words), h("dd", {}, ...keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)])));
+  /** @param {string} words @param {string[]} keys @param {string} [between] @returns {[string, Child[]]} */
+  const line = (words, keys, between = " ") => [
+    words,
+    keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)]),
+  ];
   const dialog = h(
     "dialog",
     { "aria-labelledby": "shortcuts-title" },
@@ -48,16 +50,14 @@ export function openShortcuts() {
       "form",
       { method: "dialog" },
       h("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
-      h(
-        "dl",
-        { class: "shortcuts" },
+      factList("shortcuts", [
         line("Search", ["/", "Ctrl K"], " or "),
         line("This list", ["?"]),
         ...Object.entries(PAGES).map(([key, [name]]) => line(name, ["G", key.toUpperCase()])),
         line("Menu of a section", ["↓"]),
         line("Search, theme and help", ["←", "→"]),
         line("Close a dialog or menu", ["Esc"]),
-      ),
+      ]),
       h("div", { class: "actions end" }, close),
     ),
   );

@@ -135,7 +135,7 @@ export function studyActions(id, changed) {
         );
         for (const select of form.querySelectorAll("select"))
           parameters[select.dataset.choice ?? ""] = JSON.parse(select.value);
-        return create(`/v1/studies/${encodeURIComponent(id)}/trials`, { parameters });
+        return create(studyApi(id, "/trials"), { parameters });
       },
     );
     changed();
@@ -153,7 +153,7 @@ export function studyActions(id, changed) {
       ],
       "Clone",
       async (payload) => {
-        const { id: made } = await create(`/v1/studies/${encodeURIComponent(id)}/clone`, payload);
+        const { id: made } = await create(studyApi(id, "/clone"), payload);
         openPage(studyPage(made));
       },
     );

@@ -4,7 +4,7 @@
  */
 import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
-import { jobPage } from "../page/addresses.js";
+import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { h, hint, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
@@ -57,7 +57,7 @@ export function trialsPanel(study) {
       ),
       curve.node,
     );
-    const job = await get(`/v1/jobs/${encodeURIComponent(trial.job_id)}`);
+    const job = await get(jobApi(trial.job_id));
     curve.update(job, await read(job));
     chosen.scrollIntoView({ block: "nearest" });
   }

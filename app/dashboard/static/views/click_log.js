@@ -9,7 +9,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
-import { clickLogApi, jobPage, pageObjectId } from "../page/addresses.js";
+import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
 import { announce, elementById, h, hint, panel, problemBox, replace, statusBadge } from "../page/dom.js";
@@ -48,7 +48,7 @@ poll(refresh, (problem) =>
 async function refresh() {
   const log = await read(clickLogApi(id));
   if (log !== shown) draw(log);
-  if (log.status === "pending" && log.job_id) bar.update(await readJob(`/v1/jobs/${encodeURIComponent(log.job_id)}`));
+  if (log.status === "pending" && log.job_id) bar.update(await readJob(jobApi(log.job_id)));
   return log.status === "pending";
 }
 

@@ -11,7 +11,7 @@ import { isActive, iterationWord } from "../jobs/labels.js";
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
-import { compareWith, jobPage, modelApi, openPage } from "../page/addresses.js";
+import { compareWith, modelApi, openPage, resultPage } from "../page/addresses.js";
 import { conditionalReader, creator, get, Problem, Unavailable } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -248,7 +248,7 @@ async function compareWithChampion({ job, model }, champion, name) {
     ...(contract && { contract }),
     ...(labels && { label_map: labels }),
   });
-  return openPage(`${jobPage(created.id)}#result`);
+  return openPage(resultPage(created.id));
 }
 
 function showEmpty() {

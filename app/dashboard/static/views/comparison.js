@@ -13,12 +13,13 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
+import { compareWith, comparisonApi, datasetPage, decoded, jobPage, modelPage, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, loadInto, showMissing } from "../page/content.js";
 import {
   columnHead,
   dataTable,
+  disclosure,
   elementById,
   findAll,
   h,
@@ -219,7 +220,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   const changed = changedQueries(pair, names, showQuery);
   const both = comparedQuery(comparison, showQuery);
   const every = h("div", { class: "rows" });
-  const folded = h("details", { class: "more" }, h("summary", {}, "Every query"), every);
+  const folded = disclosure("Every query", every);
   let current = metric;
 
   /** @param {string} name */
@@ -353,7 +354,7 @@ function draw(comparison) {
         "div",
         { class: "actions" },
         h("a", { class: "button quiet", href: newComparison }, "New comparison"),
-        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+        h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
       ),
     ),
@@ -449,7 +450,7 @@ function meansOf({ systems, metrics }, chosen) {
 /** @param {Comparison} comparison */
 function allTests(comparison) {
   const place = h("div", {});
-  const folded = h("details", { class: "more" }, h("summary", {}, "Tests of all pairs and metrics"), place);
+  const folded = disclosure("Tests of all pairs and metrics", place);
   folded.addEventListener(
     "toggle",
     () => folded.open && !place.hasChildNodes() && place.append(differenceTable(comparison, comparison.pairs)),

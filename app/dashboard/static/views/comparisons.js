@@ -2,7 +2,7 @@
  * `/comparisons`: the list of comparisons, and the forms that compare and that upload runs.
  * @module
  */
-import { openPage } from "../page/addresses.js";
+import { comparisonPage, openPage, resultPage } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
   asSystem,
@@ -28,8 +28,7 @@ const COLUMNS = [
     key: "conclusion",
     label: "Conclusion",
     fields: ["sentence"],
-    cell: ({ id, sentence }) =>
-      h("a", { class: "quiet-link conclusion", href: `/comparisons/${encodeURIComponent(id)}` }, sentence),
+    cell: ({ id, sentence }) => h("a", { class: "quiet-link conclusion", href: comparisonPage(id) }, sentence),
   },
   { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
   {
@@ -190,5 +189,5 @@ async function offerChoices() {
 
 /** Open the page of a job, which redirects to the result once it exists. @param {{id: string}} job */
 function openJob({ id }) {
-  openPage(`/jobs/${encodeURIComponent(id)}#result`);
+  openPage(resultPage(id));
 }

@@ -8,7 +8,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, jobApi, pagePath } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
@@ -333,8 +333,7 @@ const pollNow = poll(refresh, (problem) =>
 async function refresh() {
   const dataset = await read(datasetApi(id));
   if (dataset !== shown) draw(dataset);
-  if (dataset.status === "pending" && dataset.job_id)
-    bar.update(await readJob(`/v1/jobs/${encodeURIComponent(dataset.job_id)}`));
+  if (dataset.status === "pending" && dataset.job_id) bar.update(await readJob(jobApi(dataset.job_id)));
   return dataset.status === "pending";
 }
 

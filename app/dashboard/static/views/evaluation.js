@@ -18,17 +18,19 @@ import {
   datasetPage,
   decoded,
   evaluationApi,
-  setHashValues,
   hashValue,
+  jobApi,
+  jobPage,
   modelPage,
   pagePath,
   queryPage,
   rankingApi,
   rankingPage,
+  setHashValues,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, showMissing } from "../page/content.js";
-import { dataTable, elementById, h, hint, numberCell, numberHeads, replace, rowHead } from "../page/dom.js";
+import { dataTable, elementById, factList, h, hint, numberCell, numberHeads, replace, rowHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Evaluation"]} Evaluation */
@@ -50,7 +52,7 @@ function evaluationActions(evaluation) {
     { class: "actions" },
     h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
     model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
-    job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
     h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
     deleteButton("evaluations", id),
   );
@@ -79,7 +81,7 @@ function offer(files, ranking) {
  * @param {string} job
  */
 async function offerOfJob(files, job) {
-  const evaluated = await get(`/v1/jobs/${encodeURIComponent(job)}`).catch(() => null);
+  const evaluated = await get(jobApi(job)).catch(() => null);
   const ranking = evaluated?.result?.ranking_id;
   if (ranking) offer(files, ranking);
 }
@@ -105,7 +107,7 @@ function metricNumbers({ metrics, contract }) {
       names.map((name) => row(name, metrics[name])),
     ),
     h("h3", {}, "Metric definitions ", contract && h("small", {}, presetLabel(contract))),
-    h("dl", { class: "conventions" }, ...conventionEntries(names, metrics)),
+    factList("conventions", conventionEntries(names, metrics)),
   );
 }
 
@@ -136,7 +138,7 @@ function conventionEntries(names, metrics) {
     const words = contractLabel(metrics[name].contract) || "needs no convention";
     together.set(words, [...(together.get(words) || []), name]);
   }
-  return [...together].map(([words, same]) => h("div", {}, h("dt", {}, same.join(", ")), h("dd", {}, words)));
+  return [...together].map(([words, same]) => /** @type {const} */ ([same.join(", "), words]));
 }
 
 /**

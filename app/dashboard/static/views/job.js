@@ -2,7 +2,7 @@
  * `/jobs/{id}`: one job. With #result the page redirects to the result once it exists.
  * @module
  */
-import { pagePath, urlOf } from "../page/addresses.js";
+import { jobApi, pagePath, urlOf } from "../page/addresses.js";
 import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
@@ -308,7 +308,7 @@ const pollNow = poll(refresh, (problem) =>
 );
 
 async function refresh() {
-  const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
+  const job = await read(jobApi(id));
   const found = resultLink(job);
   if (location.hash === "#result" && found) {
     location.replace(urlOf(found.href));
@@ -347,7 +347,7 @@ async function build(first) {
   const findingsPlace = h("div", { class: "job-findings" });
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
-    path: `/v1/jobs/${encodeURIComponent(first.id)}`,
+    path: jobApi(first.id),
     members: { name: "name", notes: "notes" },
     list: "/jobs",
     read: labelsOf,

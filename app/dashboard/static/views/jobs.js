@@ -11,7 +11,7 @@ import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
-import { compareJobs, datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
 import { announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
@@ -142,7 +142,7 @@ function details(job, changed) {
   return {
     node,
     async update() {
-      const whole = await read(`/v1/jobs/${encodeURIComponent(job.id)}`);
+      const whole = await read(jobApi(job.id));
       detail ??= jobDetail(whole);
       if (!node.hasChildNodes()) node.append(detail.node, actions.node);
       actions.update(whole);

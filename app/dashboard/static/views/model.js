@@ -13,12 +13,24 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, hashValue, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
+import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
-import { elementById, find, findAll, h, hint, problemBox, replace, setAttribute } from "../page/dom.js";
+import {
+  disclosure,
+  elementById,
+  factList,
+  find,
+  findAll,
+  h,
+  hint,
+  problemBox,
+  replace,
+  setAttribute,
+} from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
+/** @typedef {readonly [name: string, value: Child | Child[]]} Fact */
 /** @typedef {Schemas["Model"]} Model */
 
 /** @param {Model} model @returns {Node[]} */
@@ -57,7 +69,7 @@ function modelHead(model) {
           { class: "button quiet", href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
           "Evaluations",
         ),
-        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+        h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
         deleteButton("models", id),
       ),
     ),
@@ -116,7 +128,7 @@ function descriptionPanel(model) {
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
   const head = h("h2", {}, "Lineage");
-  const checksum = fact("SHA-256 of the model file", h("code", { class: "digest" }, sha256));
+  const checksum = /** @type {Fact} */ (["SHA-256 of the model file", h("code", { class: "digest" }, sha256)]);
   const imported = source === "imported";
   const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
@@ -125,36 +137,27 @@ function lineagePanel(model) {
       { class: "panel" },
       head,
       hint("The model was created before the lineage was recorded."),
-      h("dl", { class: "facts wide" }, checksum),
+      factList("facts wide", [checksum]),
     );
   return h(
     "section",
     { class: "panel lineage" },
     h("div", { class: "panel-head" }, head, hint(lineageHint(imported, automatic))),
-    h(
-      "dl",
-      { class: "facts wide" },
+    factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
       lineage.init_model && base(lineage.init_model),
       checksum,
-      ...Object.entries(lineage.names_in_file ?? {}).map(([name, written]) =>
-        fact(`${name} in the model file`, h("code", {}, written)),
+      ...Object.entries(lineage.names_in_file ?? {}).map(
+        ([name, written]) => /** @type {Fact} */ ([`${name} in the model file`, h("code", {}, written)]),
       ),
-    ),
-    h(
-      "dl",
-      { class: "facts" },
-      lineage.seed !== null && fact("seed", short(lineage.seed)),
-      fact("rankery", lineage.rankery),
-      ...Object.entries(lineage.libraries).map(([name, version]) => fact(name, version)),
-      fact("machine", lineage.machine),
-    ),
-    h(
-      "details",
-      { class: "more" },
-      h("summary", {}, "Request as JSON"),
-      h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2)),
-    ),
+    ]),
+    factList("facts", [
+      lineage.seed !== null && ["seed", short(lineage.seed)],
+      ["rankery", lineage.rankery],
+      ...Object.entries(lineage.libraries),
+      ["machine", lineage.machine],
+    ]),
+    disclosure("Request as JSON", h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),
     !imported && !automatic && reproduction(model),
   );
 }
@@ -167,22 +170,15 @@ function lineageHint(imported, automatic) {
     : "Everything that determines the model file.";
 }
 
-/** @param {string} name @param {Child | Child[]} value */
-function fact(name, value) {
-  return h("div", {}, h("dt", {}, name), h("dd", {}, value ?? "–"));
-}
-
-/** @param {[role: string, dataset: Schemas["LineageDataset"]]} entry */
+/** @param {[role: string, dataset: Schemas["LineageDataset"]]} entry @returns {Fact} */
 function dataset([role, { id, digest }]) {
-  return fact(role, [
-    h("a", { href: datasetPage(id) }, datasetName(id)),
-    digest && h("small", {}, "content ", h("code", { class: "digest" }, digest)),
-  ]);
+  const content = digest && h("small", {}, "content ", h("code", { class: "digest" }, digest));
+  return [role, [h("a", { href: datasetPage(id) }, datasetName(id)), content]];
 }
 
-/** @param {Schemas["LineageModel"]} model */
+/** @param {Schemas["LineageModel"]} model @returns {Fact} */
 function base({ id, model, trees }) {
-  return fact("continued from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]);
+  return ["continued from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]];
 }
 
 /** @param {Model} model */
@@ -240,17 +236,20 @@ async function aboutView(model) {
 /** @param {Model} model */
 function settings({ loss, scorer, hyperparameters }) {
   if (!loss) return null;
-  /** @param {[name: string, value: Json]} fact */
-  const fact = ([name, value]) =>
-    value !== null && h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, short(value)));
   /** @param {Record<string, Json> | null} values */
-  const facts = (values) => h("dl", { class: "facts" }, ...Object.entries(values || {}).map(fact));
+  const facts = (values) => {
+    const known = Object.entries(values || {}).filter(([, value]) => value !== null);
+    return factList(
+      "facts",
+      known.map(([name, value]) => [name.replaceAll("_", " "), short(value)]),
+    );
+  };
   return h(
     "section",
     { class: "panel" },
     h("h2", {}, `Loss: ${loss.name}`),
     facts(loss),
-    h("details", { class: "more" }, h("summary", {}, "Hyperparameters"), facts(scorer ?? hyperparameters)),
+    disclosure("Hyperparameters", facts(scorer ?? hyperparameters)),
   );
 }
 

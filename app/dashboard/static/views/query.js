@@ -8,7 +8,7 @@ import { featureValue, grade } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
-import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { elementById, factList, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 import { searchField, sortableTable } from "../tables/table.js";
 
@@ -226,10 +226,5 @@ function facts({ query_id: name, query_text: text, total, weight, columns }) {
     typeof weight === "number" && ["weight", short(weight)],
     ...Object.entries(columns || {}),
   ];
-  const known = facts.filter((fact) => !!fact);
-  return h(
-    "dl",
-    { class: "figures" },
-    ...known.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-  );
+  return factList("figures", facts);
 }

@@ -24,6 +24,7 @@ import {
   dataTable,
   elementById,
   emptyState,
+  factList,
   h,
   hint,
   numberCell,
@@ -125,12 +126,6 @@ function rankedQuery({ id }, dataset) {
       CUTOFF,
     );
     const features = dataset && documentFeatures(dataset.id, queryId);
-    const facts = [
-      ["documents", count(documents.length)],
-      ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
-      [`DCG@${CUTOFF}`, metric(dcg)],
-      [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
-    ];
     const more =
       documents.length > most &&
       h(
@@ -143,11 +138,12 @@ function rankedQuery({ id }, dataset) {
       h(
         "div",
         { class: "rows" },
-        h(
-          "dl",
-          { class: "figures" },
-          ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-        ),
+        factList("figures", [
+          ["documents", count(documents.length)],
+          ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
+          [`DCG@${CUTOFF}`, metric(dcg)],
+          [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
+        ]),
         table(documents.slice(0, most), gains, features),
         more,
         hint(

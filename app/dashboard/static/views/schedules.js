@@ -6,12 +6,13 @@ import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import {
   announce,
   confirmed,
+  disclosure,
   elementById,
   emptyState,
   find,
@@ -127,7 +128,7 @@ async function offerTrainings() {
  * @returns {Promise<Json>}
  */
 async function scheduledJob(id) {
-  const job = await get(/** @type {const} */ (`/v1/jobs/${encodeURIComponent(id)}`));
+  const job = await get(jobApi(id));
   return byDatasetNames(await requestOf(job), job.dataset_names);
 }
 
@@ -148,7 +149,7 @@ function card(first) {
   const runAction = actionRunner(outcome, () => pollNow());
   const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
   const rows = h("div", { class: "rows" });
-  const runs = h("details", { class: "more" }, h("summary", {}, "Runs"), rows);
+  const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
   let shownRun = "";

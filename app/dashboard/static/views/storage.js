@@ -12,6 +12,7 @@ import {
   confirmed,
   dataTable,
   elementById,
+  factList,
   h,
   hint,
   numberCell,
@@ -51,20 +52,15 @@ function showStorage(measureAgain) {
 /** @param {Storage} found */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
-  const entries = [
-    ["Stored", size(total)],
-    ["Free on the disk", free === null ? "–" : size(free)],
-    ["In the trash", size(kinds.reduce((sum, { trash_bytes: bytes }) => sum + bytes, 0))],
-    ["Retention would free", size(freed)],
-  ];
   return h(
     "div",
     {},
-    h(
-      "dl",
-      { class: "figures" },
-      ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-    ),
+    factList("figures", [
+      ["Stored", size(total)],
+      ["Free on the disk", free === null ? "–" : size(free)],
+      ["In the trash", size(kinds.reduce((sum, { trash_bytes: bytes }) => sum + bytes, 0))],
+      ["Retention would free", size(freed)],
+    ]),
     hint(
       "Measured ",
       timeElement(at),

@@ -4,7 +4,15 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { bars } from "../figures/marks.js";
-import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObjectId } from "../page/addresses.js";
+import {
+  comparisonPage,
+  datasetApi,
+  datasetPage,
+  jobPage,
+  modelPage,
+  pageObjectId,
+  studyApi,
+} from "../page/addresses.js";
 import { conditionalReader, get } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import {
@@ -86,9 +94,7 @@ function trialsReader() {
     do {
       readers[index] ??= conditionalReader();
       const query = new URLSearchParams({ limit: "1000", ...(cursor && { cursor }) });
-      const page = /** @type {Schemas["TrialPage"]} */ (
-        await readers[index](`/v1/studies/${encodeURIComponent(id)}/trials?${query}`)
-      );
+      const page = /** @type {Schemas["TrialPage"]} */ (await readers[index](studyApi(id, `/trials?${query}`)));
       trials.push(...page.items);
       cursor = page.next_cursor ?? "";
       index += 1;
@@ -152,7 +158,7 @@ async function build(first) {
 
 /** @param {string} dataset */
 async function datasetOf(dataset) {
-  return get(`/v1/datasets/${encodeURIComponent(dataset)}`).then(
+  return get(datasetApi(dataset)).then(
     ({ name }) => name,
     () => datasetName(dataset),
   );
@@ -278,7 +284,7 @@ function importancePanel() {
     async update(trials) {
       if (trials < 5 || trials === known) return;
       known = trials;
-      const { importances, trials: used } = await get(`/v1/studies/${encodeURIComponent(id)}/importance`);
+      const { importances, trials: used } = await get(studyApi(id, "/importance"));
       const entries = Object.entries(importances).sort(([, one], [, other]) => other - one);
       node.hidden = entries.length === 0;
       replace(

@@ -10,6 +10,7 @@ import { snippet } from "../page/content.js";
 import {
   announce,
   confirmed,
+  disclosure,
   elementById,
   find,
   h,
@@ -109,7 +110,7 @@ function card(first) {
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
   const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
-  const deliveries = h("details", { class: "more" }, h("summary", {}, "Deliveries"));
+  const deliveries = disclosure("Deliveries");
   const rows = h("div", { class: "rows" });
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
