@@ -1,7 +1,4 @@
-/**
- * The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model.
- * @module
- */
+/** The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model. @module */
 import { timesLabel } from "./labels.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
@@ -10,10 +7,7 @@ import { briefDuration, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
 
-/**
- * @param {Conclusion} conclusion
- * @param {import("../jobs/labels.js").Job} job
- */
+/** @param {Conclusion} conclusion @param {import("../jobs/labels.js").Job} job */
 export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);

@@ -1,7 +1,4 @@
-/**
- * Results of click model jobs: the comparison on held-out lists, and the parameters of the best model.
- * @module
- */
+/** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { dataTable, disclosure, factList, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";

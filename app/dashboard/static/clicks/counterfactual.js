@@ -1,7 +1,4 @@
-/**
- * The result of a counterfactual evaluation: estimates, verdicts, and support by the log.
- * @module
- */
+/** The result of a counterfactual evaluation: estimates, verdicts, and support by the log. @module */
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/addresses.js";

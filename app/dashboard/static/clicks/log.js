@@ -1,7 +1,4 @@
-/**
- * Source, statistics and actions of a click log.
- * @module
- */
+/** Source, statistics and actions of a click log. @module */
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { h, hint } from "../page/dom.js";

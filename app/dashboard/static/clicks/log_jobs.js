@@ -1,7 +1,4 @@
-/**
- * The jobs on a click log, and the propensities that these jobs have estimated, by method.
- * @module
- */
+/** The jobs on a click log, and the propensities that these jobs have estimated, by method. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";

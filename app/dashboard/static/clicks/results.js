@@ -1,7 +1,4 @@
-/**
- * The part of a job's page that shows a result about clicks, by kind of job.
- * @module
- */
+/** The part of a job's page that shows a result about clicks, by kind of job. @module */
 import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";

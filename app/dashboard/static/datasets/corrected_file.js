@@ -1,7 +1,4 @@
-/**
- * The form that uploads a corrected file in place of a file that could not be read.
- * @module
- */
+/** The form that uploads a corrected file in place of a file that could not be read. @module */
 import { rolesPanel } from "./roles.js";
 import { onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";

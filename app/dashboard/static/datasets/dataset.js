@@ -1,7 +1,4 @@
-/**
- * Names, labels and actions of datasets.
- * @module
- */
+/** Names, labels and actions of datasets. @module */
 import { datasetApi, jobPage } from "../page/addresses.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
@@ -100,11 +97,7 @@ async function readNames(datasetId) {
   }
 }
 
-/**
- * Return the links and buttons of a dataset.
- *
- * @param {Schemas["Dataset"]} dataset
- */
+/** Return the links and buttons of a dataset. @param {Schemas["Dataset"]} dataset */
 export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;

@@ -1,7 +1,4 @@
-/**
- * Distributions of labels and of documents per query, and the table of features.
- * @module
- */
+/** Distributions of labels and of documents per query, and the table of features. @module */
 import { bars, histogram } from "../figures/marks.js";
 import { datasetApi } from "../page/addresses.js";
 import { get } from "../page/api.js";

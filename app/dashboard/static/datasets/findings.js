@@ -1,7 +1,4 @@
-/**
- * Findings of the data doctor: severity, share of the data, examples and advice.
- * @module
- */
+/** Findings of the data doctor: severity, share of the data, examples and advice. @module */
 import { bar, severityCounts } from "../figures/marks.js";
 import { featureView, queryPage } from "../page/addresses.js";
 import { helpLink } from "../page/content.js";

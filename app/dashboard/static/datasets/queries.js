@@ -1,7 +1,4 @@
-/**
- * The list of a dataset's queries, the names of queries and documents, and the features of one document.
- * @module
- */
+/** The list of a dataset's queries, the names of queries and documents, and the features of one document. @module */
 import { rangeLabel } from "./dataset.js";
 import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";

@@ -1,7 +1,4 @@
-/**
- * The first rows of a chosen file, with a select for the role of each column.
- * @module
- */
+/** The first rows of a chosen file, with a select for the role of each column. @module */
 import { automaticRoles, columnsOf, guessedRoles, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";

@@ -1,7 +1,4 @@
-/**
- * Estimates of a model or ranking from click logs, shown next to its metrics on judgments.
- * @module
- */
+/** Estimates of a model or ranking from click logs, shown next to its metrics on judgments. @module */
 import { supportLabel } from "../clicks/counterfactual.js";
 import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/addresses.js";

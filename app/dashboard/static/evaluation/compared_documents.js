@@ -1,7 +1,4 @@
-/**
- * One query ranked by two systems, with explanations of both ranks of a document.
- * @module
- */
+/** One query ranked by two systems, with explanations of both ranks of a document. @module */
 import { signed } from "./verdict.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";

@@ -1,7 +1,4 @@
-/**
- * A metric against its cutoff, for one system with baselines or for several systems.
- * @module
- */
+/** A metric against its cutoff, for one system with baselines or for several systems. @module */
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";

@@ -1,7 +1,4 @@
-/**
- * Diagnostics of losses: values at the scores of a model, and curves by iteration.
- * @module
- */
+/** Diagnostics of losses: values at the scores of a model, and curves by iteration. @module */
 import { lineStyle } from "../figures/legend.js";
 import { metricTabs } from "./metrics.js";
 import { figureView } from "../figures/figure.js";

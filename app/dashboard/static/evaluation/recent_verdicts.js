@@ -1,7 +1,4 @@
-/**
- * The latest verdicts: of comparisons, of promotions, and of promotions that a gate refused.
- * @module
- */
+/** The latest verdicts: of comparisons, of promotions, and of promotions that a gate refused. @module */
 import { comparisonPage, jobPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { timeElement } from "../page/format.js";

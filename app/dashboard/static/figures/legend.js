@@ -1,7 +1,4 @@
-/**
- * The legend of a figure, whose entries hide and show series; swatches, and the styles of lines.
- * @module
- */
+/** The legend of a figure, whose entries hide and show series; swatches, and the styles of lines. @module */
 import { h, replace, svg } from "../page/dom.js";
 import { symbolPath } from "./shapes.js";
 
@@ -10,11 +7,7 @@ import { symbolPath } from "./shapes.js";
 const HUES = 10;
 const DASH = "6 4";
 
-/**
- * Return the style of one of several lines: ten hues, and dashes from the eleventh line on.
- *
- * @param {number} index
- */
+/** Return the style of one of several lines: ten hues, and dashes from the eleventh line on. @param {number} index */
 export function lineStyle(index) {
   return { colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH };
 }
@@ -42,9 +35,7 @@ export function groupOf({ group, name }) {
   return group ?? name;
 }
 
-/**
- * @param {() => void} changed called after series were hidden or shown
- */
+/** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {
   const node = h("ul", { class: "figure-legend", "aria-label": "Legend", hidden: true });
   /** @type {Set<string>} */

@@ -1,7 +1,4 @@
-/**
- * Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress.
- * @module
- */
+/** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
 import { h, numberCell, rowHead, setAttribute, setText, svg } from "../page/dom.js";
@@ -91,11 +88,7 @@ function column({ count: number, title, pick }, index, largest) {
   );
 }
 
-/**
- * Return labels below their columns, as many as fit.
- *
- * @param {{label: string}[]} columns
- */
+/** Return labels below their columns, as many as fit. @param {{label: string}[]} columns */
 function ticks(columns) {
   const step = Math.ceil(columns.length / MAX_TICKS);
   return h(

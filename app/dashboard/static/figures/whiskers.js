@@ -1,7 +1,4 @@
-/**
- * Means with their intervals, one row per system or segment, all on one linear scale.
- * @module
- */
+/** Means with their intervals, one row per system or segment, all on one linear scale. @module */
 import { columnHead, h, numberCell, numberHeads, rowHead, svg } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { linearScale } from "./scales.js";

@@ -1,7 +1,4 @@
-/**
- * Choices among datasets, systems, metric contracts and label maps.
- * @module
- */
+/** Choices among datasets, systems, metric contracts and label maps. @module */
 import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";

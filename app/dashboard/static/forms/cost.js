@@ -91,11 +91,7 @@ export function costLabel(plan, measured, trainings) {
   return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}: ${title} with ${counted(documents, "document")} and ${count(iterations)} iterations took ${duration(Math.max(1, measured.seconds))}.`;
 }
 
-/**
- * Return the sentence about the cost of an automatic training.
- *
- * @param {string} budget minutes, as typed
- */
+/** Return the sentence about the cost of an automatic training. @param {string} budget minutes, as typed */
 export function budgetLabel(budget) {
   const minutes = Number(budget || "5");
   if (!(minutes > 0)) return "";

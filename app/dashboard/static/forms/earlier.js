@@ -1,7 +1,4 @@
-/**
- * The form of trainings, filled with the values of an earlier job.
- * @module
- */
+/** The form of trainings, filled with the values of an earlier job. @module */
 import { CUSTOM_NUMBERS } from "./parameter_fields.js";
 import { formFrom, jobApi, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
@@ -9,11 +6,7 @@ import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 
 /** @typedef {Record<string, Json>} Request */
 
-/**
- * Return the earlier training whose ID is in the URL, or null.
- *
- * @returns {Promise<Schemas["Job"] | null>}
- */
+/** Return the earlier training whose ID is in the URL, or null. @returns {Promise<Schemas["Job"] | null>} */
 export async function readEarlier() {
   const id = new URLSearchParams(location.search).get("from");
   if (!id) return null;

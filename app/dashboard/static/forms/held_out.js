@@ -1,7 +1,4 @@
-/**
- * Training, validation and test data of a training form, and the ways to hold out queries.
- * @module
- */
+/** Training, validation and test data of a training form, and the ways to hold out queries. @module */
 import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";

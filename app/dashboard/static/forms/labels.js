@@ -1,7 +1,4 @@
-/**
- * A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them.
- * @module
- */
+/** A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them. @module */
 import { onSubmit } from "./forms.js";
 import { request } from "../page/api.js";
 import { announce, h, hint, replace } from "../page/dom.js";
@@ -24,10 +21,7 @@ import { announce, h, hint, replace } from "../page/dom.js";
  * @property {(answer: any) => void} [changed]
  */
 
-/**
- * @param {Labels} labels
- * @param {LabelsOptions} options
- */
+/** @param {Labels} labels @param {LabelsOptions} options */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div", { class: "labels-text" });
   const edit = h("button", { class: "quiet small", click: write }, "Edit");

@@ -1,7 +1,4 @@
-/**
- * Fields for a loss and its hyperparameters; several values in a field make a grid.
- * @module
- */
+/** Fields for a loss and its hyperparameters; several values in a field make a grid. @module */
 import { withCode } from "../page/content.js";
 import { payloadOf, setAt, valuesOf } from "./forms.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";

@@ -1,7 +1,4 @@
-/**
- * Verdict of an interleaving: conclusions, credit, and the share of preferences so far.
- * @module
- */
+/** Verdict of an interleaving: conclusions, credit, and the share of preferences so far. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { dataTable, h, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";

@@ -1,7 +1,4 @@
-/**
- * Actions on jobs, and the progress of a job on the page that submitted it.
- * @module
- */
+/** Actions on jobs, and the progress of a job on the page that submitted it. @module */
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";

@@ -1,7 +1,4 @@
-/**
- * Learning curves of several trainings in one figure.
- * @module
- */
+/** Learning curves of several trainings in one figure. @module */
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { lineStyle, swatch } from "../figures/legend.js";

@@ -1,7 +1,4 @@
-/**
- * Table of several trainings: the settings that differ, and their metrics.
- * @module
- */
+/** Table of several trainings: the settings that differ, and their metrics. @module */
 import { pValue } from "../evaluation/verdict.js";
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
@@ -51,11 +48,7 @@ function scorerOf({ scorer }) {
   return [SCORER, scorer?.kind ?? "trees"];
 }
 
-/**
- * @param {Map<string, unknown>} spec
- * @param {string} name
- * @param {Catalogue} catalogue
- */
+/** @param {Map<string, unknown>} spec @param {string} name @param {Catalogue} catalogue */
 function isDefault(spec, name, { losses, scorers, schemas }) {
   const value = JSON.stringify(spec.get(name));
   const [part, field] = name.split(" ");

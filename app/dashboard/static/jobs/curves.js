@@ -1,7 +1,4 @@
-/**
- * Learning curves of a job, fetched as they grow.
- * @module
- */
+/** Learning curves of a job, fetched as they grow. @module */
 import { jobApi } from "../page/addresses.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";

@@ -1,7 +1,4 @@
-/**
- * Details of a job: problem, learning curve, candidates, metrics, times and diagnostics.
- * @module
- */
+/** Details of a job: problem, learning curve, candidates, metrics, times and diagnostics. @module */
 import { evaluationApi } from "../page/addresses.js";
 import { leaderboard } from "../autotrain/leaderboard.js";
 import { clickResult, hasClickResult } from "../clicks/results.js";

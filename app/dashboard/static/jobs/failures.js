@@ -1,7 +1,4 @@
-/**
- * Line of the overview about the jobs that failed after the last dismissed failure.
- * @module
- */
+/** Line of the overview about the jobs that failed after the last dismissed failure. @module */
 import { jobPage } from "../page/addresses.js";
 import { announce, h } from "../page/dom.js";
 import { counted, timeElement } from "../page/format.js";

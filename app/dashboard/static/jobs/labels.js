@@ -1,7 +1,4 @@
-/**
- * Labels of jobs: status, progress, outcome, limits and hints.
- * @module
- */
+/** Labels of jobs: status, progress, outcome, limits and hints. @module */
 import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
 import { count, duration, percent, size } from "../page/format.js";
 

@@ -1,7 +1,4 @@
-/**
- * Figures of one quantity by iteration, with a line for each training.
- * @module
- */
+/** Figures of one quantity by iteration, with a line for each training. @module */
 import { lineStyle } from "../figures/legend.js";
 import { diagnosticLabel, isShare, readDiagnostics } from "../evaluation/diagnostics.js";
 import { metricTabs } from "../evaluation/metrics.js";

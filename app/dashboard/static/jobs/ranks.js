@@ -1,7 +1,4 @@
-/**
- * Ranks of a distributed training: their hosts, their data, and the time that they wait for each other.
- * @module
- */
+/** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
 import { columnHead, h, hint, numberCell, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";

@@ -1,7 +1,4 @@
-/**
- * Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits.
- * @module
- */
+/** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
 import { dataTable, h, hint, numberCell, rowHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 

@@ -1,7 +1,4 @@
-/**
- * Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again.
- * @module
- */
+/** Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again. @module */
 import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
@@ -110,11 +107,7 @@ function shrinker(schemas) {
     );
   }
 
-  /**
-   * @param {unknown} value
-   * @param {Schema | undefined} given
-   * @returns {unknown}
-   */
+  /** @param {unknown} value @param {Schema | undefined} given @returns {unknown} */
   return function shrink(value, given) {
     let schema = resolve(given) || {};
     if (Array.isArray(value)) return value.map((each) => shrink(each, schema.items));

@@ -1,7 +1,4 @@
-/**
- * Button that deletes the object of a page after a confirmation.
- * @module
- */
+/** Button that deletes the object of a page after a confirmation. @module */
 import { Problem, request, Unavailable } from "../page/api.js";
 import { confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";

@@ -1,7 +1,4 @@
-/**
- * Notice after a deletion, with a button to undo it.
- * @module
- */
+/** Notice after a deletion, with a button to undo it. @module */
 import { openPage } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";

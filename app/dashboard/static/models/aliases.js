@@ -1,7 +1,4 @@
-/**
- * The aliases of a model name: target, gate, history, promotion.
- * @module
- */
+/** The aliases of a model name: target, gate, history, promotion. @module */
 import { estimates } from "../clicks/counterfactual.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";

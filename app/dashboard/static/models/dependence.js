@@ -1,7 +1,4 @@
-/**
- * Partial dependence: the panel and its figure.
- * @module
- */
+/** Partial dependence: the panel and its figure. @module */
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
@@ -26,12 +23,7 @@ function rangeWithoutTails(percentiles) {
 /** @typedef {import("../figures/frame.js").Axis} Axis */
 /** @typedef {import("../figures/frame.js").Series} Series */
 
-/**
- * Return the range of scores over all features.
- *
- * @param {Dependence[]} all
- * @returns {[number, number]}
- */
+/** Return the range of scores over all features. @param {Dependence[]} all @returns {[number, number]} */
 function scoresOf(all) {
   const responses = all.flatMap(({ points, missing }) => [...points, ...(missing ? [missing] : [])]);
   const least = Math.min(...responses.map(({ lower }) => lower));

@@ -1,7 +1,4 @@
-/**
- * Drift of a model: its reports, and the form that checks the scored samples for drift.
- * @module
- */
+/** Drift of a model: its reports, and the form that checks the scored samples for drift. @module */
 import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";

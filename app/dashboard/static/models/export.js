@@ -1,7 +1,4 @@
-/**
- * Exports: formats, options, parity report and files.
- * @module
- */
+/** Exports: formats, options, parity report and files. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";

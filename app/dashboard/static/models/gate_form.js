@@ -1,7 +1,4 @@
-/**
- * The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving.
- * @module
- */
+/** The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving. @module */
 import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";

@@ -1,7 +1,4 @@
-/**
- * Gates of aliases, and promotion through them.
- * @module
- */
+/** Gates of aliases, and promotion through them. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { offerEvaluationDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";

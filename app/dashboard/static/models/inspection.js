@@ -1,7 +1,4 @@
-/**
- * Inspections of a model: the form that starts one, and feature importance.
- * @module
- */
+/** Inspections of a model: the form that starts one, and feature importance. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { bars } from "../figures/marks.js";

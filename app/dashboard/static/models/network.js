@@ -1,7 +1,4 @@
-/**
- * Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters.
- * @module
- */
+/** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
 import { factList, h, svg } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 

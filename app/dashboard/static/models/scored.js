@@ -1,7 +1,4 @@
-/**
- * Documents scored by a model, and the contributions of their features.
- * @module
- */
+/** Documents scored by a model, and the contributions of their features. @module */
 import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/addresses.js";

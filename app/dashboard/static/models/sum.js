@@ -1,7 +1,4 @@
-/**
- * The members of a sum of models, with their weights.
- * @module
- */
+/** The members of a sum of models, with their weights. @module */
 import { modelPage } from "../page/addresses.js";
 import { h, hint, numberCell, numberHeads, rowHead, tableHead } from "../page/dom.js";
 import { short } from "../page/format.js";

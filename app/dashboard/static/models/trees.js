@@ -1,7 +1,4 @@
-/**
- * Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table.
- * @module
- */
+/** Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table. @module */
 import {
   scoreLabel,
   sideCondition,

@@ -1,7 +1,4 @@
-/**
- * Try a model: candidate documents, editable features, their ranking and explanations.
- * @module
- */
+/** Try a model: candidate documents, editable features, their ranking and explanations. @module */
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";

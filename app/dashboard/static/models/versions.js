@@ -1,7 +1,4 @@
-/**
- * Versions of a model name, and models selected for comparison.
- * @module
- */
+/** Versions of a model name, and models selected for comparison. @module */
 import { pagedTable } from "../tables/table.js";
 import { datasetName } from "../datasets/dataset.js";
 import { tagList } from "../forms/labels.js";

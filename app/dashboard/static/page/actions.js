@@ -1,7 +1,4 @@
-/**
- * Actions of a card, which show a refusal of the API below the card.
- * @module
- */
+/** Actions of a card, which show a refusal of the API below the card. @module */
 import { messageOf, Problem } from "./api.js";
 import { h, replace } from "./dom.js";
 

@@ -1,7 +1,4 @@
-/**
- * Requests to the public API: JSON in, JSON or a typed error out.
- * @module
- */
+/** Requests to the public API: JSON in, JSON or a typed error out. @module */
 import { openPage, pagePath, urlOf } from "./addresses.js";
 import { placeLabel } from "./format.js";
 
@@ -62,11 +59,7 @@ export function signIn() {
   return new Promise(() => {});
 }
 
-/**
- * Return the error of a refused request.
- * @param {number} status
- * @param {string} text
- */
+/** Return the error of a refused request. @param {number} status @param {string} text */
 export function failure(status, text) {
   /** @type {{title?: string, detail?: string}} */
   let body = {};

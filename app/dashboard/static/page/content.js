@@ -1,7 +1,4 @@
-/**
- * Content that is read once, pages of missing objects, code to copy and files to download.
- * @module
- */
+/** Content that is read once, pages of missing objects, code to copy and files to download. @module */
 import { urlOf } from "./addresses.js";
 import { failure, Problem, Unavailable } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";

@@ -1,7 +1,4 @@
-/**
- * Elements made from data, and the elements of the page's template. Text is never parsed as markup.
- * @module
- */
+/** Elements made from data, and the elements of the page's template. Text is never parsed as markup. @module */
 import { urlOf } from "./addresses.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -203,12 +200,7 @@ export function dataTable(label, heads, rows, attributes = {}) {
   return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", {}, ...rows)));
 }
 
-/**
- * Return a section with a heading, which names it.
- *
- * @param {string} heading
- * @param {...(Child | Child[])} children
- */
+/** Return a section with a heading, which names it. @param {string} heading @param {...(Child | Child[])} children */
 export function panel(heading, ...children) {
   return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
 }

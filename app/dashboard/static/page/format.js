@@ -1,7 +1,4 @@
-/**
- * Format numbers, sizes and times.
- * @module
- */
+/** Format numbers, sizes and times. @module */
 import { h, setText } from "./dom.js";
 
 const COUNT = new Intl.NumberFormat("en");
@@ -45,11 +42,7 @@ export function lossValue(value) {
     : LOSS.format(value);
 }
 
-/**
- * Return a hyperparameter or statistic with at most six digits.
- *
- * @param {unknown} value
- */
+/** Return a hyperparameter or statistic with at most six digits. @param {unknown} value */
 export function short(value) {
   if (typeof value === "number") return String(Number(value.toPrecision(6)));
   return value === null || value === undefined

@@ -1,7 +1,4 @@
-/**
- * The search dialog: pages, actions, objects and the guide, by keyboard alone.
- * @module
- */
+/** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
 import {
   clickLogPage,
   comparisonPage,

@@ -1,7 +1,4 @@
-/**
- * Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page.
- * @module
- */
+/** Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page. @module */
 import { openPage } from "./addresses.js";
 import { factList, h } from "./dom.js";
 

@@ -1,7 +1,4 @@
-/**
- * Settings with readable units, and entries of the audit log as sentences.
- * @module
- */
+/** Settings with readable units, and entries of the audit log as sentences. @module */
 import { count, counted } from "../page/format.js";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -1,7 +1,4 @@
-/**
- * Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete.
- * @module
- */
+/** Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
@@ -27,11 +24,7 @@ export function studyActions(id, changed) {
   let trials = [];
   let state = "";
 
-  /**
-   * @param {string} words
-   * @param {() => Promise<unknown>} act
-   * @param {string} [kind]
-   */
+  /** @param {string} words @param {() => Promise<unknown>} act @param {string} [kind] */
   function button(words, act, kind = "quiet") {
     const made = h("button", { class: kind, click }, words);
     async function click() {

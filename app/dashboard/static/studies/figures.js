@@ -1,7 +1,4 @@
-/**
- * Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials.
- * @module
- */
+/** Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials. @module */
 import { figureView } from "../figures/figure.js";
 import { h, hint, replace, setText } from "../page/dom.js";
 import { briefDuration, counted, metric } from "../page/format.js";

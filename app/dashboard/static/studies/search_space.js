@@ -1,7 +1,4 @@
-/**
- * The editor of a search space: a row for each parameter, with its bounds or choices.
- * @module
- */
+/** The editor of a search space: a row for each parameter, with its bounds or choices. @module */
 import { parameterOf } from "../forms/schema_fields.js";
 import { findAll, h, hint, replace } from "../page/dom.js";
 import { short } from "../page/format.js";

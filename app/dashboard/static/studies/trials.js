@@ -1,7 +1,4 @@
-/**
- * Table of a study's trials, and the learning curve of the selected trial.
- * @module
- */
+/** Table of a study's trials, and the learning curve of the selected trial. @module */
 import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/addresses.js";

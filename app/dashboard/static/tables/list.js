@@ -86,12 +86,7 @@ function remember(values) {
   history.replaceState(null, "", `${location.pathname}${text && `?${text}`}${location.hash}`);
 }
 
-/**
- * Show a list on its page.
- *
- * @param {List} list
- * @returns {() => void} reload the list
- */
+/** Show a list on its page. @param {List} list @returns {() => void} reload the list */
 export function showList(list) {
   const form = elementById("filters", HTMLFormElement);
   const reload = listTable(elementById(list.kind), form, { ...list, columns: [...list.columns, ID] });

@@ -1,7 +1,4 @@
-/**
- * Rows of a list, which keep unchanged cells, so that focus and open rows stay.
- * @module
- */
+/** Rows of a list, which keep unchanged cells, so that focus and open rows stay. @module */
 import { announce, h, replace, setAttribute } from "../page/dom.js";
 
 /** @typedef {import("./list.js").ListColumn} ListColumn */

@@ -1,7 +1,4 @@
-/**
- * Tables that are sortable or paged, lists keyed by id, and search fields for them.
- * @module
- */
+/** Tables that are sortable or paged, lists keyed by id, and search fields for them. @module */
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { h, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
@@ -168,12 +165,7 @@ function heading({ label, title, number }, click) {
   return h("th", { scope: "col", class: number && "number", title }, h("button", { class: "sort", click }, label));
 }
 
-/**
- * @template Row
- * @param {Column<Row>} column
- * @param {Row} row
- * @param {number} index
- */
+/** @template Row @param {Column<Row>} column @param {Row} row @param {number} index */
 function cell({ number, value, cell: content }, row, index) {
   const attributes = { class: number && "number" };
   const shown = content ? content(row) : value(row);

@@ -1,7 +1,4 @@
-/**
- * Selected rows of a list, and the bar with the actions for them.
- * @module
- */
+/** Selected rows of a list, and the bar with the actions for them. @module */
 import { h, replace, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { parameters } from "./paged_list.js";

@@ -1,7 +1,4 @@
-/**
- * `/click-logs/{id}`: one click log: its findings and counts, the jobs that can use it, and their results.
- * @module
- */
+/** `/click-logs/{id}`: one click log: its findings and counts, the jobs that can use it, and their results. @module */
 import { jobPanels } from "../clicks/log_jobs.js";
 import { bindForms } from "../clicks/forms.js";
 import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel, statisticsOf } from "../clicks/log.js";

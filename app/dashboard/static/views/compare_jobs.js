@@ -1,7 +1,4 @@
-/**
- * `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run.
- * @module
- */
+/** `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run. @module */
 import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";

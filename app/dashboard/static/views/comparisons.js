@@ -1,7 +1,4 @@
-/**
- * `/comparisons`: the list of comparisons, and the forms that compare and that upload runs.
- * @module
- */
+/** `/comparisons`: the list of comparisons, and the forms that compare and that upload runs. @module */
 import { comparisonPage, openPage, resultPage } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {

@@ -278,12 +278,7 @@ function asked() {
   return { name, value: decoded(value) };
 }
 
-/**
- * Keep the search text in the URL, without a history entry.
- *
- * @param {string} view
- * @param {string} value
- */
+/** Keep the search text in the URL, without a history entry. @param {string} view @param {string} value */
 function remember(view, value) {
   history.replaceState(null, "", value ? `#${view}=${encodeURIComponent(value)}` : `#${view}`);
 }

@@ -1,7 +1,4 @@
-/**
- * `/datasets`: the list of datasets, and the forms that add one.
- * @module
- */
+/** `/datasets`: the list of datasets, and the forms that add one. @module */
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";

@@ -1,7 +1,4 @@
-/**
- * `/drift/{id}`: drift between the training data and scored samples, feature by feature.
- * @module
- */
+/** `/drift/{id}`: drift between the training data and scored samples, feature by feature. @module */
 import { profiles } from "../figures/profiles.js";
 import { VERDICTS } from "../models/drift.js";
 import { jobPage, modelPage, pageObjectId } from "../page/addresses.js";

@@ -1,7 +1,4 @@
-/**
- * `/evaluations/{id}`: the metrics of a model or ranking compared with baselines, by segment and by query.
- * @module
- */
+/** `/evaluations/{id}`: the metrics of a model or ranking compared with baselines, by segment and by query. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
@@ -141,11 +138,7 @@ function conventionEntries(names, metrics) {
   return [...together].map(([words, same]) => /** @type {const} */ ([same.join(", "), words]));
 }
 
-/**
- * Show the metrics of single queries, the worst first; the URL has the filters.
- *
- * @param {Evaluation} evaluation
- */
+/** Show the metrics of single queries, the worst first; the URL has the filters. @param {Evaluation} evaluation */
 function queryValues({ id, dataset_id: dataset, metrics }) {
   /** @param {Schemas["QueryValues"]} row */
   const query = (row) => queryName(row, (words) => h("a", { href: queryPage(dataset, row.query_id) }, words));

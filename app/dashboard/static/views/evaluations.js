@@ -1,7 +1,4 @@
-/**
- * `/evaluations`: the list of evaluations, and the form that starts one.
- * @module
- */
+/** `/evaluations`: the list of evaluations, and the form that starts one. @module */
 import { intervalLabel } from "../figures/whiskers.js";
 import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";

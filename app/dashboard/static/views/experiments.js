@@ -1,7 +1,4 @@
-/**
- * `/experiments`: the list of experiments, kept current, and the form that runs one.
- * @module
- */
+/** `/experiments`: the list of experiments, kept current, and the form that runs one. @module */
 import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";

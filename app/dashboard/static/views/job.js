@@ -1,7 +1,4 @@
-/**
- * `/jobs/{id}`: one job. With #result the page redirects to the result once it exists.
- * @module
- */
+/** `/jobs/{id}`: one job. With #result the page redirects to the result once it exists. @module */
 import { jobApi, pagePath, urlOf } from "../page/addresses.js";
 import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";

@@ -1,7 +1,4 @@
-/**
- * `/jobs`: the list of jobs that match the filters of the URL, kept current.
- * @module
- */
+/** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
 import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";

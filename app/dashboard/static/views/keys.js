@@ -1,7 +1,4 @@
-/**
- * `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once.
- * @module
- */
+/** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { get, Problem, request, Unavailable } from "../page/api.js";
 import { snippet } from "../page/content.js";

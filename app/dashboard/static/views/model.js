@@ -1,7 +1,4 @@
-/**
- * `/models/{ref}`: one version of a model in several views, chosen by #view=.
- * @module
- */
+/** `/models/{ref}`: one version of a model in several views, chosen by #view=. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";

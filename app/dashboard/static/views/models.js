@@ -1,7 +1,4 @@
-/**
- * `/models`: versions of models, and the form that imports one.
- * @module
- */
+/** `/models`: versions of models, and the form that imports one. @module */
 import { datasetPage, resultPage } from "../page/addresses.js";
 import { tagList } from "../forms/labels.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
@@ -126,11 +123,7 @@ function importForm(form, place, imported) {
     }
   });
 
-  /**
-   * Follow the job. If it makes no model, the form keeps its values.
-   *
-   * @param {import("../jobs/labels.js").Job} job
-   */
+  /** Follow the job. If it makes no model, the form keeps its values. @param {import("../jobs/labels.js").Job} job */
   async function follow(job) {
     form.hidden = true;
     try {

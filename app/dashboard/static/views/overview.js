@@ -1,7 +1,4 @@
-/**
- * `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service.
- * @module
- */
+/** `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service. @module */
 import { recentVerdicts, verdictList } from "../evaluation/recent_verdicts.js";
 import { progressBar } from "../figures/marks.js";
 import { failureLine } from "../jobs/failures.js";

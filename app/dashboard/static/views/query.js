@@ -1,7 +1,4 @@
-/**
- * `/datasets/{id}/queries/{query_id}`: the documents of one query with labels and features.
- * @module
- */
+/** `/datasets/{id}/queries/{query_id}`: the documents of one query with labels and features. @module */
 import { readFeatures } from "../datasets/features.js";
 import { documentName } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
@@ -206,11 +203,7 @@ function draw({ statistics }, query, profiles) {
   show();
 }
 
-/**
- * Return the names of the features, the best single ranker first.
- *
- * @param {Schemas["FeatureProfile"][]} profiles
- */
+/** Return the names of the features, the best single ranker first. @param {Schemas["FeatureProfile"][]} profiles */
 function rankedFeatures(profiles) {
   /** @param {Schemas["FeatureProfile"]} profile */
   const worth = ({ ndcg_at_10: value }) => value ?? -1;

@@ -1,7 +1,4 @@
-/**
- * `/rankings`: rankings of models and uploaded runs, and the forms that add one.
- * @module
- */
+/** `/rankings`: rankings of models and uploaded runs, and the forms that add one. @module */
 import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";

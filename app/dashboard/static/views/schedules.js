@@ -1,7 +1,4 @@
-/**
- * `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training.
- * @module
- */
+/** `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training. @module */
 import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";

@@ -1,7 +1,4 @@
-/**
- * `/settings`: the theme of the dashboard, and the settings of the service as it read them.
- * @module
- */
+/** `/settings`: the theme of the dashboard, and the settings of the service as it read them. @module */
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";

@@ -1,7 +1,4 @@
-/**
- * `/settings/storage`: bytes by kind, bytes that retention would free, and the trash.
- * @module
- */
+/** `/settings/storage`: bytes by kind, bytes that retention would free, and the trash. @module */
 import { pagedTable } from "../tables/table.js";
 import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";

@@ -1,7 +1,4 @@
-/**
- * `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion.
- * @module
- */
+/** `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { bars } from "../figures/marks.js";
 import {

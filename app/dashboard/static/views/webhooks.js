@@ -98,11 +98,7 @@ function showSecret({ url, secret }, words) {
   made.scrollIntoView({ block: "nearest" });
 }
 
-/**
- * Show one webhook: URL, actions, and its deliveries on request.
- *
- * @param {Webhook} first
- */
+/** Show one webhook: URL, actions, and its deliveries on request. @param {Webhook} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
   const state = h("span", { class: "status" });
