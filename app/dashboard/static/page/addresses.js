@@ -60,6 +60,7 @@ function apiOf(collection) {
 export const clickLogApi = apiOf("click-logs");
 export const comparisonApi = apiOf("comparisons");
 export const datasetApi = apiOf("datasets");
+export const driftReportApi = apiOf("drift-reports");
 export const evaluationApi = apiOf("evaluations");
 export const experimentApi = apiOf("experiments");
 export const interleavingApi = apiOf("interleavings");

@@ -38,15 +38,51 @@ export function failureBox(error, retry) {
 }
 
 /**
- * Show that the object of the page does not exist, or that the API refused it.
+ * What the page of one object says when the object does not exist.
+ *
+ * @typedef {object} Missing
+ * @property {string} noun of the object, such as "click log"
+ * @property {string} [id] without it, and without a sentence, the words are those of the API
+ * @property {string} list path of the page with all objects
+ * @property {string} [sentence]
+ * @property {string} [action] words of the link to the list
+ */
+
+/** Show that an object does not exist, or another problem. @param {HTMLElement} place @param {Problem} problem @param {Missing} missing */
+export function showMissing(place, problem, { noun, id, list, sentence, action }) {
+  const words = sentence ?? (id === undefined ? problem.message : `No ${noun} has the id ${id}.`);
+  const all = action ?? `All ${list.slice(1).replaceAll("-", " ")}`;
+  showOnly(
+    place,
+    problem.status === 404 ? emptyState(`There is no such ${noun}`, words, list, all) : problemBox(problem),
+  );
+}
+
+/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} place @param {...(Child | Child[])} content */
+export function showOnly(place, ...content) {
+  place.removeAttribute("aria-busy");
+  replace(place, ...content);
+}
+
+/**
+ * Draw the page of an object that is read once, with a retry button where that fails.
  *
  * @param {HTMLElement} place
- * @param {import("./api.js").Problem} problem
- * @param {{title: string, sentence: string, href: string, action: string}} missing text where the object does not exist
+ * @param {() => Promise<unknown>} draw reads the object and draws the page
+ * @param {Missing} missing
  */
-export function showMissing(place, problem, { title, sentence, href, action }) {
-  place.removeAttribute("aria-busy");
-  replace(place, problem.status === 404 ? emptyState(title, sentence, href, action) : problemBox(problem));
+export async function openObject(place, draw, missing) {
+  try {
+    await draw();
+    place.removeAttribute("aria-busy");
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) showMissing(place, error, missing);
+    else
+      showOnly(
+        place,
+        failureBox(error, () => openObject(place, draw, missing)),
+      );
+  }
 }
 
 /** Return a text of the API with the parts between backticks as code. @param {string} words @returns {(Node | string)[]} */

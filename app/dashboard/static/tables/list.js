@@ -3,6 +3,7 @@
  * columns to choose, rows to select for bulk actions, row details, and the text of an empty list.
  * @module
  */
+import { showOnly } from "../page/content.js";
 import { conditionalReader, get, Problem } from "../page/api.js";
 import { elementById, emptyState, h, problemBox, replace, scrollRegion } from "../page/dom.js";
 import { poll } from "../page/poll.js";
@@ -203,8 +204,7 @@ function listTable(place, form, list) {
   /** Show why the API refused a filter, and keep polling, so that the user can correct it. @param {unknown} error */
   function refused(error) {
     if (!(error instanceof Problem) || error.status !== 422) throw error;
-    place.removeAttribute("aria-busy");
-    replace(place, problemBox(error));
+    showOnly(place, problemBox(error));
     return null;
   }
 
@@ -309,8 +309,7 @@ function listTable(place, form, list) {
   }
 
   const reload = poll(refresh, (problem) => {
-    place.removeAttribute("aria-busy");
-    replace(place, problemBox(problem));
+    showOnly(place, problemBox(problem));
   });
   return reload;
 }

@@ -2,6 +2,7 @@
  * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them.
  * @module
  */
+import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { dataTable, elementById, emptyState, h, problemBox, replace, rowHead } from "../page/dom.js";
@@ -40,8 +41,7 @@ async function refresh() {
   const state = JSON.stringify([alias, items]);
   if (state === shown) return false;
   shown = state;
-  place.removeAttribute("aria-busy");
-  replace(place, items.length ? table(items) : emptyTable(alias));
+  showOnly(place, items.length ? table(items) : emptyTable(alias));
   return false;
 }
 

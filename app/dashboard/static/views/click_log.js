@@ -33,14 +33,7 @@ const bar = progressBar();
 let shown = null;
 
 bindForms(id);
-poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such click log",
-    sentence: `No click log has the id ${id}.`,
-    href: "/click-logs",
-    action: "All click logs",
-  }),
-);
+poll(refresh, (problem) => showMissing(place, problem, { noun: "click log", id, list: "/click-logs" }));
 
 async function refresh() {
   const log = await read(clickLogApi(id));

@@ -1,4 +1,5 @@
 /** `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run. @module */
+import { showOnly } from "../page/content.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
@@ -249,8 +250,7 @@ async function compareWithChampion({ job, model }, champion, name) {
 }
 
 function showEmpty() {
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
     emptyState(
       "Nothing to compare",

@@ -14,8 +14,8 @@ import { differencePlot, differenceTable, opposite, signed, verdictChip } from "
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { compareWith, comparisonApi, datasetPage, decoded, jobPage, modelPage, pagePath } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, helpLink, loadInto, showMissing } from "../page/content.js";
+import { get } from "../page/api.js";
+import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
   columnHead,
   dataTable,
@@ -288,24 +288,7 @@ async function drawn({ id, systems }, pair, metric, names) {
 const id = decoded(pagePath().split("/")[2]);
 const place = elementById("comparison");
 
-open();
-
-async function open() {
-  try {
-    draw(await get(comparisonApi(id)));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such comparison",
-        sentence: `No comparison has the id ${id}.`,
-        href: "/comparisons",
-        action: "All comparisons",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
+openObject(place, async () => draw(await get(comparisonApi(id))), { noun: "comparison", id, list: "/comparisons" });
 
 /** @param {Comparison} comparison */
 function draw(comparison) {

@@ -316,14 +316,7 @@ const create = creator();
 let shown = null;
 const bar = progressBar();
 
-const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such dataset",
-    sentence: `No dataset has the id ${id}.`,
-    href: "/datasets",
-    action: "All datasets",
-  }),
-);
+const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "dataset", id, list: "/datasets" }));
 
 async function refresh() {
   const dataset = await read(datasetApi(id));

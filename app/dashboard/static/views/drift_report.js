@@ -1,9 +1,9 @@
 /** `/drift/{id}`: drift between the training data and scored samples, feature by feature. @module */
 import { profiles } from "../figures/profiles.js";
 import { VERDICTS } from "../models/drift.js";
-import { jobPage, modelPage, pageObjectId } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, showMissing } from "../page/content.js";
+import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { openObject } from "../page/content.js";
 import { elementById, h, hint, replace, statusBadge } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
@@ -18,24 +18,7 @@ const FEATURE_VERDICTS = { ...VERDICTS, shift: ["running", "small shift"] };
 
 const id = pageObjectId();
 const place = elementById("report");
-open();
-
-async function open() {
-  try {
-    show(await get(/** @type {const} */ (`/v1/drift-reports/${encodeURIComponent(id)}`)));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such report",
-        sentence: `No drift report has the id ${id}.`,
-        href: "/models",
-        action: "All models",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
+openObject(place, async () => show(await get(driftReportApi(id))), { noun: "drift report", id, list: "/models" });
 
 /** @param {Report} report */
 function show(report) {

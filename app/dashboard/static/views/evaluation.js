@@ -25,8 +25,8 @@ import {
   rankingPage,
   setHashValues,
 } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, helpLink, showMissing } from "../page/content.js";
+import { get } from "../page/api.js";
+import { helpLink, openObject } from "../page/content.js";
 import { dataTable, elementById, factList, h, hint, numberCell, numberHeads, replace, rowHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
@@ -164,24 +164,7 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
 const id = decoded(pagePath().split("/")[2]);
 const place = elementById("evaluation");
 
-open();
-
-async function open() {
-  try {
-    draw(await get(evaluationApi(id)));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such evaluation",
-        sentence: `No evaluation has the id ${id}.`,
-        href: "/evaluations",
-        action: "All evaluations",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
+openObject(place, async () => draw(await get(evaluationApi(id))), { noun: "evaluation", id, list: "/evaluations" });
 
 /** @param {Evaluation} evaluation */
 function draw(evaluation) {

@@ -9,7 +9,7 @@ import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader, Problem, request, Unavailable } from "../page/api.js";
-import { helpLink, showMissing } from "../page/content.js";
+import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
   confirmed,
@@ -47,12 +47,7 @@ let shown = null;
 let trainings = [];
 
 const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such experiment",
-    sentence: `No experiment has the id ${id}.`,
-    href: "/experiments",
-    action: "All experiments",
-  }),
+  showMissing(place, problem, { noun: "experiment", id, list: "/experiments" }),
 );
 
 /** @param {boolean} mayDiffer */
@@ -75,8 +70,7 @@ function build(first) {
   const outcome = h("div", { class: "view" });
   const report = reportPanels();
   const trainings = trainingsPanel(first);
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
     h(
       "div",

@@ -7,7 +7,7 @@ import { creditTable, deltaFigure, differenceLabel, neededLabel, preferenceFigur
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
-import { failureBox, showMissing, snippet } from "../page/content.js";
+import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
 import { announce, elementById, h, hint, panel, replace } from "../page/dom.js";
 import { count, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -25,14 +25,7 @@ let shown = null;
 /** @type {Verdict | null} */
 let shownVerdict = null;
 
-poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such interleaving",
-    sentence: `No interleaving has the id ${id}.`,
-    href: "/interleavings",
-    action: "All interleavings",
-  }),
-);
+poll(refresh, (problem) => showMissing(place, problem, { noun: "interleaving", id, list: "/interleavings" }));
 
 async function refresh() {
   const [interleaving, verdict] = await Promise.all([
@@ -52,8 +45,7 @@ async function refresh() {
 function draw(interleaving) {
   shown = interleaving;
   document.title = `${interleaving.name} · Rankery`;
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
     h(
       "div",

@@ -21,7 +21,7 @@ import {
 import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
-import { showMissing } from "../page/content.js";
+import { showMissing, showOnly } from "../page/content.js";
 import {
   announce,
   elementById,
@@ -295,14 +295,7 @@ const read = conditionalReader();
 let view = null;
 let lastStatus = "";
 
-const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such job",
-    sentence: `No job has the id ${id}.`,
-    href: "/jobs",
-    action: "All jobs",
-  }),
-);
+const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "job", id, list: "/jobs" }));
 
 async function refresh() {
   const job = await read(jobApi(id));
@@ -350,8 +343,7 @@ async function build(first) {
     read: labelsOf,
     changed: (job) => setText(heading, job.title),
   });
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
     h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
     meta,

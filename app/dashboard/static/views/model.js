@@ -11,8 +11,8 @@ import { isTrees, kindName, networkPanel, parameterCount } from "../models/netwo
 import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
-import { creator, get, Problem } from "../page/api.js";
-import { failureBox, loadInto, showMissing } from "../page/content.js";
+import { creator, get } from "../page/api.js";
+import { failureBox, loadInto, openObject } from "../page/content.js";
 import {
   disclosure,
   elementById,
@@ -288,29 +288,16 @@ const views = elementById("views");
 /** @type {Set<string>} */
 const filled = new Set();
 
-open();
+openObject(place, open, { noun: "model", list: "/models", sentence: `No model has the id or name ${ref}.` });
 
 async function open() {
-  try {
-    const model = await get(modelApi(ref));
-    document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
-    replace(place, ...modelHead(model));
-    replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
-    views.hidden = false;
-    addEventListener("hashchange", () => show(model));
-    show(model);
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such model",
-        sentence: `No model has the id or name ${ref}.`,
-        href: "/models",
-        action: "All models",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
+  const model = await get(modelApi(ref));
+  document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
+  replace(place, ...modelHead(model));
+  replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
+  views.hidden = false;
+  addEventListener("hashchange", () => show(model));
+  show(model);
 }
 
 /** Show a view, and fill it when it is first shown. @param {Model} model */

@@ -1,4 +1,5 @@
 /** `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service. @module */
+import { showOnly } from "../page/content.js";
 import { recentVerdicts, verdictList } from "../evaluation/recent_verdicts.js";
 import { progressBar } from "../figures/marks.js";
 import { failureLine } from "../jobs/failures.js";
@@ -220,8 +221,7 @@ let rareReadAt = 0;
 let rareDue = true;
 
 poll(refresh, (problem) => {
-  page.removeAttribute("aria-busy");
-  replace(page, problemBox(problem));
+  showOnly(page, problemBox(problem));
 });
 
 /** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */

@@ -3,8 +3,8 @@ import { readFeatures } from "../datasets/features.js";
 import { documentName } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, showMissing } from "../page/content.js";
+import { get } from "../page/api.js";
+import { failureBox, openObject } from "../page/content.js";
 import { elementById, factList, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 import { searchField, sortableTable } from "../tables/table.js";
@@ -129,31 +129,16 @@ const place = elementById("query");
 
 setAttribute(elementById("back"), "href", datasetPage(id, "queries"));
 document.title = `Query ${queryId} · Rankery`;
-open();
+openObject(place, open, {
+  noun: "query",
+  list: datasetPage(id, "queries"),
+  action: "All queries of the dataset",
+});
 
 async function open() {
-  try {
-    const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);
-    setText(elementById("back"), dataset.name);
-    draw(dataset, query, profiles);
-  } catch (error) {
-    refuse(error);
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
-
-/** @param {unknown} error */
-function refuse(error) {
-  if (error instanceof Problem && error.status < 500) {
-    const href = datasetPage(id, "queries");
-    showMissing(place, error, {
-      title: "There is no such query",
-      sentence: error.message,
-      href,
-      action: "All queries of the dataset",
-    });
-  } else replace(place, failureBox(error, open));
+  const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);
+  setText(elementById("back"), dataset.name);
+  draw(dataset, query, profiles);
 }
 
 /** @param {number} offset */

@@ -16,7 +16,7 @@ import {
   pageObjectId,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { failureBox, showMissing } from "../page/content.js";
+import { failureBox, openObject } from "../page/content.js";
 import {
   dataTable,
   elementById,
@@ -205,24 +205,11 @@ function rankedQuery({ id }, dataset) {
 const id = pageObjectId();
 const place = elementById("ranking");
 
-open();
+openObject(place, open, { noun: "ranking", id, list: "/rankings" });
 
 async function open() {
-  try {
-    const ranking = await get(rankingApi(id, "?limit=1"));
-    draw(ranking, await datasetOf(ranking));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such ranking",
-        sentence: `No ranking has the id ${id}.`,
-        href: "/rankings",
-        action: "All rankings",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
+  const ranking = await get(rankingApi(id, "?limit=1"));
+  draw(ranking, await datasetOf(ranking));
 }
 
 /** Return the dataset of a ranking, null where it was deleted. @param {Ranking} ranking */

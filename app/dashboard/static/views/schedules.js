@@ -1,4 +1,5 @@
 /** `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training. @module */
+import { showOnly } from "../page/content.js";
 import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
@@ -76,8 +77,7 @@ onSubmit(form, async () => {
 });
 
 const pollNow = poll(refresh, (problem) => {
-  place.removeAttribute("aria-busy");
-  replace(place, problemBox(problem));
+  showOnly(place, problemBox(problem));
 });
 
 async function refresh() {

@@ -11,7 +11,7 @@ import {
   studyApi,
 } from "../page/addresses.js";
 import { conditionalReader, get } from "../page/api.js";
-import { helpLink, showMissing } from "../page/content.js";
+import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
   dataTable,
@@ -58,14 +58,7 @@ let shown = null;
 /** @type {Trial[]} */
 let trials = [];
 
-const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such study",
-    sentence: `No study has the id ${id}.`,
-    href: "/studies",
-    action: "All studies",
-  }),
-);
+const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "study", id, list: "/studies" }));
 
 /** @param {boolean} mayDiffer */
 async function refresh(mayDiffer) {
@@ -110,8 +103,7 @@ async function build(first) {
   const importance = importancePanel();
   const table = trialsPanel(first);
   const dataset = await datasetOf(first.dataset_id);
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
     h("div", { class: "page-head" }, h("div", { class: "job-heading" }, h("h1", {}, first.name), status), actions.node),
     h(

@@ -6,7 +6,7 @@ import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { get, request } from "../page/api.js";
-import { snippet } from "../page/content.js";
+import { showOnly, snippet } from "../page/content.js";
 import {
   announce,
   confirmed,
@@ -47,8 +47,7 @@ onSubmit(form, async () => {
 });
 
 const pollNow = poll(refresh, (problem) => {
-  place.removeAttribute("aria-busy");
-  replace(place, problemBox(problem));
+  showOnly(place, problemBox(problem));
 });
 
 async function refresh() {
