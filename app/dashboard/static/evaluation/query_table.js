@@ -3,7 +3,7 @@
  * @module
  */
 import { histogram } from "../figures/marks.js";
-import { get } from "../page/api.js";
+import { get, getAll } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
@@ -130,14 +130,9 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   async function readAll() {
     /** @type {import("../tables/csv.js").Row[]} */
     const rows = [["query_id", "query_text", ...columns.map(({ label }) => label)]];
-    for (let cursor = ""; ;) {
-      /** @type {Page} */
-      const page = await get(`${path}?${search(cursor, MAX_PAGE_SIZE)}`);
-      for (const item of page.items)
-        rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
-      if (!page.next_cursor) return rows;
-      cursor = page.next_cursor;
-    }
+    const items = /** @type {Page["items"]} */ (await getAll(`${path}?${search("", MAX_PAGE_SIZE)}`));
+    for (const item of items) rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
+    return rows;
   }
 
   /** @param {string} cursor @param {number} limit */

@@ -1,4 +1,5 @@
 /** Actions on jobs, and the progress of a job on the page that submitted it. @module */
+import { alertText } from "../page/actions.js";
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
@@ -88,7 +89,7 @@ function cancelButton(job, changed) {
       button.disabled = false;
       const words = messageOf(error);
       announce(words);
-      button.after(h("span", { class: "error", role: "alert" }, words));
+      button.after(alertText(words));
       if (!(error instanceof Problem)) return;
     }
     changed();

@@ -1,5 +1,6 @@
 /** Button that deletes the object of a page after a confirmation. @module */
-import { Problem, request, Unavailable } from "../page/api.js";
+import { alertText } from "../page/actions.js";
+import { refusal, request } from "../page/api.js";
 import { confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 
@@ -22,8 +23,7 @@ export function confirmedDeleteButton(name, path, consequence, leave) {
       await request(path, { method: "DELETE" });
     } catch (error) {
       resumePolling();
-      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-      button.after(h("span", { class: "error", role: "alert" }, error.message));
+      button.after(alertText(refusal(error).message));
       return;
     }
     leave();

@@ -1,4 +1,5 @@
 /** The aliases of a model name: target, gate, history, promotion. @module */
+import { actionButton } from "../page/actions.js";
 import { estimates } from "../clicks/counterfactual.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
@@ -153,21 +154,11 @@ function aliasCard(model, assignment, changed) {
   const place = h("div", { class: "alias-job", hidden: true });
   const history = aliasHistory(name, alias);
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
-  const action = (words, kind, act) => {
-    const button = h("button", { class: kind, click: run }, words);
-    async function run() {
-      button.disabled = true;
-      try {
-        await act();
-      } catch (error) {
-        place.hidden = false;
-        replace(place, failureBox(error, run));
-      } finally {
-        button.disabled = false;
-      }
-    }
-    return button;
-  };
+  const action = (words, kind, act) =>
+    actionButton(words, kind, act, (error, retry) => {
+      place.hidden = false;
+      replace(place, failureBox(error, retry));
+    });
 
   /** Promote the version. The reason of a refusal stays visible; the report of a promotion is in the history. */
   async function move() {

@@ -1,4 +1,5 @@
 /** Exports: formats, options, parity report and files. @module */
+import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";
@@ -94,6 +95,9 @@ function parityReport(report, { filename }, { file, archive }) {
   const verdicts = trees
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
+  const box = h("div", {});
+  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) =>
+    replace(box, failureBox(error, retry));
   return h(
     "section",
     { class: "panel parity", "aria-label": "Parity of the export with the model" },
@@ -121,31 +125,16 @@ function parityReport(report, { filename }, { file, archive }) {
     h(
       "div",
       { class: "actions" },
-      download(`Download ${filename}`, "primary", file),
-      download("Download with proof (zip)", "", archive),
+      actionButton(`Download ${filename}`, "primary", file, refused),
+      actionButton("Download with proof (zip)", "", archive, refused),
       h(
         "span",
         { class: "hint" },
         "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
       ),
     ),
+    box,
   );
-}
-
-/** @param {string} words @param {string} kind @param {() => Promise<void>} start */
-function download(words, kind, start) {
-  const button = h("button", { class: kind, click }, words);
-  async function click() {
-    button.disabled = true;
-    try {
-      await start();
-    } catch (error) {
-      button.parentElement?.after(failureBox(error, click));
-    } finally {
-      button.disabled = false;
-    }
-  }
-  return button;
 }
 
 /** @param {Schemas["EngineParity"]} engine */

@@ -74,6 +74,12 @@ export function failure(status, text) {
   return new Problem(status, body);
 }
 
+/** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
+export function refusal(error) {
+  if (error instanceof Problem || error instanceof Unavailable) return error;
+  throw error;
+}
+
 /** Return the message of a thrown value. @param {unknown} error */
 export function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
@@ -88,6 +94,24 @@ export function messageOf(error) {
  */
 export async function get(path) {
   return (await request(path)).body;
+}
+
+/**
+ * Read all pages of a list.
+ *
+ * @template {string} Path
+ * @param {Path} path of the first page, with a query
+ * @param {(path: Path) => Promise<any>} [read]
+ */
+export async function getAll(path, read = get) {
+  /** @type {PageItem<Path>[]} */
+  const items = [];
+  for (let cursor = ""; ;) {
+    const page = await read(/** @type {Path} */ (cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path));
+    items.push(...page.items);
+    if (!page.next_cursor) return items;
+    cursor = page.next_cursor;
+  }
 }
 
 let newAnswerCount = 0;

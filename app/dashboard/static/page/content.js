@@ -1,6 +1,6 @@
 /** Content that is read once, pages of missing objects, code to copy and files to download. @module */
 import { urlOf } from "./addresses.js";
-import { failure, Problem, Unavailable } from "./api.js";
+import { failure, Problem, refusal, Unavailable } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /**
@@ -31,8 +31,7 @@ export async function loadInto(place, read) {
  * @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
-  if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-  const box = problemBox(error);
+  const box = problemBox(refusal(error));
   box.append(h("div", { class: "actions" }, h("button", { class: "small", click: retry }, "Try again")));
   return box;
 }

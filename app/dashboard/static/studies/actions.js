@@ -1,17 +1,15 @@
 /** Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete. @module */
+import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
+import { actionButtons } from "../page/actions.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
-import { creator, Problem, request, Unavailable } from "../page/api.js";
-import { announce, confirmed, h, hint, problemBox, replace } from "../page/dom.js";
-import { pausePolling, resumePolling } from "../page/poll.js";
+import { creator, request } from "../page/api.js";
+import { announce, confirmed, h, hint, replace } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
-
-/** Result of an action that opens another page. */
-const LEAVES_PAGE = Symbol("leaves page");
 
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
@@ -24,22 +22,7 @@ export function studyActions(id, changed) {
   let trials = [];
   let state = "";
 
-  /** @param {string} words @param {() => Promise<unknown>} act @param {string} [kind] */
-  function button(words, act, kind = "quiet") {
-    const made = h("button", { class: kind, click }, words);
-    async function click() {
-      made.disabled = true;
-      replace(failure);
-      try {
-        if ((await act()) !== LEAVES_PAGE) changed();
-      } catch (error) {
-        if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-        replace(failure, problemBox(error));
-      }
-      made.disabled = false;
-    }
-    return made;
-  }
+  const button = actionButtons(failure, changed);
 
   /** @param {"pause" | "resume" | "cancel"} what */
   const change = async (what) => {
@@ -57,23 +40,6 @@ export function studyActions(id, changed) {
     if (isSure) await change("cancel");
   }
 
-  async function remove() {
-    const isSure = await confirmed({
-      question: "Delete this study?",
-      consequence: `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`,
-      yes: "Delete the study",
-      no: "Keep it",
-    });
-    if (!isSure) return;
-    await pausePolling();
-    await request(studyApi(id), { method: "DELETE" }).catch((error) => {
-      resumePolling();
-      throw error;
-    });
-    openAfterDeletion("/studies", trashed(`${study?.name} deleted.`, [id]));
-    return LEAVES_PAGE;
-  }
-
   async function extend() {
     if (!study) return;
     const { trials: most, seconds, patience } = study.budget;
@@ -89,7 +55,6 @@ export function studyActions(id, changed) {
       "Change",
       (payload) => request(studyApi(id), { method: "PATCH", json: { seconds: null, patience: null, ...payload } }),
     );
-    changed();
   }
 
   async function add() {
@@ -131,7 +96,6 @@ export function studyActions(id, changed) {
         return create(studyApi(id, "/trials"), { parameters });
       },
     );
-    changed();
   }
 
   async function clone() {
@@ -171,10 +135,18 @@ export function studyActions(id, changed) {
         open && button("Add a trial", add),
         button("Clone", clone),
         isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
-        !isOpen(newStudy) && button("Delete", remove, "danger quiet"),
+        !isOpen(newStudy) && deleteButton(newStudy),
       );
     },
   };
+}
+
+/** @param {Study} study */
+function deleteButton({ id, name }) {
+  const consequence = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
+  return confirmedDeleteButton(name, studyApi(id), consequence, () =>
+    openAfterDeletion("/studies", trashed(`${name} deleted.`, [id])),
+  );
 }
 
 /** @param {string} pointer */

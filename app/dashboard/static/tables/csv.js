@@ -2,7 +2,7 @@
  * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown.
  * @module
  */
-import { Problem, Unavailable } from "../page/api.js";
+import { refusal } from "../page/api.js";
 import { announce, h } from "../page/dom.js";
 
 /** @typedef {(string | number | boolean | null | undefined)[]} Row */
@@ -52,8 +52,7 @@ async function download(table, name) {
     save(`${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`, csvText(rows));
     announce(`${name}: ${rows.length - 1} rows were downloaded.`);
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-    announce(`${name} could not be downloaded. ${error.message}`);
+    announce(`${name} could not be downloaded. ${refusal(error).message}`);
   }
 }
 

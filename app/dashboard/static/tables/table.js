@@ -1,5 +1,5 @@
 /** Tables that are sortable or paged, lists keyed by id, and search fields for them. @module */
-import { get } from "../page/api.js";
+import { get, getAll } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { h, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -28,42 +28,34 @@ export function searchField(label, placeholder, listeners) {
  * Return a list whose entries keep their elements across updates, so that focus and open details stay.
  *
  * @template {{id: string}} Item
- * @template {{node: HTMLElement, update: (item: Item) => unknown}} Entry
+ * @template {{node: HTMLElement, update: (item: Item, ...more: any[]) => unknown}} Entry
  * @param {HTMLElement} list
  * @param {(item: Item) => Entry} make
+ * @param {number} [first] number of children before the entries
  */
-export function keyedList(list, make) {
+export function keyedList(list, make, first = 0) {
   /** @type {Map<string, Entry>} */
-  const entries = new Map();
+  let entries = new Map();
 
   /** Put the nodes in the items' order without moving nodes that are already in place. @param {Item[]} items */
   function arrange(items) {
-    const wanted = new Set(items.map(({ id }) => id));
-    for (const id of [...entries.keys()]) {
-      if (!wanted.has(id)) entries.delete(id);
-    }
-    const nodes = items.map((item) => {
-      const entry = entries.get(item.id) ?? make(item);
-      entries.set(item.id, entry);
-      return entry.node;
-    });
-    for (const child of [...list.children]) {
+    entries = new Map(items.map((item) => [item.id, entries.get(item.id) ?? make(item)]));
+    const nodes = [...entries.values()].map(({ node }) => node);
+    for (const child of [...list.children].slice(first)) {
       if (!nodes.some((node) => node === child)) child.remove();
     }
     nodes.forEach((node, index) => {
-      if (list.children[index] !== node) list.insertBefore(node, list.children[index] || null);
+      const there = list.children[first + index];
+      if (there !== node) list.insertBefore(node, there ?? null);
     });
+    return [...entries.values()];
   }
 
   return {
     arrange,
-    /** @param {string} id */
-    entry: (id) => entries.get(id),
+    entries: () => [...entries.values()],
     /** @param {Item[]} items */
-    show(items) {
-      arrange(items);
-      return Promise.all(items.map((item) => entries.get(item.id)?.update(item)));
-    },
+    show: (items) => Promise.all(arrange(items).map((entry, index) => entry.update(items[index]))),
   };
 }
 
@@ -246,17 +238,8 @@ export function pagedTable(label, heads, address, row) {
 
   /** Read all rows, including pages that are not loaded yet. */
   async function readAll() {
-    /** @type {import("./csv.js").Row[]} */
-    const rows = [cellsOf(table.rows[0])];
-    /** @type {string | null} */
-    let cursor = "";
-    do {
-      /** @type {Page<Path>} */
-      const page = await readPage(cursor);
-      rows.push(...page.items.map((item) => cellsOf(row(item))));
-      cursor = page.next_cursor;
-    } while (cursor);
-    return rows;
+    const items = await getAll(address);
+    return [cellsOf(table.rows[0]), ...items.map((item) => cellsOf(row(item)))];
   }
 
   read();

@@ -1,4 +1,5 @@
 /** `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run. @module */
+import { actionButton } from "../page/actions.js";
 import { showOnly } from "../page/content.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
@@ -10,7 +11,7 @@ import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareWith, modelApi, openPage, resultPage } from "../page/addresses.js";
-import { conditionalReader, creator, get, Problem, Unavailable } from "../page/api.js";
+import { conditionalReader, creator, get, refusal } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -211,18 +212,9 @@ function againstChampion(best, champion, active, name) {
     : champion === best.model && "The best one is the champion";
   if (reason || !champion) return h("span", { class: "hint" }, reason);
   const words = active ? "Best so far against champion" : "Best against champion";
-  const button = h("button", { class: "primary", title: `${best.model} against ${champion}` }, words);
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    try {
-      await compareWithChampion(best, champion, name);
-    } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-      replace(missing, problemBox(error));
-    }
-    button.disabled = false;
-  });
-  return button;
+  const title = `${best.model} against ${champion}`;
+  const compare = () => compareWithChampion(best, champion, name);
+  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(refusal(error))), { title });
 }
 
 /**

@@ -1,4 +1,5 @@
 /** `/datasets`: the list of datasets, and the forms that add one. @module */
+import { alertText } from "../page/actions.js";
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";
@@ -6,7 +7,7 @@ import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
-import { creator, Problem, request, Unavailable } from "../page/api.js";
+import { creator, refusal, request } from "../page/api.js";
 import { announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
@@ -87,8 +88,7 @@ function deleteTicked({ ids, items, clear, reload }) {
       const { body } = await request("/v1/datasets/delete", { method: "POST", json: { ids } });
       report(body.items);
     } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-      button.after(h("span", { class: "error", role: "alert" }, error.message));
+      button.after(alertText(refusal(error).message));
     }
   }
   /**
@@ -103,7 +103,7 @@ function deleteTicked({ ids, items, clear, reload }) {
     reload();
     if (!kept.length) return clear();
     const reasons = kept.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);
-    button.after(h("span", { class: "error", role: "alert" }, `In use: ${reasons.join("; ")}`));
+    button.after(alertText(`In use: ${reasons.join("; ")}`));
   }
   return button;
 }

@@ -2,13 +2,14 @@
  * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration.
  * @module
  */
+import { actionButtons } from "../page/actions.js";
 import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/addresses.js";
-import { conditionalReader, Problem, request, Unavailable } from "../page/api.js";
+import { conditionalReader, request } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
@@ -327,23 +328,7 @@ function experimentActions() {
   const remove = deleteButton("experiments", id);
   let state = "";
 
-  /** @param {string} words @param {() => Promise<unknown>} act @param {string} kind */
-  function button(words, act, kind) {
-    const made = h("button", { class: kind, click }, words);
-    async function click() {
-      made.disabled = true;
-      replace(failure);
-      try {
-        await act();
-        pollNow();
-      } catch (error) {
-        if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-        replace(failure, problemBox(error));
-      }
-      made.disabled = false;
-    }
-    return made;
-  }
+  const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
     const sure = await confirmed({

@@ -2,6 +2,7 @@
  * `/interleavings/{id}`: one interleaving: its verdict, the share of preferences so far, its rankers, and client code.
  * @module
  */
+import { actionButton } from "../page/actions.js";
 import { tileList } from "../figures/marks.js";
 import { creditTable, deltaFigure, differenceLabel, neededLabel, preferenceFigure } from "../interleavings/verdict.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
@@ -150,23 +151,17 @@ client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 /** Return the button that makes a click log of the lists and opens it. */
 function clickLogButton() {
   const create = creator();
-  const button = h("button", { class: "quiet", click: make }, "Make a click log");
-  return button;
-
-  async function make() {
-    button.toggleAttribute("disabled", true);
-    try {
-      const log = await create("/v1/click-logs/interleaved", { interleaving_id: id });
-      openPage(clickLogPage(log.id));
-    } catch (error) {
-      button.toggleAttribute("disabled", false);
-      const box = failureBox(error, () => {
-        box.remove();
-        make();
-      });
-      place.prepend(box);
-    }
-  }
+  const make = async () => {
+    const log = await create("/v1/click-logs/interleaved", { interleaving_id: id });
+    openPage(clickLogPage(log.id));
+  };
+  return actionButton("Make a click log", "quiet", make, (error, retry) => {
+    const box = failureBox(error, () => {
+      box.remove();
+      retry();
+    });
+    place.prepend(box);
+  });
 }
 
 /** @param {Interleaving} interleaving */

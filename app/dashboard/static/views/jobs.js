@@ -1,4 +1,5 @@
 /** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
+import { alertText } from "../page/actions.js";
 import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
@@ -192,7 +193,7 @@ function cancelActive(ticked) {
       ticked.reload();
     } catch (error) {
       button.disabled = false;
-      button.after(h("span", { class: "error", role: "alert" }, messageOf(error)));
+      button.after(alertText(messageOf(error)));
       if (!(error instanceof Problem)) return;
     }
   }

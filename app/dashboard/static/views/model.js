@@ -1,4 +1,5 @@
 /** `/models/{ref}`: one version of a model in several views, chosen by #view=. @module */
+import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
@@ -182,25 +183,14 @@ function base({ id, model, trees }) {
 function reproduction({ id }) {
   const place = h("div", { class: "reproduction", hidden: true });
   const create = creator();
-  const button = h("button", { click: () => reproduce().catch(refused) }, "Train again and compare files");
-
-  async function reproduce() {
-    button.disabled = true;
+  const reproduce = async () => {
     const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
-    button.disabled = false;
     replace(place, noResultNotice(job) || reproductionResult(job));
-  }
-
-  /** @param {unknown} error */
-  function refused(error) {
-    button.disabled = false;
+  };
+  const button = actionButton("Train again and compare files", "", reproduce, (error, retry) => {
     place.hidden = false;
-    replace(
-      place,
-      failureBox(error, () => reproduce().catch(refused)),
-    );
-  }
-
+    replace(place, failureBox(error, retry));
+  });
   return h("div", { class: "rows" }, h("div", { class: "actions" }, button), place);
 }
 

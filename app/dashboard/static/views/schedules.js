@@ -1,6 +1,6 @@
 /** `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training. @module */
 import { showOnly } from "../page/content.js";
-import { pagedTable } from "../tables/table.js";
+import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
@@ -56,8 +56,7 @@ const form = elementById("schedule-form", HTMLFormElement);
 const training = elementById("training", HTMLSelectElement);
 const create = creator();
 const times = timesBuilder();
-/** @type {Map<string, ReturnType<typeof card>>} */
-const cards = new Map();
+const cards = keyedList(place, card);
 
 elementById("create").addEventListener("click", openForm);
 if (new URLSearchParams(location.search).has("from")) openForm();
@@ -83,19 +82,9 @@ const pollNow = poll(refresh, (problem) => {
 async function refresh() {
   const { items } = await get("/v1/schedules?limit=200");
   place.removeAttribute("aria-busy");
-  const known = new Set(items.map(({ id }) => id));
-  for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
-  const nodes = items.map((schedule) => {
-    const shown = cards.get(schedule.id) ?? card(schedule);
-    cards.set(schedule.id, shown);
-    shown.update(schedule);
-    return shown.node;
-  });
-  const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
-  if (!nodes.length) {
-    const words = "A schedule repeats a training on the newest data of a name, and can promote the model.";
-    replace(place, emptyState("No schedules yet", words));
-  } else if (!same) replace(place, ...nodes);
+  const words = "A schedule repeats a training on the newest data of a name, and can promote the model.";
+  if (items.length) cards.show(items);
+  else replace(place, emptyState("No schedules yet", words));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 

@@ -10,7 +10,7 @@ import {
   pageObjectId,
   studyApi,
 } from "../page/addresses.js";
-import { conditionalReader, get } from "../page/api.js";
+import { conditionalReader, get, getAll } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
@@ -77,19 +77,9 @@ function trialsReader() {
   /** @type {ReturnType<typeof conditionalReader>[]} */
   const readers = [];
   return async () => {
-    /** @type {Trial[]} */
-    const trials = [];
-    let cursor = "";
     let index = 0;
-    do {
-      readers[index] ??= conditionalReader();
-      const query = new URLSearchParams({ limit: "1000", ...(cursor && { cursor }) });
-      const page = /** @type {Schemas["TrialPage"]} */ (await readers[index](studyApi(id, `/trials?${query}`)));
-      trials.push(...page.items);
-      cursor = page.next_cursor ?? "";
-      index += 1;
-    } while (cursor);
-    return trials;
+    const path = studyApi(id, "/trials?limit=1000");
+    return getAll(path, (address) => (readers[index++] ??= conditionalReader())(address));
   };
 }
 

@@ -2,10 +2,10 @@
  * `/settings/webhooks`: webhooks, the form that creates one, its secret, which is shown once, and its deliveries.
  * @module
  */
-import { pagedTable } from "../tables/table.js";
+import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
-import { get, request } from "../page/api.js";
+import { getAll, request } from "../page/api.js";
 import { showOnly, snippet } from "../page/content.js";
 import {
   announce,
@@ -33,8 +33,7 @@ const place = elementById("webhooks");
 const create = elementById("create");
 const dialog = elementById("webhook-dialog", HTMLDialogElement);
 const form = elementById("webhook-form", HTMLFormElement);
-/** @type {Map<string, ReturnType<typeof card>>} */
-const cards = new Map();
+const cards = keyedList(place, card);
 
 create.addEventListener("click", () => dialog.showModal());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
@@ -51,33 +50,12 @@ const pollNow = poll(refresh, (problem) => {
 });
 
 async function refresh() {
-  const webhooks = await allWebhooks();
+  const webhooks = await getAll("/v1/webhooks?limit=200");
   create.hidden = false;
   place.removeAttribute("aria-busy");
-  const known = new Set(webhooks.map(({ id }) => id));
-  for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
-  for (const webhook of webhooks) {
-    if (!cards.has(webhook.id)) cards.set(webhook.id, card(webhook));
-    cards.get(webhook.id)?.update(webhook);
-  }
-  const nodes = webhooks.map(({ id }) => /** @type {ReturnType<typeof card>} */ (cards.get(id)).node);
-  const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
-  if (!nodes.length) replace(place, h("p", { class: "hint nothing-yet" }, "There is no webhook yet."));
-  else if (!same) replace(place, ...nodes);
+  if (webhooks.length) cards.show(webhooks);
+  else replace(place, h("p", { class: "hint nothing-yet" }, "There is no webhook yet."));
   return webhooks.some(({ waiting }) => waiting > 0);
-}
-
-/** @returns {Promise<Webhook[]>} */
-async function allWebhooks() {
-  /** @type {Webhook[]} */
-  const webhooks = [];
-  let cursor = "";
-  do {
-    const page = await get(`/v1/webhooks?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    webhooks.push(...page.items);
-    cursor = page.next_cursor ?? "";
-  } while (cursor);
-  return webhooks;
 }
 
 /** @param {{url: string, secret: string}} webhook @param {string} words */
