@@ -2,7 +2,7 @@
 import { timesLabel } from "./labels.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
+import { actionRow, dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
 import { briefDuration, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -26,9 +26,7 @@ function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
   const link = (href, words) => h("a", { class: "button quiet", href }, words);
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     h("a", { class: "button primary", href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),

@@ -5,7 +5,7 @@ import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/addresses.js";
 import { request } from "../page/api.js";
-import { find, h, hint } from "../page/dom.js";
+import { actionRow, find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
 /** @typedef {Schemas["Dataset"]} Dataset */
@@ -41,9 +41,7 @@ export function correctedFileForm(dataset, usual) {
       h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
       h("p", { class: "hint", "aria-live": "off" }),
     ),
-    h(
-      "div",
-      { class: "actions" },
+    actionRow(
       h("button", { class: "primary", type: "submit" }, "Upload and replace"),
       h("button", { class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
     ),

@@ -14,6 +14,7 @@ import {
   hint,
   numberCell,
   numberHeads,
+  panelHead,
   problemBox,
   replace,
   rowHead,
@@ -396,7 +397,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
   const node = h(
     "section",
     { class: "compared-query", "aria-label": "One query, ranked by both systems" },
-    h("div", { class: "panel-head" }, title, field),
+    panelHead(title, field),
     place,
   );
   let latestRequest = 0;

@@ -9,6 +9,7 @@ import {
   hint,
   numberCell,
   numberHeads,
+  panelHead,
   replace,
   rowHead,
   setAttribute,
@@ -48,7 +49,7 @@ export function cutoffPanel(words) {
   const node = h(
     "section",
     { class: "panel cutoffs", hidden: true },
-    h("div", { class: "panel-head" }, title, tabs.node),
+    panelHead(title, tabs.node),
     figure.node,
     note,
     disclosure("As a table", numbers),

@@ -7,7 +7,7 @@ import { iterationAxis } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, hint, replace, setAttribute } from "../page/dom.js";
+import { h, hint, panelHead, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
@@ -40,7 +40,7 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
   return h(
     "section",
     { class: "panel diagnostics" },
-    h("div", { class: "panel-head" }, h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
+    panelHead(h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );

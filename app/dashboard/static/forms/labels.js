@@ -1,7 +1,7 @@
 /** A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them. @module */
 import { onSubmit } from "./forms.js";
 import { request } from "../page/api.js";
-import { announce, h, hint, replace } from "../page/dom.js";
+import { actionRow, announce, h, hint, panelHead, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
@@ -25,7 +25,7 @@ import { announce, h, hint, replace } from "../page/dom.js";
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div", { class: "labels-text" });
   const edit = h("button", { class: "quiet small", click: write }, "Edit");
-  const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, heading), edit), body);
+  const node = h("section", { class: "panel" }, panelHead(h("h2", {}, heading), edit), body);
 
   /** @param {Labels} now */
   function show(now) {
@@ -58,9 +58,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       h("label", { class: "field" }, heading, words),
       h("label", { class: "field" }, "Tags ", h("small", {}, "one per line, such as team: search"), lines),
       h("label", { class: "field" }, "Project ", h("small", {}, "leave empty for none"), projectField),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         h("button", { type: "submit", class: "primary" }, "Save"),
         h("button", { class: "quiet", click: cancel }, "Cancel"),
       ),

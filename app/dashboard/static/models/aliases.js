@@ -9,6 +9,7 @@ import { jobPage, modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
+  actionRow,
   announce,
   confirmed,
   dataTable,
@@ -18,6 +19,7 @@ import {
   hint,
   numberCell,
   numberHeads,
+  panelHead,
   replace,
   rowHead,
   setText,
@@ -205,9 +207,7 @@ function aliasCard(model, assignment, changed) {
   return h(
     "article",
     { class: "panel alias", "data-alias": alias },
-    h(
-      "div",
-      { class: "panel-head" },
+    panelHead(
       h(
         "h2",
         {},
@@ -218,9 +218,7 @@ function aliasCard(model, assignment, changed) {
           : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
         h("small", {}, " since ", timeElement(updated)),
       ),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
@@ -273,11 +271,7 @@ function newAlias(model, done) {
     heading,
     h("div", { class: "summary", hidden: true }),
     h("label", { class: "field" }, "Name ", h("small", {}, "lower case letters, digits, . _ -"), name),
-    h(
-      "div",
-      { class: "actions" },
-      h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`),
-    ),
+    actionRow(h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`)),
     place,
   );
   onSubmit(form, async () => {

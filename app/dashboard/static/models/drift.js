@@ -4,7 +4,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { h, hint, numberCell, replace, rowHead, statusBadge } from "../page/dom.js";
+import { actionRow, h, hint, numberCell, replace, rowHead, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 
 const PAGE_SIZE = 20;
@@ -61,7 +61,7 @@ function driftForm(model, done) {
     ),
     h("div", { class: "summary", hidden: true }),
     h("label", { class: "field" }, "Days of samples", days),
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Look for drift")),
+    actionRow(h("button", { type: "submit", class: "primary" }, "Look for drift")),
   );
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });

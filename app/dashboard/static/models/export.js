@@ -7,7 +7,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
-import { dataTable, disclosure, h, hint, numberCell, problemBox, replace } from "../page/dom.js";
+import { actionRow, dataTable, disclosure, h, hint, numberCell, panelHead, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -101,9 +101,7 @@ function parityReport(report, { filename }, { file, archive }) {
   return h(
     "section",
     { class: "panel parity", "aria-label": "Parity of the export with the model" },
-    h(
-      "div",
-      { class: "panel-head" },
+    panelHead(
       h("h2", {}, verdicts[exact ? 0 : 1]),
       h("span", { class: "verdict", "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
     ),
@@ -122,9 +120,7 @@ function parityReport(report, { filename }, { file, archive }) {
         h("h3", {}, "Notes"),
         h("ul", {}, ...notes.map((note) => h("li", {}, ...withCode(note)))),
       ),
-    h(
-      "div",
-      { class: "actions" },
+    actionRow(
       actionButton(`Download ${filename}`, "primary", file, refused),
       actionButton("Download with proof (zip)", "", archive, refused),
       h(
@@ -233,7 +229,7 @@ export async function exportView(model) {
   const form = h(
     "form",
     { class: "panel form", novalidate: true },
-    h("div", { class: "panel-head" }, h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
+    panelHead(h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
       "Before the download, the export is read back and evaluated as the engine does, on judged documents and on extreme feature values.",
     ),
@@ -246,7 +242,7 @@ export async function exportView(model) {
     ),
     words,
     options,
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Export and compare")),
+    actionRow(h("button", { type: "submit", class: "primary" }, "Export and compare")),
   );
 
   function choose() {

@@ -3,7 +3,7 @@ import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
-import { h, replace } from "../page/dom.js";
+import { actionRow, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
@@ -17,9 +17,7 @@ export function gateForm(gate, cancel) {
       h("div", { class: "summary", hidden: true }),
       ...judgmentRules(gate, dataset),
       clicks.node,
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         h("button", { type: "submit", class: "primary small" }, "Set gate"),
         h("button", { class: "quiet small", click: cancel }, "Cancel"),
       ),

@@ -7,7 +7,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, replace } from "../page/dom.js";
+import { actionRow, announce, confirmed, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 
@@ -61,17 +61,11 @@ export function gatePanel(name, { alias, gated }) {
     if (!gate)
       return [
         h("p", {}, h("strong", {}, "No gate: "), "the alias moves to any version immediately."),
-        h(
-          "div",
-          { class: "actions" },
-          button("Set a gate", () => edit(null)),
-        ),
+        actionRow(button("Set a gate", () => edit(null))),
       ];
     return [
       h("p", {}, h("strong", {}, "Gate: "), ...ruleLabel(gate)),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",

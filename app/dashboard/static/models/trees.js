@@ -13,6 +13,7 @@ import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import {
+  actionRow,
   dataTable,
   factList,
   find,
@@ -91,7 +92,7 @@ export function treePanel(node, model, trees, wanted, remember) {
       hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
-      h("div", { class: "actions" }, fold, all),
+      actionRow(fold, all),
     ),
     h("div", { class: "tree-view" }, canvas, detail),
     numbers,

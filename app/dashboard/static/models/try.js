@@ -9,11 +9,13 @@ import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../p
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import {
+  actionRow,
   disclosure,
   findAll,
   h,
   hint,
   numberCell,
+  panelHead,
   replace,
   rowHead,
   scrollRegion,
@@ -307,9 +309,7 @@ export async function tryView(model) {
     h("div", { class: "summary", hidden: true }),
     table.node,
     text.node,
-    h(
-      "div",
-      { class: "actions" },
+    actionRow(
       h("button", { type: "submit", class: "primary" }, "Rank"),
       h("button", { class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
     ),
@@ -381,9 +381,7 @@ export async function tryView(model) {
   }
 
   const problem = h("div", {});
-  const head = h(
-    "div",
-    { class: "panel-head" },
+  const head = panelHead(
     h("h2", {}, "Try the model on documents"),
     h("div", { class: "try-choice" }, h("label", {}, "Dataset ", dataset), h("label", {}, "Query ", query), known),
   );

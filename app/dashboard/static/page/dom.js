@@ -229,6 +229,32 @@ export function hint(...words) {
   return h("p", { class: "hint" }, ...words);
 }
 
+/** Return buttons and links side by side. @param {...(Child | Child[])} children */
+export function actionRow(...children) {
+  return h("div", { class: "actions" }, ...children);
+}
+
+/** Return the head of a panel: a heading, and what stands beside it. @param {...(Child | Child[])} children */
+export function panelHead(...children) {
+  return h("div", { class: "panel-head" }, ...children);
+}
+
+/** Return the head of a page: its heading and its actions. @param {...(Child | Child[])} children */
+export function pageHead(...children) {
+  return h("div", { class: "page-head" }, ...children);
+}
+
+/** Return a heading with its status beside it. @param {...(Child | Child[])} children */
+export function headingRow(...children) {
+  return h("div", { class: "job-heading" }, ...children);
+}
+
+/** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */
+export function metaLine(...facts) {
+  const known = facts.filter(Boolean);
+  return h("p", { class: "job-meta" }, ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
+}
+
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);

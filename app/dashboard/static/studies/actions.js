@@ -5,7 +5,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, request } from "../page/api.js";
-import { announce, confirmed, h, hint, replace } from "../page/dom.js";
+import { actionRow, announce, confirmed, h, hint, replace } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
@@ -191,7 +191,7 @@ function submitDialog(title, words, fields, yes, send) {
     hint(words),
     h("div", { class: "summary", hidden: true }),
     h("div", { class: "grid" }, ...fields),
-    h("div", { class: "actions" }, h("button", { class: "primary", type: "submit" }, yes)),
+    actionRow(h("button", { class: "primary", type: "submit" }, yes)),
   );
   const dialog = document.createElement("dialog");
   const close = h("button", { class: "quiet small", "aria-label": "Close", click: () => dialog.close() }, "×");

@@ -9,7 +9,20 @@ import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, hint, panel, problemBox, replace, statusBadge } from "../page/dom.js";
+import {
+  actionRow,
+  announce,
+  elementById,
+  h,
+  hint,
+  metaLine,
+  pageHead,
+  panel,
+  problemBox,
+  replace,
+  statusBadge,
+  headingRow,
+} from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -52,18 +65,14 @@ function draw(log) {
   place.dataset.status = status;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("div", { class: "job-heading" }, h("h1", {}, name), statusBadge(status)),
-      h(
-        "div",
-        { class: "actions" },
+    pageHead(
+      headingRow(h("h1", {}, name), statusBadge(status)),
+      actionRow(
         log.job_id && h("a", { class: "button quiet", href: jobPage(log.job_id) }, "Job"),
         status !== "pending" && deleteButton(log),
       ),
     ),
-    h("p", { class: "job-meta" }, logSource(log), " · ", timeElement(log.created_at), " · ", h("code", {}, id)),
+    metaLine(logSource(log), timeElement(log.created_at), h("code", {}, id)),
     ...contents(log),
   );
 }

@@ -2,7 +2,7 @@
  * `/comparisons/{id}`: verdicts of all pairs of systems, the queries that changed, and both rankings of a query.
  * @module
  */
-import { datasetName } from "../datasets/dataset.js";
+import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
@@ -13,10 +13,11 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, datasetPage, decoded, jobPage, modelPage, pagePath } from "../page/addresses.js";
+import { compareWith, comparisonApi, decoded, jobPage, modelPage, pagePath } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
+  actionRow,
   columnHead,
   dataTable,
   disclosure,
@@ -24,8 +25,11 @@ import {
   findAll,
   h,
   hint,
+  metaLine,
   numberCell,
   numberHeads,
+  pageHead,
+  panelHead,
   replace,
   rowHead,
   scrollRegion,
@@ -252,16 +256,10 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
     h(
       "section",
       { class: "panel" },
-      h("div", { class: "panel-head" }, h("h2", {}, "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
+      panelHead(h("h2", {}, "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
       differenceTable(comparison, [pair]),
     ),
-    h(
-      "section",
-      { class: "panel query-values" },
-      h("div", { class: "panel-head" }, h("h2", {}, "Query by query"), tabs.node),
-      plot,
-      folded,
-    ),
+    h("section", { class: "panel query-values" }, panelHead(h("h2", {}, "Query by query"), tabs.node), plot, folded),
     h(
       "section",
       { class: "panel" },
@@ -323,25 +321,15 @@ function draw(comparison) {
   );
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "h1",
-        {},
-        title,
-        h("span", { class: "kind" }, " on "),
-        h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset)),
-      ),
-      h(
-        "div",
-        { class: "actions" },
+    pageHead(
+      headingOn(title, "on", dataset),
+      actionRow(
         h("a", { class: "button quiet", href: newComparison }, "New comparison"),
         h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
       ),
     ),
-    h("p", { class: "job-meta" }, "Comparison · ", timeElement(created), " · ", h("code", {}, id)),
+    metaLine("Comparison", timeElement(created), h("code", {}, id)),
     finding(comparison),
     resultFindings(systems.flatMap((system) => system.findings || [])),
     means.node,
@@ -350,7 +338,7 @@ function draw(comparison) {
       h(
         "section",
         { class: "panel" },
-        h("div", { class: "panel-head" }, h("h2", {}, "Every pair"), hint("Select a pair to show it below.")),
+        panelHead(h("h2", {}, "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
       ),
@@ -425,7 +413,7 @@ function meansOf({ systems, metrics }, chosen) {
   tabs.show(current);
   queueMicrotask(() => show(current));
   return {
-    node: h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Systems"), tabs.node), body),
+    node: h("section", { class: "panel" }, panelHead(h("h2", {}, "Systems"), tabs.node), body),
     metric: () => current,
   };
 }

@@ -12,19 +12,23 @@ import { datasetApi, datasetPage, decoded, jobApi, pagePath } from "../page/addr
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
+  actionRow,
   announce,
   columnHead,
   dataTable,
   elementById,
   h,
   hint,
+  metaLine,
   numberHeads,
+  pageHead,
   problemBox,
   replace,
   rowHead,
   setAttribute,
   setText,
   statusBadge,
+  headingRow,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -74,7 +78,7 @@ function problemCauses(problem, causes, begun) {
   /** @type {Set<string>} */
   const ignored = new Set();
   const button = h("button", { class: "primary", click: readAgain }, "Ignore and read again");
-  const actions = h("div", { class: "actions" }, button);
+  const actions = actionRow(button);
 
   async function readAgain() {
     button.disabled = true;
@@ -335,20 +339,11 @@ function draw(dataset) {
   place.dataset.status = status;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("div", { class: "job-heading" }, h("h1", {}, name), statusBadge(status)),
-      datasetActions(dataset),
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
+    pageHead(headingRow(h("h1", {}, name), statusBadge(status)), datasetActions(dataset)),
+    metaLine(
       sourceLabel(dataset),
-      " · ",
       timeElement(dataset.created_at),
-      status === "ready" && resultLinks(),
-      " · ",
+      ...(status === "ready" ? resultLinks() : []),
       h("code", {}, id),
     ),
     parts && siblings(parts),
@@ -376,12 +371,7 @@ function contents(dataset) {
 /** Return links to the evaluations and rankings of the dataset. */
 function resultLinks() {
   const query = new URLSearchParams({ dataset_id: id });
-  return [
-    " · ",
-    h("a", { href: `/evaluations?${query}` }, "Evaluations"),
-    " · ",
-    h("a", { href: `/rankings?${query}` }, "Rankings"),
-  ];
+  return [h("a", { href: `/evaluations?${query}` }, "Evaluations"), h("a", { href: `/rankings?${query}` }, "Rankings")];
 }
 
 /** Return links to the datasets of the same upload. @param {Record<string, string>} parts */

@@ -4,7 +4,7 @@ import { VERDICTS } from "../models/drift.js";
 import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
-import { elementById, h, hint, replace, statusBadge } from "../page/dom.js";
+import { actionRow, elementById, h, hint, metaLine, pageHead, replace, statusBadge, headingRow } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -27,12 +27,8 @@ function show(report) {
   document.title = `Drift of ${model} · Rankery`;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "div",
-        { class: "job-heading" },
+    pageHead(
+      headingRow(
         h(
           "h1",
           {},
@@ -41,16 +37,11 @@ function show(report) {
         ),
         statusBadge(status, words),
       ),
-      job && h("div", { class: "actions" }, h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
+      job && actionRow(h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
     ),
-    h(
-      "p",
-      { class: "job-meta" },
-      "Samples from ",
-      timeElement(since),
-      " to ",
-      timeElement(until),
-      ` · ${counted(queries, "query", "queries")}, ${counted(documents, "document")} · `,
+    metaLine(
+      ["Samples from ", timeElement(since), " to ", timeElement(until)],
+      `${counted(queries, "query", "queries")}, ${counted(documents, "document")}`,
       h("code", {}, id),
     ),
     h(

@@ -1,5 +1,5 @@
 /** `/evaluations/{id}`: the metrics of a model or ranking compared with baselines, by segment and by query. @module */
-import { datasetName } from "../datasets/dataset.js";
+import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
@@ -12,7 +12,6 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
-  datasetPage,
   decoded,
   evaluationApi,
   hashValue,
@@ -27,7 +26,21 @@ import {
 } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
-import { dataTable, elementById, factList, h, hint, numberCell, numberHeads, replace, rowHead } from "../page/dom.js";
+import {
+  actionRow,
+  dataTable,
+  elementById,
+  factList,
+  h,
+  hint,
+  metaLine,
+  numberCell,
+  numberHeads,
+  pageHead,
+  panelHead,
+  replace,
+  rowHead,
+} from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Evaluation"]} Evaluation */
@@ -44,9 +57,7 @@ function evaluationActions(evaluation) {
   const compared = ranking || evaluation.system;
   if (ranking) offer(files, ranking);
   else if (job) offerOfJob(files, job);
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
     model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
     job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
@@ -97,7 +108,7 @@ function metricNumbers({ metrics, contract }) {
   return h(
     "section",
     { class: "panel numbers" },
-    h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
+    panelHead(h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     dataTable(
       "Numbers",
       ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
@@ -173,19 +184,8 @@ function draw(evaluation) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "h1",
-        {},
-        system,
-        h("span", { class: "kind" }, " on "),
-        h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset)),
-      ),
-      evaluationActions(evaluation),
-    ),
-    h("p", { class: "job-meta" }, "Evaluation · ", timeElement(created), " · ", h("code", {}, id)),
+    pageHead(headingOn(system, "on", dataset), evaluationActions(evaluation)),
+    metaLine("Evaluation", timeElement(created), h("code", {}, id)),
     resultFindings(findings),
     ...byMetric(evaluation, names),
     byCutoff(evaluation),
@@ -217,7 +217,7 @@ function byMetric(evaluation, names) {
       tabs,
       body,
       draw,
-      node: h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), tabs.node), body),
+      node: h("section", { class: "panel" }, panelHead(h("h2", {}, title), tabs.node), body),
     };
   });
   /** @param {string} name */

@@ -16,12 +16,15 @@ import {
   confirmed,
   elementById,
   h,
+  metaLine,
+  pageHead,
   panel,
   problemBox,
   replace,
   setAttribute,
   setText,
   statusBadge,
+  headingRow,
 } from "../page/dom.js";
 import { count, duration, metric, short, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -73,20 +76,8 @@ function build(first) {
   const trainings = trainingsPanel(first);
   showOnly(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("div", { class: "job-heading" }, h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")),
-      actions.node,
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
-      `${first.title} (${first.year}) · `,
-      timeElement(first.created_at),
-      " · ",
-      h("code", {}, first.id),
-    ),
+    pageHead(headingRow(h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
+    metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", {}, first.id)),
     actions.failure,
     progress,
     outcome,

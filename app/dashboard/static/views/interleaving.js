@@ -9,7 +9,7 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
-import { announce, elementById, h, hint, panel, replace } from "../page/dom.js";
+import { actionRow, announce, elementById, h, hint, metaLine, pageHead, panel, replace } from "../page/dom.js";
 import { count, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -48,18 +48,10 @@ function draw(interleaving) {
   document.title = `${interleaving.name} · Rankery`;
   showOnly(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("h1", {}, interleaving.name),
-      h("div", { class: "actions" }, clickLogButton(), deleteButton(interleaving)),
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
-      `${interleaving.method.replaceAll("_", " ")} · created `,
-      timeElement(interleaving.created_at),
-      " · ",
+    pageHead(h("h1", {}, interleaving.name), actionRow(clickLogButton(), deleteButton(interleaving))),
+    metaLine(
+      interleaving.method.replaceAll("_", " "),
+      ["created ", timeElement(interleaving.created_at)],
       h("code", {}, id),
     ),
     result,

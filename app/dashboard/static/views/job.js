@@ -29,12 +29,14 @@ import {
   hint,
   numberCell,
   numberHeads,
+  pageHead,
   replace,
   rowHead,
   scrollRegion,
   setAttribute,
   setText,
   tableHead,
+  headingRow,
 } from "../page/dom.js";
 import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -345,7 +347,7 @@ async function build(first) {
   });
   showOnly(
     place,
-    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
+    pageHead(headingRow(heading, status, unusual), actions.node),
     meta,
     bar.node,
     inside,

@@ -15,6 +15,7 @@ import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, page
 import { creator, get } from "../page/api.js";
 import { failureBox, loadInto, openObject } from "../page/content.js";
 import {
+  actionRow,
   disclosure,
   elementById,
   factList,
@@ -22,6 +23,9 @@ import {
   findAll,
   h,
   hint,
+  metaLine,
+  pageHead,
+  panelHead,
   problemBox,
   replace,
   setAttribute,
@@ -54,13 +58,9 @@ function modelHead(model) {
     "on the test data",
   ]);
   return [
-    h(
-      "div",
-      { class: "page-head" },
+    pageHead(
       h("h1", {}, title ?? reference, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         h("a", { class: "button", href: compareWith([reference]) }, "Compare"),
         h(
           "a",
@@ -71,16 +71,14 @@ function modelHead(model) {
         deleteButton("models", id),
       ),
     ),
-    h(
-      "p",
-      { class: "job-meta" },
-      title && `${reference} · `,
-      loss?.name || source,
-      dataset && [" on ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))],
-      " · ",
+    metaLine(
+      title && reference,
+      [
+        loss?.name || source,
+        ...(dataset ? [" on ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))] : []),
+      ],
       timeElement(created),
-      version > 1 && [" · after ", h("a", { href: modelPage(`${name}:${version - 1}`) }, `${name}:${version - 1}`)],
-      " · ",
+      version > 1 && ["after ", h("a", { href: modelPage(`${name}:${version - 1}`) }, `${name}:${version - 1}`)],
       h("code", {}, id),
     ),
     tileList([
@@ -140,7 +138,7 @@ function lineagePanel(model) {
   return h(
     "section",
     { class: "panel lineage" },
-    h("div", { class: "panel-head" }, head, hint(lineageHint(imported, automatic))),
+    panelHead(head, hint(lineageHint(imported, automatic))),
     factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
       lineage.init_model && base(lineage.init_model),
@@ -191,7 +189,7 @@ function reproduction({ id }) {
     place.hidden = false;
     replace(place, failureBox(error, retry));
   });
-  return h("div", { class: "rows" }, h("div", { class: "actions" }, button), place);
+  return h("div", { class: "rows" }, actionRow(button), place);
 }
 
 /** @param {import("../jobs/labels.js").Job} job */
@@ -315,11 +313,9 @@ async function versionsView({ id, name }) {
   const box = modelTicks(link);
   /** @param {Model} model */
   const tick = (model) => box(`${name}:${model.version}`, model.created_at);
-  const head = h(
-    "div",
-    { class: "panel-head" },
+  const head = panelHead(
     h("h2", {}, `Versions of ${name}`),
-    h("div", { class: "actions" }, link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")),
+    actionRow(link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")),
   );
   return [h("section", { class: "panel" }, head, versionTable(name, { tick, current: id }))];
 }

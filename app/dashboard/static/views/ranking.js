@@ -1,5 +1,5 @@
 /** `/rankings/{id}`: the queries of a ranking and the documents of one: #query=q7&prefix=q. @module */
-import { datasetName } from "../datasets/dataset.js";
+import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { documentFeatures, documentName, queryList } from "../datasets/queries.js";
 import { bar, grade, gradeLegend } from "../figures/marks.js";
@@ -7,7 +7,6 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
-  datasetPage,
   setHashValues,
   hashValue,
   modelPage,
@@ -18,14 +17,18 @@ import {
 import { get, Problem } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
 import {
+  actionRow,
   dataTable,
   elementById,
   emptyState,
   factList,
   h,
   hint,
+  metaLine,
   numberCell,
   numberHeads,
+  pageHead,
+  panelHead,
   problemBox,
   replace,
   rowHead,
@@ -79,7 +82,7 @@ function rankedQuery({ id }, dataset) {
   const node = h(
     "section",
     { class: "panel ranked-query", "aria-label": "One query" },
-    h("div", { class: "panel-head" }, title, gradeLegend(dataset?.statistics)),
+    panelHead(title, gradeLegend(dataset?.statistics)),
     place,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
@@ -234,23 +237,9 @@ function draw(ranking, dataset) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "h1",
-        {},
-        system,
-        h("span", { class: "kind" }, " ranks "),
-        h("a", { class: "quiet-link", href: datasetPage(datasetId) }, datasetName(datasetId)),
-      ),
-      actions(ranking),
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
+    pageHead(headingOn(system, "ranks", datasetId), actions(ranking)),
+    metaLine(
       model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run",
-      " · ",
       h("code", {}, id),
     ),
     resultFindings(findings),
@@ -266,9 +255,7 @@ function draw(ranking, dataset) {
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     h(
       "a",
       { class: "button", href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },

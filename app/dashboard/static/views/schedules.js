@@ -8,6 +8,7 @@ import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addr
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import {
+  actionRow,
   announce,
   confirmed,
   disclosure,
@@ -16,10 +17,12 @@ import {
   find,
   h,
   hint,
+  panelHead,
   problemBox,
   replace,
   rowHead,
   statusBadge,
+  headingRow,
 } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -173,13 +176,9 @@ function card(first) {
     node: h(
       "article",
       { class: "panel", "data-schedule": first.id },
-      h(
-        "div",
-        { class: "panel-head" },
-        h("div", { class: "job-heading" }, heading, state),
-        h(
-          "div",
-          { class: "actions" },
+      panelHead(
+        headingRow(heading, state),
+        actionRow(
           h("button", { class: "small", click: () => runAction(run) }, "Run now"),
           toggle,
           h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),

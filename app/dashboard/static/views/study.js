@@ -18,14 +18,17 @@ import {
   elementById,
   h,
   hint,
+  metaLine,
   numberCell,
   numberHeads,
+  pageHead,
   panel,
   problemBox,
   replace,
   rowHead,
   setAttribute,
   setText,
+  headingRow,
 } from "../page/dom.js";
 import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -95,17 +98,13 @@ async function build(first) {
   const dataset = await datasetOf(first.dataset_id);
   showOnly(
     place,
-    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, h("h1", {}, first.name), status), actions.node),
-    h(
-      "p",
-      { class: "job-meta" },
-      "Study of ",
-      first.model_name,
-      " on ",
-      h("a", { class: "quiet-link", href: datasetPage(first.dataset_id) }, dataset),
-      " · ",
+    pageHead(headingRow(h("h1", {}, first.name), status), actions.node),
+    metaLine(
+      [
+        `Study of ${first.model_name} on `,
+        h("a", { class: "quiet-link", href: datasetPage(first.dataset_id) }, dataset),
+      ],
       timeElement(first.created_at),
-      " · ",
       h("code", {}, first.id),
     ),
     actions.failure,

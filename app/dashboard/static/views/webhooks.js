@@ -8,6 +8,7 @@ import { actionRunner } from "../page/actions.js";
 import { getAll, request } from "../page/api.js";
 import { showOnly, snippet } from "../page/content.js";
 import {
+  actionRow,
   announce,
   confirmed,
   disclosure,
@@ -16,10 +17,12 @@ import {
   h,
   hint,
   numberCell,
+  panelHead,
   problemBox,
   replace,
   rowHead,
   statusBadge,
+  headingRow,
 } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -159,9 +162,7 @@ function card(first) {
     showDeliveries();
   }
 
-  const actions = h(
-    "div",
-    { class: "actions" },
+  const actions = actionRow(
     h("button", { class: "small", click: () => runAction(test) }, "Send a test"),
     toggle,
     h("button", { class: "quiet small", click: () => runAction(rotate) }, "New secret"),
@@ -172,7 +173,7 @@ function card(first) {
     node: h(
       "article",
       { class: "panel", "data-webhook": first.id },
-      h("div", { class: "panel-head" }, h("div", { class: "job-heading" }, heading, state), actions),
+      panelHead(headingRow(heading, state), actions),
       facts,
       outcome,
       deliveries,
