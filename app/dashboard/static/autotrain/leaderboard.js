@@ -23,6 +23,7 @@ import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
 import {
+  changes,
   h,
   hint,
   numberCell,
@@ -78,14 +79,12 @@ export function leaderboard(first) {
       others.node,
     ),
   );
-  let drawnState = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   async function update(job) {
     const board = await read(jobApi(job.id, "/candidates"));
-    const state = JSON.stringify([board, job.status, job.result]);
-    if (state === drawnState) return;
-    drawnState = state;
+    if (!isNew([board, job.status, job.result])) return;
     const candidates = ranked(board);
     const lines = baselineLines(board.conclusion);
     const values = [

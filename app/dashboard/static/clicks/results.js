@@ -3,7 +3,7 @@ import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { dataTable, h, hint, numberCell, numberHeads, replace } from "../page/dom.js";
+import { changes, dataTable, h, hint, numberCell, numberHeads, replace } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -33,13 +33,11 @@ function isOnClicks({ clicks }) {
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function clickResult() {
   const node = h("div", { class: "click-result", hidden: true });
-  let drawnState = "";
+  const isNew = changes();
   return {
     node,
     update(job) {
-      const state = JSON.stringify(job.result);
-      if (state === drawnState) return;
-      drawnState = state;
+      if (!isNew(job.result)) return;
       const show = RESULTS[job.kind] ?? naiveComparison;
       const content = job.result ? show(job.result, job) : [];
       node.hidden = content.length === 0;

@@ -5,7 +5,18 @@
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import {
+  changes,
+  h,
+  hint,
+  numberCell,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 

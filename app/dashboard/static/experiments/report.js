@@ -4,7 +4,7 @@
  */
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
-import { dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
+import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -23,14 +23,12 @@ const MIN_SERIES_COLUMNS = 4;
 /** Return the panels of a report, rebuilt when the report changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
-  let drawnState = "";
+  const isNew = changes();
   return {
     node,
     /** @param {Report | null} report */
     update(report) {
-      const state = JSON.stringify(report);
-      if (state === drawnState) return;
-      drawnState = state;
+      if (!isNew(report)) return;
       replace(
         node,
         report &&

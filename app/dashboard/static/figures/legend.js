@@ -1,5 +1,5 @@
 /** The legend of a figure, whose entries hide and show series; swatches, and the styles of lines. @module */
-import { h, replace, svg } from "../page/dom.js";
+import { changes, h, replace, svg } from "../page/dom.js";
 import { symbolPath } from "./shapes.js";
 
 /** @typedef {import("./frame.js").Series} Series */
@@ -40,7 +40,7 @@ export function figureLegend(changed) {
   const node = h("ul", { class: "figure-legend", "aria-label": "Legend", hidden: true });
   /** @type {Set<string>} */
   const hidden = new Set();
-  let known = "";
+  const isNew = changes();
   /** @type {string[]} */
   let names = [];
 
@@ -49,9 +49,7 @@ export function figureLegend(changed) {
     const first = new Map(series.filter(({ unnamed }) => !unnamed).map((each) => [groupOf(each), each]));
     names = [...first.keys()];
     node.hidden = names.length < 2;
-    const state = JSON.stringify([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]));
-    if (state === known) return;
-    known = state;
+    if (!isNew([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]))) return;
     const focused = node.contains(document.activeElement) && document.activeElement?.getAttribute("data-name");
     replace(node, ...[...first].map(([name, each]) => h("li", {}, entry(name, each))));
     if (focused)

@@ -14,7 +14,7 @@ import {
   rankingApi,
 } from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { announce, h, hint, problemBox, replace } from "../page/dom.js";
+import { announce, changes, h, hint, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 
 /**
@@ -25,12 +25,10 @@ import { poll } from "../page/poll.js";
  */
 export function jobActions(changed, { page }) {
   const node = h("div", { class: "actions" });
-  let shown = "";
+  const isNew = changes();
   /** @param {import("./labels.js").Job} job */
   function update(job) {
-    const state = JSON.stringify([job.id, job.status, job.cancel_requested, job.result]);
-    if (state === shown) return;
-    shown = state;
+    if (!isNew([job.id, job.status, job.cancel_requested, job.result])) return;
     const form = formFrom(job);
     replace(
       node,

@@ -9,6 +9,7 @@ import { foldsTable } from "./folds.js";
 import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
 import {
+  changes,
   dataTable,
   h,
   hint,
@@ -145,14 +146,12 @@ const PARTS = [
 function metricsTable() {
   const body = h("div", {}, hint("Reading the metrics…"));
   const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
-  let shown = "";
+  const isNew = changes();
   return {
     node,
     /** @param {import("./labels.js").Job} job */
     update(job, evaluation) {
-      const state = JSON.stringify([job.metrics, evaluation?.id, job.status]);
-      if (state === shown) return;
-      shown = state;
+      if (!isNew([job.metrics, evaluation?.id, job.status])) return;
       replace(body, ...content(job, evaluation));
     },
   };

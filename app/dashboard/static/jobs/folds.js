@@ -3,7 +3,7 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
-import { h, hint, numberCell, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+import { changes, h, hint, numberCell, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -13,15 +13,13 @@ import { count, metric } from "../page/format.js";
 export function foldsTable() {
   const body = h("div", {});
   const node = h("section", { class: "folds", "aria-label": "Folds", hidden: true }, h("h3", {}, "Folds"), body);
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     const found = job.result?.cross_validation ?? null;
     const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar(job);
-    const state = JSON.stringify([folds, found]);
-    if (state === shown) return;
-    shown = state;
+    if (!isNew([folds, found])) return;
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, found, iterationsHeading(job)));
   }

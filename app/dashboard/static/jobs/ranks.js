@@ -1,6 +1,17 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import { columnHead, h, hint, numberCell, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
+import {
+  changes,
+  columnHead,
+  h,
+  hint,
+  numberCell,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -28,15 +39,13 @@ export function ranksPanel() {
       h("table", {}, tableHead("Rank", "Host", "Stage", NUMBERS.map(numberHead)), rows),
     ),
   );
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     const ranks = job.progress?.ranks ?? [];
     node.hidden = ranks.length === 0;
-    const state = JSON.stringify([ranks, job.progress?.restarts, job.status]);
-    if (node.hidden || state === shown) return;
-    shown = state;
+    if (node.hidden || !isNew([ranks, job.progress?.restarts, job.status])) return;
     setText(words, ranksLabel(job));
     replace(rows, ...ranks.map((rank) => row(rank, isActive(job))));
   }

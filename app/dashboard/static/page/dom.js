@@ -255,6 +255,18 @@ export function metaLine(...facts) {
   return h("p", { class: "job-meta" }, ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
 }
 
+/** Return a function that tells whether a value, as JSON, differs from that of the last call. @returns {(value: unknown) => boolean} */
+export function changes() {
+  /** @type {string | undefined} */
+  let last = "";
+  return (value) => {
+    const now = JSON.stringify(value);
+    const differs = now !== last;
+    last = now;
+    return differs;
+  };
+}
+
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);

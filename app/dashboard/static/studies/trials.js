@@ -3,7 +3,7 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
+import { changes, h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -57,14 +57,12 @@ export function trialsPanel(study) {
     chosen.scrollIntoView({ block: "nearest" });
   }
 
-  let state = "";
+  const isNew = changes();
   return {
     node,
     /** @param {Study} newStudy @param {Trial[]} trials */
     update(newStudy, trials) {
-      const now = JSON.stringify([newStudy.best, trials]);
-      if (now === state) return;
-      state = now;
+      if (!isNew([newStudy.best, trials])) return;
       current = newStudy;
       table.show(trials);
     },

@@ -5,7 +5,7 @@
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { dataTable, elementById, emptyState, h, problemBox, replace, rowHead } from "../page/dom.js";
+import { changes, dataTable, elementById, emptyState, h, problemBox, replace, rowHead } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -17,7 +17,7 @@ const LIMIT = 50;
 const field = elementById("alias", HTMLInputElement);
 const place = elementById("aliases");
 field.value = new URLSearchParams(location.search).get("alias") ?? field.value;
-let shown = "";
+const isNew = changes();
 let typing = 0;
 
 const pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
@@ -38,9 +38,7 @@ async function refresh() {
   const { items } = await get(
     /** @type {const} */ (`/v1/aliases?${new URLSearchParams({ alias, limit: `${LIMIT}` })}`),
   );
-  const state = JSON.stringify([alias, items]);
-  if (state === shown) return false;
-  shown = state;
+  if (!isNew([alias, items])) return false;
   showOnly(place, items.length ? table(items) : emptyTable(alias));
   return false;
 }

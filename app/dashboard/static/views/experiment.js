@@ -13,9 +13,11 @@ import { conditionalReader, request } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
+  changes,
   confirmed,
   elementById,
   h,
+  headingRow,
   metaLine,
   pageHead,
   panel,
@@ -24,7 +26,6 @@ import {
   setAttribute,
   setText,
   statusBadge,
-  headingRow,
 } from "../page/dom.js";
 import { count, duration, metric, short, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -280,14 +281,12 @@ function trainingsPanel({ folds }) {
     h("h2", {}, "Trainings"),
     table.node,
   );
-  let known = "";
+  const isNew = changes();
   return {
     node,
     /** @param {Training[]} items */
     update(items) {
-      const state = JSON.stringify(items);
-      if (state === known) return;
-      known = state;
+      if (!isNew(items)) return;
       varied = differing(items);
       node.hidden = items.length === 0;
       table.show(items);

@@ -24,8 +24,10 @@ import { conditionalReader } from "../page/api.js";
 import { showMissing, showOnly } from "../page/content.js";
 import {
   announce,
+  changes,
   elementById,
   h,
+  headingRow,
   hint,
   numberCell,
   numberHeads,
@@ -36,7 +38,6 @@ import {
   setAttribute,
   setText,
   tableHead,
-  headingRow,
 } from "../page/dom.js";
 import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -72,15 +73,13 @@ function attemptsPanel() {
     words,
     scrollRegion("Attempts of the job", table),
   );
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     node.hidden = !hasHistory(job);
     const { attempts = [] } = job;
-    const state = JSON.stringify([attempts.map(({ phases: _, ...attempt }) => attempt), job.status]);
-    if (node.hidden || state === shown) return;
-    shown = state;
+    if (node.hidden || !isNew([attempts.map(({ phases: _, ...attempt }) => attempt), job.status])) return;
     const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
     const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
     replace(words, historyLabel(job));
@@ -170,15 +169,13 @@ function phasesPanel() {
     h("table", {}, head, rows),
     note,
   );
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update({ attempts = [] }) {
     const phases = attempts.at(-1)?.phases || [];
     node.hidden = phases.length === 0;
-    const state = JSON.stringify(phases);
-    if (node.hidden || state === shown) return;
-    shown = state;
+    if (node.hidden || !isNew(phases)) return;
     const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
@@ -228,14 +225,12 @@ function jobLog() {
     h("h2", { id: "log-title" }, "Log"),
     list,
   );
-  let shown = "";
+  const isNew = changes();
   return {
     node,
     update(job) {
       const events = eventsOf(job);
-      const state = JSON.stringify(events);
-      if (state === shown) return;
-      shown = state;
+      if (!isNew(events)) return;
       replace(list, ...events.map(line));
     },
   };

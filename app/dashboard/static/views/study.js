@@ -14,9 +14,11 @@ import { conditionalReader, get, getAll } from "../page/api.js";
 import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
+  changes,
   dataTable,
   elementById,
   h,
+  headingRow,
   hint,
   metaLine,
   numberCell,
@@ -28,7 +30,6 @@ import {
   rowHead,
   setAttribute,
   setText,
-  headingRow,
 } from "../page/dom.js";
 import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -116,7 +117,7 @@ async function build(first) {
     table.node,
     settingsPanel(first),
   );
-  let drawn = "";
+  const isNew = changes();
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
     document.title = `${study.name}: ${study.status} · Rankery`;
     setText(status, study.status);
@@ -124,9 +125,7 @@ async function build(first) {
     actions.update(study, trials);
     showProgress(progress, study, trials);
     replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
-    const state = JSON.stringify(trials);
-    if (state === drawn) return;
-    drawn = state;
+    if (!isNew(trials)) return;
     history.update(study, trials);
     for (const figure of figures) figure.update(study, trials);
     table.update(study, trials);
