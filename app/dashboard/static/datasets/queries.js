@@ -1,4 +1,5 @@
 /** The list of a dataset's queries, the names of queries and documents, and the features of one document. @module */
+import { searchField } from "../forms/controls.js";
 import { rangeLabel } from "./dataset.js";
 import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";
@@ -7,7 +8,6 @@ import { get } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import { dataTable, findAll, h, hint, numberCell, numberHeads, replace, rowHead, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
-import { searchField } from "../tables/table.js";
 
 const PAGE_SIZE = 50;
 const TYPING_MILLISECONDS = 200;

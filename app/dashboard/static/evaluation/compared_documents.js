@@ -1,4 +1,5 @@
 /** One query ranked by two systems, with explanations of both ranks of a document. @module */
+import { searchField } from "../forms/controls.js";
 import { signed } from "./verdict.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
@@ -22,7 +23,6 @@ import {
   svg,
 } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
-import { searchField } from "../tables/table.js";
 
 /**
  * Make contributions to scores comparable between models. Scores are comparable only within a query, and each model has

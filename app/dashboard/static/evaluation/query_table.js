@@ -2,21 +2,11 @@
  * The queries of a result as a table that can be sorted and filtered by value and segment, with a histogram of the values.
  * @module
  */
+import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import {
-  changes,
-  h,
-  hint,
-  numberCell,
-  replace,
-  rowHead,
-  scrollRegion,
-  setAttribute,
-  setText,
-  tableHead,
-} from "../page/dom.js";
+import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -80,7 +70,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** @param {"min" | "max"} name */
   function limitField(name) {
-    return h("input", { type: "text", inputmode: "decimal", autocomplete: "off", input: () => typed(name) });
+    return textInput({ inputmode: "decimal", input: () => typed(name) });
   }
 
   /** @param {"min" | "max"} name */

@@ -1,4 +1,5 @@
 /** Training, validation and test data of a training form, and the ways to hold out queries. @module */
+import { checkBox } from "./controls.js";
 import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";
@@ -123,13 +124,7 @@ function offerValues(form, role, values) {
 /** @param {Values[number]} entry */
 function box({ value, queries }) {
   const words = h("span", { class: "name", title: value }, value || "(empty)");
-  return h(
-    "label",
-    { class: "check" },
-    h("input", { type: "checkbox", value }),
-    words,
-    h("small", {}, counted(queries, "query", "queries")),
-  );
+  return checkBox({ value }, words, h("small", {}, counted(queries, "query", "queries")));
 }
 
 /**

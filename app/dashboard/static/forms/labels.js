@@ -1,4 +1,5 @@
 /** A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them. @module */
+import { field, textInput } from "./controls.js";
 import { onSubmit } from "./forms.js";
 import { request } from "../page/api.js";
 import { actionRow, announce, h, hint, panelHead, replace } from "../page/dom.js";
@@ -44,7 +45,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
   function write() {
     const { name, notes, tags, project } = labels;
     const line = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
-      h("input", { type: "text", "data-pointer": pointer, value: value ?? "", autocomplete: "off" });
+      textInput({ "data-pointer": pointer, value: value ?? "" });
     const nameField = line(name, `/${members.name}`);
     const words = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");
     const rows = Math.max(2, Object.keys(tags).length + 1);
@@ -54,10 +55,10 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       "form",
       { class: "form", novalidate: true },
       h("div", { class: "summary", hidden: true }),
-      h("label", { class: "field" }, "Display name ", h("small", {}, "leave empty for the default name"), nameField),
-      h("label", { class: "field" }, heading, words),
-      h("label", { class: "field" }, "Tags ", h("small", {}, "one per line, such as team: search"), lines),
-      h("label", { class: "field" }, "Project ", h("small", {}, "leave empty for none"), projectField),
+      field(["Display name ", h("small", {}, "leave empty for the default name")], nameField),
+      field(heading, words),
+      field(["Tags ", h("small", {}, "one per line, such as team: search")], lines),
+      field(["Project ", h("small", {}, "leave empty for none")], projectField),
       actionRow(
         h("button", { type: "submit", class: "primary" }, "Save"),
         h("button", { class: "quiet", click: cancel }, "Cancel"),

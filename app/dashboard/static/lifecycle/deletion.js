@@ -13,7 +13,7 @@ import {
   studyPage,
 } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
-import { h, hint, replace, setAttribute, setText } from "../page/dom.js";
+import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { countedKind, scopeChoice } from "./scope.js";
@@ -158,10 +158,8 @@ function openDialog(kind, ids, done, filters) {
     done({ words: `${deletedLabel(deletion)} deleted.`, ids: deletion.purge_at ? (deletion.ids ?? []) : [] });
   }
 
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
   preview();
-  dialog.showModal();
+  showDialog(dialog);
 }
 
 /** @param {Deletion} deletion @returns {Node[]} */

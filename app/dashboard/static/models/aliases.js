@@ -1,4 +1,5 @@
 /** The aliases of a model name: target, gate, history, promotion. @module */
+import { field, textInput } from "../forms/controls.js";
 import { actionButton } from "../page/actions.js";
 import { estimates } from "../clicks/counterfactual.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
@@ -256,13 +257,7 @@ const DEFAULT_ALIAS = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAlias(model, done) {
-  const name = h("input", {
-    type: "text",
-    "data-pointer": "/alias",
-    autocomplete: "off",
-    spellcheck: "false",
-    placeholder: DEFAULT_ALIAS,
-  });
+  const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
   const heading = h("h2", {});
   const place = h("div", { hidden: true });
   const form = h(
@@ -270,7 +265,7 @@ function newAlias(model, done) {
     { class: "panel form alias-form", novalidate: true },
     heading,
     h("div", { class: "summary", hidden: true }),
-    h("label", { class: "field" }, "Name ", h("small", {}, "lower case letters, digits, . _ -"), name),
+    field(["Name ", h("small", {}, "lower case letters, digits, . _ -")], name),
     actionRow(h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`)),
     place,
   );

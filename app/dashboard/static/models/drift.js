@@ -1,4 +1,5 @@
 /** Drift of a model: its reports, and the form that checks the scored samples for drift. @module */
+import { field, textInput } from "../forms/controls.js";
 import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
@@ -45,14 +46,7 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
 function driftForm(model, done) {
   const place = h("div", { hidden: true });
   const create = creator();
-  const days = h("input", {
-    type: "text",
-    inputmode: "numeric",
-    "data-pointer": "/days",
-    "data-type": "number",
-    autocomplete: "off",
-    placeholder: "7",
-  });
+  const days = textInput({ inputmode: "numeric", "data-pointer": "/days", "data-type": "number", placeholder: "7" });
   const form = h(
     "form",
     { class: "form", novalidate: true },
@@ -60,7 +54,7 @@ function driftForm(model, done) {
       "Compares features and scores of the sampled scoring requests with the training data, and with the days before.",
     ),
     h("div", { class: "summary", hidden: true }),
-    h("label", { class: "field" }, "Days of samples", days),
+    field("Days of samples", days),
     actionRow(h("button", { type: "submit", class: "primary" }, "Look for drift")),
   );
   onSubmit(form, async () => {

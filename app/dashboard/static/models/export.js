@@ -1,4 +1,5 @@
 /** Exports: formats, options, parity report and files. @module */
+import { field, textInput } from "../forms/controls.js";
 import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
@@ -11,8 +12,7 @@ import { actionRow, dataTable, disclosure, h, hint, numberCell, panelHead, probl
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
-const text = (pointer, placeholder) =>
-  h("input", { type: "text", autocomplete: "off", spellcheck: "false", "data-pointer": pointer, placeholder });
+const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, placeholder });
 
 /**
  * Return a choice between no, which is not sent, and yes, which is sent as true.
@@ -28,21 +28,15 @@ function yesNoField(name, words, hint) {
     h("option", { value: "" }, "no (default)"),
     h("option", { value: "true" }, "yes"),
   );
-  return h("label", { class: "field" }, words, box, h("small", { class: "below" }, hint));
+  return field(words, box, hint);
 }
 
 /** @type {Record<string, () => HTMLElement>} */
 const FIELDS = {
   target_version: () =>
-    h(
-      "label",
-      { class: "field" },
-      "Engine version",
-      text("/target_version", "the newest"),
-      h("small", { class: "below" }, "It determines how missing values are handled."),
-    ),
-  model_name: () => h("label", { class: "field" }, "Name in the engine", text("/model_name", "the model's own")),
-  feature_set: () => h("label", { class: "field" }, "Feature set or store", text("/feature_set", "rankery")),
+    field("Engine version", text("/target_version", "the newest"), "It determines how missing values are handled."),
+  model_name: () => field("Name in the engine", text("/model_name", "the model's own")),
+  feature_set: () => field("Feature set or store", text("/feature_set", "rankery")),
   score_shift: () =>
     yesNoField(
       "score_shift",
@@ -234,12 +228,7 @@ export async function exportView(model) {
       "Before the download, the export is read back and evaluated as the engine does, on judged documents and on extreme feature values.",
     ),
     h("div", { class: "summary", hidden: true }),
-    h(
-      "div",
-      { class: "row" },
-      h("label", { class: "field" }, "Format", format),
-      h("label", { class: "field" }, "Compared with the model on ", dataset),
-    ),
+    h("div", { class: "row" }, field("Format", format), field("Compared with the model on ", dataset)),
     words,
     options,
     actionRow(h("button", { type: "submit", class: "primary" }, "Export and compare")),

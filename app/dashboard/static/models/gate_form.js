@@ -1,4 +1,5 @@
 /** The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving. @module */
+import { field, textInput } from "../forms/controls.js";
 import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
@@ -156,14 +157,7 @@ function estimationFields(rule, features) {
 
 /** @param {string} pointer @param {string | number} value @param {string} [type] */
 function text(pointer, value, type) {
-  return h("input", {
-    type: "text",
-    autocomplete: "off",
-    spellcheck: "false",
-    "data-pointer": pointer,
-    "data-type": type,
-    value: value ?? "",
-  });
+  return textInput({ "data-pointer": pointer, "data-type": type, value: value ?? "" });
 }
 
 /** @param {string} pointer @param {string | undefined} chosen @param {string[][]} options */
@@ -176,9 +170,4 @@ function select(pointer, chosen, options) {
 function check(pointer, checked, words) {
   const box = h("input", { type: "checkbox", "data-pointer": pointer, checked: checked ?? false });
   return h("label", { class: "check" }, box, words);
-}
-
-/** @param {string} words @param {HTMLElement} control @param {string} [hint] */
-function field(words, control, hint) {
-  return h("label", { class: "field" }, words, control, hint && h("small", { class: "below" }, hint));
 }

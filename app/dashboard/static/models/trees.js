@@ -1,4 +1,5 @@
 /** Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table. @module */
+import { textInput } from "../forms/controls.js";
 import {
   scoreLabel,
   sideCondition,
@@ -58,11 +59,9 @@ export function treePanel(node, model, trees, wanted, remember) {
     node.append(hint("The model has no trees."));
     return;
   }
-  const field = h("input", {
-    type: "text",
+  const field = textInput({
     inputmode: "numeric",
     "aria-label": "Number of the tree",
-    autocomplete: "off",
     change: () => void go(Number(field.value) - 1 || 0),
   });
   const before = h("button", { class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) }, "←");

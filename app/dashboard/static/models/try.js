@@ -1,4 +1,5 @@
 /** Try a model: candidate documents, editable features, their ranking and explanations. @module */
+import { textInput } from "../forms/controls.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
@@ -201,10 +202,8 @@ function candidateTable(shown) {
   function field(candidate, feature) {
     const { id, features } = candidate;
     const value = features[feature];
-    const input = h("input", {
-      type: "text",
+    const input = textInput({
       inputmode: "decimal",
-      autocomplete: "off",
       "aria-label": `${feature} of ${id}`,
       "data-feature": feature,
       "data-document": id,
@@ -283,12 +282,9 @@ async function shownFeatures(model) {
 export async function tryView(model) {
   const reference = `${model.name}:${model.version}`;
   const dataset = h("select", { "aria-label": "Dataset", change: () => choose("") });
-  const query = h("input", {
-    type: "text",
+  const query = textInput({
     list: "try-queries",
     "aria-label": "Query",
-    autocomplete: "off",
-    spellcheck: "false",
     change: () => void choose(query.value.trim()),
   });
   const known = h("datalist", { id: "try-queries" });

@@ -307,6 +307,18 @@ export function problemBox(problem) {
   );
 }
 
+/** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */
+export function showDialog(dialog) {
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve();
+    });
+  });
+}
+
 /**
  * Ask before an action that cannot be undone.
  *
@@ -330,12 +342,5 @@ export function confirmed({ question, consequence, yes, no }) {
       ),
     ),
   );
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "yes");
-    });
-  });
+  return showDialog(dialog).then(() => dialog.returnValue === "yes");
 }

@@ -1,6 +1,6 @@
 /** Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page. @module */
 import { openPage } from "./addresses.js";
-import { factList, h } from "./dom.js";
+import { factList, h, showDialog } from "./dom.js";
 
 /** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */
 const PAGES = {
@@ -58,7 +58,5 @@ export function openShortcuts() {
       h("div", { class: "actions end" }, close),
     ),
   );
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog);
 }

@@ -1,11 +1,12 @@
 /** Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete. @module */
+import { field, textInput } from "../forms/controls.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { actionButtons } from "../page/actions.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, request } from "../page/api.js";
-import { actionRow, announce, confirmed, h, hint, replace } from "../page/dom.js";
+import { actionRow, announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
@@ -47,10 +48,10 @@ export function studyActions(id, changed) {
       "Change the budget",
       "The first limit that is reached ends the study. An empty field is no limit.",
       [
-        field("/trials", "Trials", "integer", most),
-        field("/seconds", "Seconds", "number", seconds ?? ""),
-        field("/patience", "Trials without a new best", "integer", patience ?? ""),
-        field("/parallel_trials", "Parallel trials", "integer", study.parallel_trials),
+        textField("/trials", "Trials", "integer", most),
+        textField("/seconds", "Seconds", "number", seconds ?? ""),
+        textField("/patience", "Trials without a new best", "integer", patience ?? ""),
+        textField("/parallel_trials", "Parallel trials", "integer", study.parallel_trials),
       ],
       "Change",
       (payload) => request(studyApi(id), { method: "PATCH", json: { seconds: null, patience: null, ...payload } }),
@@ -63,7 +64,7 @@ export function studyActions(id, changed) {
     const fields = dimensionsOf(study).map(([pointer, dimension]) => {
       const value = best && valueAt(best, pointer);
       if (dimension.type !== "choice")
-        return field(
+        return textField(
           `/parameters/${escaped(pointer)}`,
           parameterName(pointer),
           "number",
@@ -73,12 +74,7 @@ export function studyActions(id, changed) {
       const options = choices.map((choice) =>
         h("option", { value: JSON.stringify(choice), selected: isSame(choice, value) }, wordsOf(choice)),
       );
-      return h(
-        "label",
-        { class: "field" },
-        parameterName(pointer),
-        h("select", { "data-choice": pointer }, ...options),
-      );
+      return field(parameterName(pointer), h("select", { "data-choice": pointer }, ...options));
     });
     await submitDialog(
       "Add a trial",
@@ -104,9 +100,9 @@ export function studyActions(id, changed) {
       "Clone the study",
       "A new study with the same settings and without trials. Held-out queries that decided the original study are no longer independent.",
       [
-        field("/name", "Name", "text", `${study.name} again`),
-        field("/budget/trials", "Trials", "integer", study.budget.trials),
-        field("/seed", "Seed", "integer", study.seed + 1),
+        textField("/name", "Name", "text", `${study.name} again`),
+        textField("/budget/trials", "Trials", "integer", study.budget.trials),
+        textField("/seed", "Seed", "integer", study.seed + 1),
       ],
       "Clone",
       async (payload) => {
@@ -165,13 +161,8 @@ function isSame(choice, value) {
 }
 
 /** @param {string} pointer @param {string} label @param {string} type @param {string | number} value */
-function field(pointer, label, type, value) {
-  return h(
-    "label",
-    { class: "field" },
-    label,
-    h("input", { type: "text", autocomplete: "off", "data-pointer": pointer, "data-type": type, value }),
-  );
+function textField(pointer, label, type, value) {
+  return field(label, textInput({ "data-pointer": pointer, "data-type": type, value }));
 }
 
 /**
@@ -193,21 +184,12 @@ function submitDialog(title, words, fields, yes, send) {
     h("div", { class: "grid" }, ...fields),
     actionRow(h("button", { class: "primary", type: "submit" }, yes)),
   );
-  const dialog = document.createElement("dialog");
+  const dialog = h("dialog", { class: "form-dialog", "aria-label": title });
   const close = h("button", { class: "quiet small", "aria-label": "Close", click: () => dialog.close() }, "×");
-  dialog.className = "form-dialog";
-  dialog.setAttribute("aria-label", title);
   dialog.append(h("div", { class: "dialog-head" }, h("h2", {}, title), close), form);
   onSubmit(form, async () => {
     await send(payloadOf(form), form);
     dialog.close();
   });
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve();
-    });
-  });
+  return showDialog(dialog);
 }

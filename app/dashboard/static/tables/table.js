@@ -6,25 +6,6 @@ import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
 /**
- * Return a search field for the content below it.
- *
- * @param {string} label
- * @param {string} placeholder
- * @param {Attributes} listeners
- * @returns {HTMLInputElement}
- */
-export function searchField(label, placeholder, listeners) {
-  return h("input", {
-    type: "search",
-    placeholder,
-    "aria-label": label,
-    autocomplete: "off",
-    spellcheck: "false",
-    ...listeners,
-  });
-}
-
-/**
  * Return a list whose entries keep their elements across updates, so that focus and open details stay.
  *
  * @template {{id: string}} Item

@@ -1,4 +1,5 @@
 /** `/comparisons`: the list of comparisons, and the forms that compare and that upload runs. @module */
+import { searchField } from "../forms/controls.js";
 import { comparisonPage, openPage, resultPage } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
@@ -17,7 +18,6 @@ import { announce, elementById, find, findAll, h, hint, replace, setAttribute, s
 import { count } from "../page/format.js";
 import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
-import { searchField } from "../tables/table.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [

@@ -1,4 +1,5 @@
 /** `/datasets/{id}/queries/{query_id}`: the documents of one query with labels and features. @module */
+import { searchField } from "../forms/controls.js";
 import { readFeatures } from "../datasets/features.js";
 import { documentName } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
@@ -7,7 +8,7 @@ import { get } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
 import { elementById, factList, h, pageHead, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
-import { searchField, sortableTable } from "../tables/table.js";
+import { sortableTable } from "../tables/table.js";
 
 const FEW_FEATURES = 8;
 

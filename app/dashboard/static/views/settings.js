@@ -1,9 +1,10 @@
 /** `/settings`: the theme of the dashboard, and the settings of the service as it read them. @module */
+import { searchField } from "../forms/controls.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
 import { settingLabel } from "../settings/labels.js";
-import { searchField, sortableTable } from "../tables/table.js";
+import { sortableTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Setting"]} Setting */
 
