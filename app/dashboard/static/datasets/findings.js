@@ -20,9 +20,9 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
  *   examples
- * @param {{heading: string, nothing: string}} words nothing: text to show if there are no findings
+ * @param {{heading?: string, nothing?: string}} [words] nothing: text to show if there are no findings
  */
-export function findingsPanel(findings, datasetOf, { heading, nothing }) {
+export function findingsPanel(findings, datasetOf, { heading = "Findings", nothing = "No problems found." } = {}) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   return h(
     "section",
@@ -40,7 +40,7 @@ export function findingsPanel(findings, datasetOf, { heading, nothing }) {
 
 /** Return a panel of the findings of a result, such as an evaluation; false without findings. @param {Finding[] | null | undefined} findings */
 export function resultFindings(findings) {
-  return !!findings?.length && findingsPanel(findings, () => false, { heading: "Findings", nothing: "" });
+  return !!findings?.length && findingsPanel(findings, () => false);
 }
 
 /** @param {Finding} finding @param {string | false | null | undefined} datasetId */

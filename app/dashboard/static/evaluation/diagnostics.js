@@ -3,7 +3,7 @@ import { lineStyle } from "../figures/legend.js";
 import { metricTabs } from "./metrics.js";
 import { figureView } from "../figures/figure.js";
 import { shareLabel } from "../figures/scales.js";
-import { iterationAxis } from "../jobs/curves.js";
+import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
@@ -136,9 +136,7 @@ function grouped(catalogue, names) {
  * @param {string} name
  */
 function points({ iterations, curves }, name) {
-  const values = curves.diagnostics[name] || [];
-  const at = values.flatMap((value, index) => (typeof value === "number" ? [index] : []));
-  return { x: at.map((index) => iterations[index]), y: at.map((index) => values[index]) };
+  return measuredPoints(iterations, curves.diagnostics[name] || []);
 }
 
 /**

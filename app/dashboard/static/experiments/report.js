@@ -2,6 +2,7 @@
  * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
  * @module
  */
+import { pValue } from "../evaluation/verdict.js";
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
 import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
@@ -140,10 +141,7 @@ function numbersOf(cell, unit, extraColumns) {
 
 /** @param {Cell} cell */
 function titleOf({ p, queries }) {
-  const words = [
-    queries !== null && counted(queries, "query", "queries"),
-    p !== null && `p ${p < 0.0001 ? "< 0.0001" : p.toFixed(4)}`,
-  ];
+  const words = [queries !== null && counted(queries, "query", "queries"), p !== null && `p ${pValue(p)}`];
   return words.filter(Boolean).join(", ") || undefined;
 }
 

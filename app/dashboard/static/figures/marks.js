@@ -230,6 +230,17 @@ function labelDetail({ missing, whole, minimum }, documents) {
   return whole ? "whole numbers" : "not all whole numbers";
 }
 
+/** Return a tile of the progress of a study or experiment. @param {string} name @param {string} value @param {Child} [detail] */
+export function progressTile(name, value, detail) {
+  return h(
+    "div",
+    { class: "study-tile" },
+    h("span", {}, name),
+    h("strong", {}, value),
+    detail && h("small", {}, detail),
+  );
+}
+
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
 export function progressBar() {
   const bar = h("progress", { max: 1 });

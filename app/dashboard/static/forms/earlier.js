@@ -1,4 +1,5 @@
 /** The form of trainings, filled with the values of an earlier job. @module */
+import { UNITS } from "./forms.js";
 import { CUSTOM_NUMBERS } from "./parameter_fields.js";
 import { formFrom, jobApi, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
@@ -28,9 +29,6 @@ export async function readEarlier() {
     return null;
   }
 }
-
-/** @type {Record<string, number>} */
-const UNITS = { minutes: 60, gigabytes: 1e9 };
 
 /**
  * Fill the controls of a form from a request. Enabled fields that the request does not have are emptied, so that their

@@ -186,6 +186,21 @@ function metricsOf(history) {
   return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
 }
 
+/** Parts of an iteration's time by the API's names, in drawing order. @type {Record<string, string>} */
+export const TIME_PARTS = {
+  tree: "LightGBM's work on the tree, without the loss",
+  network: "The network's scores, gradients and steps",
+  objective: "The loss and its gradient",
+  metrics: "Measuring on training and validation data",
+  diagnostics: "The requested diagnostics",
+};
+
+/** Return the iterations at which a quantity was measured, with its values. @param {number[]} iterations @param {(number | null)[]} values */
+export function measuredPoints(iterations, values) {
+  const at = values.flatMap((value, index) => (typeof value === "number" ? [index] : []));
+  return { x: at.map((index) => iterations[index]), y: at.map((index) => values[index]) };
+}
+
 /** Return the horizontal axis of curves by iteration. @param {string} [word] noun of an iteration, such as epoch */
 export function iterationAxis(word = "iteration") {
   return { title: word, zero: true, whole: true, format: count };

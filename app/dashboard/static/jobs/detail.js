@@ -4,7 +4,7 @@ import { leaderboard } from "../autotrain/leaderboard.js";
 import { clickResult, hasClickResult } from "../clicks/results.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
-import { historyReader, learningCurve } from "./curves.js";
+import { historyReader, learningCurve, TIME_PARTS } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
@@ -23,15 +23,6 @@ import {
 } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
-// Descriptions of the parts of an iteration's time, keyed by the API's names, in drawing order.
-/** @type {Record<string, string>} */
-const TIME_PARTS = {
-  tree: "LightGBM's work on the tree, without the loss",
-  network: "The network's scores, gradients and steps",
-  objective: "The loss and its gradient",
-  metrics: "Measuring on training and validation data",
-  diagnostics: "The requested diagnostics",
-};
 const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
 

@@ -140,9 +140,14 @@ export async function downloadFile(path, json) {
     throw new Unavailable("The API does not answer.");
   }
   if (!response.ok) throw failure(response.status, await response.text());
-  const address = URL.createObjectURL(await response.blob());
   const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") || [];
-  h("a", { href: address, download: name || "" }).click();
+  saveFile(name || "", await response.blob());
+}
+
+/** Let the browser save a file. @param {string} name @param {Blob} content */
+export function saveFile(name, content) {
+  const address = URL.createObjectURL(content);
+  h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 

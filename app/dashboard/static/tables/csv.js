@@ -2,6 +2,7 @@
  * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown.
  * @module
  */
+import { saveFile } from "../page/content.js";
 import { refusal } from "../page/api.js";
 import { announce, h } from "../page/dom.js";
 
@@ -49,7 +50,8 @@ function nameOf(table) {
 async function download(table, name) {
   try {
     const rows = await (sources.get(table) ?? (() => rowsOf(table)))();
-    save(`${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`, csvText(rows));
+    const file = `${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`;
+    saveFile(file, new Blob([csvText(rows)], { type: "text/csv" }));
     announce(`${name}: ${rows.length - 1} rows were downloaded.`);
   } catch (error) {
     announce(`${name} could not be downloaded. ${refusal(error).message}`);
@@ -86,11 +88,4 @@ function quoted(value) {
   // Spreadsheets execute texts that begin like a formula; an apostrophe prevents it.
   if (/^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** @param {string} name @param {string} text */
-function save(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

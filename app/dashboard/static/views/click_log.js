@@ -84,11 +84,10 @@ function contents(log) {
   if (log.problem) return [faults(log.problem)];
   if (!statistics) return [];
   const period = periodLabel(statistics);
-  const words = { heading: "Findings", nothing: "No problems found." };
   return [
     logTiles(statistics),
     period.length > 0 && hint("Lists were shown ", ...period, "."),
-    findingsPanel(log.findings ?? [], () => false, words),
+    findingsPanel(log.findings ?? [], () => false),
     ranksPanel(statistics),
     actionsPanel(log),
     steps(),

@@ -13,7 +13,7 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, decoded, jobPage, modelPage, pagePath } from "../page/addresses.js";
+import { compareWith, comparisonApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
@@ -283,7 +283,7 @@ async function drawn({ id, systems }, pair, metric, names) {
   });
 }
 
-const id = decoded(pagePath().split("/")[2]);
+const id = pageObjectId();
 const place = elementById("comparison");
 
 openObject(place, async () => draw(await get(comparisonApi(id))), { noun: "comparison", id, list: "/comparisons" });

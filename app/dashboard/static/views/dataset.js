@@ -8,7 +8,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, jobApi, pagePath } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
@@ -290,10 +290,9 @@ function remember(view, value) {
 /** @param {HTMLElement} place @param {ReadDataset} dataset */
 function overview(place, { id, statistics, findings }) {
   const columns = statistics.query_columns || {};
-  const words = { heading: "Findings", nothing: "No problems found." };
   place.append(
     tiles(statistics),
-    ...(findings ? [findingsPanel(findings, () => id, words)] : []),
+    ...(findings ? [findingsPanel(findings, () => id)] : []),
     distributions(statistics),
     ...(Object.keys(columns).length ? [queryColumns(columns)] : []),
   );
@@ -311,7 +310,7 @@ function queries(place, dataset, wanted) {
   place.replaceChildren(queryList(dataset, wanted, (prefix) => remember("queries", prefix)));
 }
 
-const id = decoded(pagePath().split("/")[2]);
+const id = pageObjectId();
 const place = elementById("dataset");
 const read = conditionalReader();
 const readJob = conditionalReader();

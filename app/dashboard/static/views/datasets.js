@@ -3,7 +3,7 @@ import { alertText } from "../page/actions.js";
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
+import { bindChoices, bindDialogs, choose, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
@@ -116,11 +116,7 @@ function deleteTicked({ ids, items, clear, reload }) {
  */
 function uploadForm(form, uploaded) {
   previewFiles(form);
-  acceptDrops(form, (layout) => {
-    const choice = find(form, `[name="layout"][value="${layout}"]`, HTMLInputElement);
-    choice.checked = true;
-    choice.dispatchEvent(new Event("change", { bubbles: true }));
-  });
+  acceptDrops(form, (layout) => choose(form, "layout", layout));
   form.addEventListener("change", ({ target }) => {
     if (target instanceof HTMLInputElement && target.files?.length) target.closest("details")?.setAttribute("open", "");
   });

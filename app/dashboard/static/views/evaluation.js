@@ -12,13 +12,12 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
-  decoded,
   evaluationApi,
   hashValue,
   jobApi,
   jobPage,
   modelPage,
-  pagePath,
+  pageObjectId,
   queryPage,
   rankingApi,
   rankingPage,
@@ -172,7 +171,7 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
   return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
 }
 
-const id = decoded(pagePath().split("/")[2]);
+const id = pageObjectId();
 const place = elementById("evaluation");
 
 openObject(place, async () => draw(await get(evaluationApi(id))), { noun: "evaluation", id, list: "/evaluations" });

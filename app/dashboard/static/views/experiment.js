@@ -5,7 +5,7 @@
 import { actionButtons } from "../page/actions.js";
 import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
-import { tileList } from "../figures/marks.js";
+import { progressTile, tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/addresses.js";
@@ -108,24 +108,21 @@ function showProgress(node, experiment) {
   const all = trainingCount(counts);
   const ended = counts.succeeded + counts.failed + counts.cancelled;
   const waiting = counts.planned + counts.queued;
-  /** @param {string} name @param {string} value @param {Child} [detail] */
-  const tile = (name, value, detail) =>
-    h("div", { class: "study-tile" }, h("span", {}, name), h("strong", {}, value), detail && h("small", {}, detail));
   replace(
     node,
     h(
       "div",
       { class: "study-tiles" },
-      tile(
+      progressTile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
         all ? `${count(counts.shared)} existed already` : "preparing the data",
       ),
-      tile("Running", count(counts.running), `${count(waiting)} waiting`),
-      tile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
-      tile("Scale", scale, dry ? "dry run" : null),
-      tile("Data", experiment.data, dataDetail(experiment)),
-      tile("Tables", count(tables.length), tables.map(tableName).join(", ")),
+      progressTile("Running", count(counts.running), `${count(waiting)} waiting`),
+      progressTile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
+      progressTile("Scale", scale, dry ? "dry run" : null),
+      progressTile("Data", experiment.data, dataDetail(experiment)),
+      progressTile("Tables", count(tables.length), tables.map(tableName).join(", ")),
     ),
     isRunning(experiment) &&
       h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),

@@ -1,5 +1,5 @@
 /** `/jobs/{id}`: one job. With #result the page redirects to the result once it exists. @module */
-import { jobApi, pagePath, urlOf } from "../page/addresses.js";
+import { jobApi, pageObjectId, urlOf } from "../page/addresses.js";
 import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
@@ -39,7 +39,7 @@ import {
   setText,
   tableHead,
 } from "../page/dom.js";
-import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
+import { briefDuration, count, elapsed, momentLabel, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
@@ -139,7 +139,7 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
       ),
     ),
     hasCheckpoints(job) && h("td", {}, from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
-    h("td", {}, ended ? lasted(started, ended) : "–"),
+    h("td", {}, ended ? elapsed(started, ended) : "–"),
     h("td", {}, timeElement(started)),
     h(
       "td",
@@ -148,12 +148,6 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
       shown && h("small", {}, shown),
     ),
   );
-}
-
-/** @param {string} started @param {string} ended */
-function lasted(started, ended) {
-  const seconds = (Date.parse(ended) - Date.parse(started)) / 1000;
-  return seconds < 1 ? "under 1 s" : duration(seconds);
 }
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} hidden where nothing was recorded */
@@ -205,7 +199,6 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   );
 }
 
-const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 /** @type {Record<string, string>} */
 const LOGGED_ENDINGS = {
   succeeded: "succeeded",
@@ -243,7 +236,7 @@ function line([at, words, detail]) {
   return h(
     "li",
     {},
-    h("span", { class: "moment", title: at }, at ? MOMENT.format(new Date(at)) : "now"),
+    h("span", { class: "moment", title: at }, at ? momentLabel(new Date(at)) : "now"),
     h("span", {}, words, detail && h("small", {}, ` ${detail}`)),
   );
 }
@@ -285,7 +278,7 @@ function eventsOf(job) {
   return events;
 }
 
-const id = decodeURIComponent(pagePath().split("/").at(-1) ?? "");
+const id = pageObjectId();
 const place = elementById("job");
 const read = conditionalReader();
 /** @type {((job: Job) => Promise<void>) | null} */
@@ -398,8 +391,7 @@ function showFindings(place, { findings, spec }) {
   /** @param {Schemas["Finding"]} finding */
   const datasetOf = ({ role, example_kind: kind }) =>
     kind === "query" && role && (datasetIn(spec[role]) ?? datasetIn(spec, `${role}_dataset_id`) ?? spec.dataset_id);
-  const words = { heading: "Findings", nothing: "No problems found." };
-  replace(place, findingsPanel(findings, datasetOf, words));
+  replace(place, findingsPanel(findings, datasetOf));
 }
 
 /** @param {unknown} part of a specification @param {string} [name] @returns {string | undefined} */

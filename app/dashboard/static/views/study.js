@@ -1,6 +1,7 @@
 /** `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion. @module */
+import { pValue, signed } from "../evaluation/verdict.js";
 import { datasetName } from "../datasets/dataset.js";
-import { bars } from "../figures/marks.js";
+import { bars, progressTile } from "../figures/marks.js";
 import {
   comparisonPage,
   datasetApi,
@@ -31,7 +32,7 @@ import {
   setAttribute,
   setText,
 } from "../page/dom.js";
-import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
+import { count, counted, duration, metric, percent, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
@@ -147,36 +148,28 @@ function showProgress(node, study, trials) {
   const ended = counts.succeeded + counts.pruned + counts.failed + counts.cancelled;
   const seconds = trials.reduce((sum, trial) => sum + (trial.seconds ?? 0), 0);
   const gain = best && standard ? best.value - standard.value : null;
-  /** @param {string} name @param {string} value @param {Child} [detail] */
-  const tile = (name, value, detail) =>
-    h("div", { class: "study-tile" }, h("span", {}, name), h("strong", {}, value), detail && h("small", {}, detail));
   replace(
     node,
     h(
       "div",
       { class: "study-tiles" },
-      tile(
+      progressTile(
         "Trials",
         `${count(ended)} of ${count(budget.trials)}`,
         counts.running ? `${counted(counts.running, "running", "running")}` : null,
       ),
-      tile(
+      progressTile(
         "Pruned",
         ended ? percent(counts.pruned, ended) : "–",
         counts.failed ? `${count(counts.failed)} failed` : null,
       ),
-      tile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
-      tile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
-      tile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
+      progressTile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
+      progressTile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
+      progressTile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
     ),
     isRunning(study) &&
       h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),
   );
-}
-
-/** @param {number} value */
-function signed(value) {
-  return value > 0 ? `+${fixed(value, 4)}` : fixed(value, 4);
 }
 
 /** Show the conclusion, best against default. @param {Study} study */
@@ -238,8 +231,8 @@ function conclusionPanel(study) {
 function heldLabel({ interval, p_value: p, queries }) {
   return [
     queries !== null && counted(queries, "query", "queries"),
-    interval && `95% interval ${interval.map(signed).join(" to ")}`,
-    p !== null && `p ${p < 0.0001 ? "< 0.0001" : p.toFixed(4)}`,
+    interval && `95% interval ${interval.map((end) => signed(end)).join(" to ")}`,
+    p !== null && `p ${pValue(p)}`,
   ]
     .filter(Boolean)
     .join(", ");
