@@ -5,7 +5,7 @@ import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { failureBox, loadInto } from "../page/content.js";
+import { latestReader, loadInto } from "../page/content.js";
 import { dataTable, findAll, h, hint, numberCell, numberHeads, replace, rowHead, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
@@ -29,7 +29,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   field.value = initialPrefix;
   /** @type {Query[]} */
   let queries = [];
-  let latestRequest = 0;
+  const load = latestReader(place);
   let typing = 0;
 
   function typed() {
@@ -45,29 +45,16 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
     if (event.key === "Enter" && field.value) openPage(address(field.value));
   }
 
-  /**
-   * Read the first page, or the page at a cursor. Responses to an earlier request are dropped.
-   *
-   * @param {string | null} [cursor]
-   */
-  async function read(cursor = null) {
-    const requestNumber = ++latestRequest;
-    place.setAttribute("aria-busy", "true");
-    try {
-      const page = await get(datasetApi(id, `/queries?${search(cursor)}`));
-      if (requestNumber !== latestRequest) return;
-      const before = cursor ? queries.length : 0;
-      queries = cursor ? [...queries, ...page.items] : page.items;
-      show(page.next_cursor, before);
-    } catch (error) {
-      if (requestNumber === latestRequest)
-        replace(
-          place,
-          failureBox(error, () => read(cursor)),
-        );
-    } finally {
-      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
-    }
+  /** Read the first page, or the page at a cursor. @param {string | null} [cursor] */
+  function read(cursor = null) {
+    return load(
+      () => get(datasetApi(id, `/queries?${search(cursor)}`)),
+      (page) => {
+        const before = cursor ? queries.length : 0;
+        queries = cursor ? [...queries, ...page.items] : page.items;
+        show(page.next_cursor, before);
+      },
+    );
   }
 
   /** @param {string | null} cursor */

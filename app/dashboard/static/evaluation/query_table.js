@@ -5,7 +5,7 @@
 import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
-import { failureBox } from "../page/content.js";
+import { latestReader } from "../page/content.js";
 import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
@@ -60,7 +60,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   const body = h("tbody");
   const below = h("div", { class: "rows" });
   const table = h("table", {}, tableHead("Query", ...headings), body);
-  let latestRequest = 0;
+  const load = latestReader(below);
   let typing = 0;
 
   /** @returns {string} */
@@ -109,22 +109,13 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     read();
   }
 
-  /** Read the first page, or the page at a cursor; responses to an earlier request are dropped. */
-  async function read(cursor = "") {
-    const requestNumber = ++latestRequest;
-    below.setAttribute("aria-busy", "true");
-    try {
-      const page = await get(`${path}?${search(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`);
-      if (requestNumber === latestRequest) show(page, cursor);
-    } catch (error) {
-      if (requestNumber === latestRequest)
-        replace(
-          below,
-          failureBox(error, () => read(cursor)),
-        );
-    } finally {
-      if (requestNumber === latestRequest) below.removeAttribute("aria-busy");
-    }
+  /** Read the first page, or the page at a cursor. */
+  function read(cursor = "") {
+    const address = `${path}?${search(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`;
+    return load(
+      () => get(address),
+      (page) => show(/** @type {Page} */ (page), cursor),
+    );
   }
 
   /** Read all queries that match the filters, including those not shown yet. */

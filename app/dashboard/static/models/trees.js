@@ -12,7 +12,7 @@ import {
 } from "./tree_drawing.js";
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { failureBox } from "../page/content.js";
+import { failureBox, latestReader } from "../page/content.js";
 import {
   actionRow,
   dataTable,
@@ -79,7 +79,10 @@ export function treePanel(node, model, trees, wanted, remember) {
   /** @type {import("./tree_drawing.js").Layout | null} */
   let layout = null;
   let current = "";
-  let turn = 0;
+  const read = latestReader(canvas, (error, retry) => {
+    replace(detail);
+    replace(canvas, failureBox(error, retry));
+  });
 
   node.firstElementChild?.append(
     h("div", { class: "tree-controls" }, before, h("label", {}, "Tree ", field, ` of ${count(trees)}`), after),
@@ -111,28 +114,22 @@ export function treePanel(node, model, trees, wanted, remember) {
     return load();
   }
 
-  async function load() {
-    const mine = ++turn;
+  function load() {
     field.value = String(index + 1);
     before.disabled = index === 0;
     after.disabled = index === trees - 1;
-    canvas.setAttribute("aria-busy", "true");
-    try {
-      const tree = await get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}`));
-      if (mine !== turn) return;
-      root = tree.root;
-      open = openTo(root, FIRST_LEVELS);
-      current = "";
-      draw();
-      if (numbers.open) showTable();
-      setText(summaryOf(numbers), "As a table");
-      setAttribute(node, "data-tree", index + 1);
-    } catch (error) {
-      replace(detail);
-      replace(canvas, failureBox(error, load));
-    } finally {
-      if (mine === turn) canvas.removeAttribute("aria-busy");
-    }
+    return read(
+      () => get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}`)),
+      (tree) => {
+        root = tree.root;
+        open = openTo(root, FIRST_LEVELS);
+        current = "";
+        draw();
+        if (numbers.open) showTable();
+        setText(summaryOf(numbers), "As a table");
+        setAttribute(node, "data-tree", index + 1);
+      },
+    );
   }
 
   /** Draw the tree. The focused node stays in its place on the screen; a new root is scrolled into view. */

@@ -37,6 +37,35 @@ export function failureBox(error, retry) {
 }
 
 /**
+ * Return a function that reads something and shows it in a place; of several pending reads, only the last one is shown.
+ *
+ * @param {HTMLElement} place marked as busy meanwhile
+ * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the place
+ */
+export function latestReader(place, refused = (error, retry) => replace(place, failureBox(error, retry))) {
+  let last = 0;
+
+  /**
+   * @template Found
+   * @param {() => Promise<Found>} read
+   * @param {(found: Found) => void} show
+   */
+  async function run(read, show) {
+    const turn = ++last;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const found = await read();
+      if (turn === last) show(found);
+    } catch (error) {
+      if (turn === last) refused(error, () => run(read, show));
+    } finally {
+      if (turn === last) place.removeAttribute("aria-busy");
+    }
+  }
+  return run;
+}
+
+/**
  * What the page of one object says when the object does not exist.
  *
  * @typedef {object} Missing

@@ -1,6 +1,6 @@
 /** Tables that are sortable or paged, lists keyed by id, and search fields for them. @module */
 import { get, getAll } from "../page/api.js";
-import { failureBox } from "../page/content.js";
+import { latestReader } from "../page/content.js";
 import { h, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
@@ -190,31 +190,21 @@ function focusFirst(row) {
 export function pagedTable(label, heads, address, row) {
   const body = h("tbody");
   const below = h("div", { class: "rows" });
-
-  /** @param {string | null} [cursor] @returns {Promise<Page<Path>>} */
-  async function readPage(cursor) {
-    const page = await get(cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address);
-    return /** @type {Page<Path>} */ (page);
-  }
+  const load = latestReader(below);
 
   /** @param {string} [cursor] */
-  async function read(cursor) {
-    below.setAttribute("aria-busy", "true");
-    try {
-      const page = await readPage(cursor);
-      const before = body.rows.length;
-      body.append(...page.items.map(row));
-      const next = page.next_cursor;
-      replace(below, next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"));
-      if (before) focusFirst(body.rows[before]);
-    } catch (error) {
-      replace(
-        below,
-        failureBox(error, () => read(cursor)),
-      );
-    } finally {
-      below.removeAttribute("aria-busy");
-    }
+  function read(cursor) {
+    const path = cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address;
+    return load(
+      () => get(path),
+      (answer) => {
+        const { items, next_cursor: next } = /** @type {Page<Path>} */ (answer);
+        const before = body.rows.length;
+        body.append(...items.map(row));
+        replace(below, next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"));
+        if (before) focusFirst(body.rows[before]);
+      },
+    );
   }
 
   /** Read all rows, including pages that are not loaded yet. */
