@@ -45,11 +45,7 @@ export function failureBox(error, retry) {
 export function latestReader(place, refused = (error, retry) => replace(place, failureBox(error, retry))) {
   let last = 0;
 
-  /**
-   * @template Found
-   * @param {() => Promise<Found>} read
-   * @param {(found: Found) => void} show
-   */
+  /** @template Found @param {() => Promise<Found>} read @param {(found: Found) => void} show */
   async function run(read, show) {
     const turn = ++last;
     place.setAttribute("aria-busy", "true");
