@@ -1,5 +1,4 @@
 /** Actions on jobs, and the progress of a job on the page that submitted it. @module */
-import { alertText } from "../page/actions.js";
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
@@ -14,7 +13,7 @@ import {
   rankingApi,
 } from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { announce, changes, h, hint, problemBox, replace } from "../page/dom.js";
+import { alertText, announce, changes, h, hint, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 
 /**

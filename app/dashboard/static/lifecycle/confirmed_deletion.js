@@ -1,7 +1,6 @@
 /** Button that deletes the object of a page after a confirmation. @module */
-import { alertText } from "../page/actions.js";
 import { refusal, request } from "../page/api.js";
-import { confirmed, h } from "../page/dom.js";
+import { alertText, confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 
 /**

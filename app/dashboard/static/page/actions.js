@@ -2,11 +2,6 @@
 import { messageOf, Problem, refusal } from "./api.js";
 import { h, problemBox, replace } from "./dom.js";
 
-/** Return a message that screen readers announce. @param {string} words */
-export function alertText(words) {
-  return h("span", { class: "error", role: "alert" }, words);
-}
-
 /**
  * Return a function that runs an action and shows a refusal of the API.
  *

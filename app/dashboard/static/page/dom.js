@@ -267,6 +267,11 @@ export function changes() {
   };
 }
 
+/** Return a message that screen readers announce. @param {string} words */
+export function alertText(words) {
+  return h("span", { class: "error", role: "alert" }, words);
+}
+
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);

@@ -1,5 +1,4 @@
 /** `/datasets`: the list of datasets, and the forms that add one. @module */
-import { alertText } from "../page/actions.js";
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";
@@ -8,7 +7,7 @@ import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
 import { creator, refusal, request } from "../page/api.js";
-import { announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
+import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";

@@ -1,5 +1,4 @@
 /** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
-import { alertText } from "../page/actions.js";
 import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
@@ -11,7 +10,7 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
-import { announce, h } from "../page/dom.js";
+import { alertText, announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
