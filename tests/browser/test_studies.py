@@ -121,7 +121,7 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     with page.expect_request("**/trials?*"):
         page.evaluate(_SEEN_AGAIN)
     before = len(visit.requests)
-    page.get_by_role("button", name="Delete the study").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     # A pending request must not find the study deleted either.
     for _ in range(2):
         page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))

@@ -1,19 +1,13 @@
-/**
- * The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model.
- * @module
- */
+/** The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model. @module */
 import { timesLabel } from "./labels.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { actionRow, dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
 import { briefDuration, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
 
-/**
- * @param {Conclusion} conclusion
- * @param {import("../jobs/labels.js").Job} job
- */
+/** @param {Conclusion} conclusion @param {import("../jobs/labels.js").Job} job */
 export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);
@@ -23,7 +17,7 @@ export function conclusionPart(conclusion, { result, spec }) {
     h("p", { class: "sentence" }, sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
-    times && h("p", { class: "hint" }, times),
+    times && hint(times),
   );
 }
 
@@ -32,9 +26,7 @@ function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
   const link = (href, words) => h("a", { class: "button quiet", href }, words);
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     h("a", { class: "button primary", href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),
@@ -44,45 +36,32 @@ function actions(model, evaluation) {
 
 /** Compare the model with the baselines. @param {Conclusion} conclusion @param {string} name of the metric */
 function baselineTable({ value, interval, data, baselines }, name) {
-  /** @param {string} words */
-  const head = (words) => h("th", { scope: "col", class: "number" }, words);
-  /** @param {Child[]} words */
-  const number = (...words) => h("td", { class: "number" }, ...words);
-  return scrollRegion(
+  const heads = [numberHeads(name), "", numberHeads("difference", "p")];
+  return dataTable(
     "Baselines",
-    h(
-      "table",
-      { class: "against" },
-      tableHead(
-        h("th", { scope: "col" }, data === "test" ? "On the test data" : "On held-out queries"),
-        head(name),
-        h("td", {}),
-        ...["difference", "p"].map(head),
-      ),
+    [data === "test" ? "On the test data" : "On held-out queries", ...heads],
+    [
       h(
-        "tbody",
-        {},
+        "tr",
+        { class: "main" },
+        rowHead("This model", interval && h("small", {}, interval.map(metric).join(" – "))),
+        numberCell(h("strong", {}, metric(value))),
+        h("td", {}),
+        numberCell(),
+        numberCell(),
+      ),
+      ...baselines.map((baseline) =>
         h(
           "tr",
-          { class: "main" },
-          h("th", { scope: "row" }, "This model", interval && h("small", {}, interval.map(metric).join(" – "))),
-          number(h("strong", {}, metric(value))),
-          h("td", {}),
-          number(),
-          number(),
-        ),
-        ...baselines.map((baseline) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, baseline.name),
-            number(metric(baseline.value)),
-            h("td", {}, verdictChip(baseline.verdict)),
-            number(signed(baseline.difference)),
-            number(pValue(baseline.p_value)),
-          ),
+          {},
+          rowHead(baseline.name),
+          numberCell(metric(baseline.value)),
+          h("td", {}, verdictChip(baseline.verdict)),
+          numberCell(signed(baseline.difference)),
+          numberCell(pValue(baseline.p_value)),
         ),
       ),
-    ),
+    ],
+    { class: "against" },
   );
 }

@@ -1,7 +1,4 @@
-/**
- * The candidates of an automatic training: their order, their labels and the baselines.
- * @module
- */
+/** The candidates of an automatic training: their order, their labels and the baselines. @module */
 import { flatten, plainName } from "../jobs/specification.js";
 import { counted, metric, short } from "../page/format.js";
 

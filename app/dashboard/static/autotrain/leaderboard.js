@@ -2,6 +2,7 @@
  * The leaderboard of an automatic training: the ranked candidates on one scale, and the candidates that are not ranked.
  * @module
  */
+import { jobApi } from "../page/addresses.js";
 import { conclusionPart } from "./conclusion.js";
 import {
   baselineLines,
@@ -21,7 +22,19 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import { h, replace, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
+import {
+  changes,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  svg,
+  tableHead,
+} from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -40,7 +53,7 @@ export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();
   const concluded = h("div", {});
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const key = h("ul", { class: "whisker-key" });
   const others = unrankedPart();
   /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
@@ -66,14 +79,12 @@ export function leaderboard(first) {
       others.node,
     ),
   );
-  let drawnState = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   async function update(job) {
-    const board = await read(`/v1/jobs/${encodeURIComponent(job.id)}/candidates`);
-    const state = JSON.stringify([board, job.status, job.result]);
-    if (state === drawnState) return;
-    drawnState = state;
+    const board = await read(jobApi(job.id, "/candidates"));
+    if (!isNew([board, job.status, job.result])) return;
     const candidates = ranked(board);
     const lines = baselineLines(board.conclusion);
     const values = [
@@ -210,14 +221,12 @@ function lineEntry(line, index) {
 function unrankedPart() {
   const summary = h("summary");
   const rows = h("tbody");
-  /** @param {string} words @param {boolean} [number] */
-  const head = (words, number) => h("th", { scope: "col", class: number && "number" }, words);
-  const heads = [head("Candidate"), head("Reason"), head("Value so far", true), head("Folds", true)];
+  const head = tableHead("Candidate", "Reason", numberHeads("Value so far", "Folds"));
   const node = h(
     "details",
     { class: "more", hidden: true },
     summary,
-    scrollRegion("Candidates that are not ranked", h("table", {}, tableHead(...heads), rows)),
+    scrollRegion("Candidates that are not ranked", h("table", {}, head, rows)),
   );
   return {
     node,
@@ -236,9 +245,9 @@ function unrankedRow(candidate) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("span", { class: "name", title: settingsLabel(candidate) }, name)),
+    rowHead(h("span", { class: "name", title: settingsLabel(candidate) }, name)),
     h("td", {}, h("span", { class: "wrap" }, reasonLabel(candidate))),
-    h("td", { class: "number" }, metric(value)),
-    h("td", { class: "number" }, foldsLabel(candidate)),
+    numberCell(metric(value)),
+    numberCell(foldsLabel(candidate)),
   );
 }

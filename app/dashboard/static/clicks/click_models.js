@@ -1,10 +1,7 @@
-/**
- * Results of click model jobs: the comparison on held-out lists, and the parameters of the best model.
- * @module
- */
-import { rankLines } from "../figures/rank_lines.js";
+/** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
-import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { rankLines } from "../figures/rank_lines.js";
+import { dataTable, disclosure, factList, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
@@ -40,38 +37,26 @@ export function clickModelResult({ sentence, comparison, click_model: model }) {
 
 /** @param {ClickModelResult["comparison"]} comparison */
 function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }) {
-  const heads = ["Model", "Log-likelihood", "Difference from best", "Perplexity", "Conditional perplexity"];
-  /** @param {string} words @param {Child} [detail] */
-  const number = (words, detail) => h("td", { class: "number" }, words, detail);
+  const numbers = numberHeads("Log-likelihood", "Difference from best", "Perplexity", "Conditional perplexity");
   /** @param {ComparedModel} each @param {number} index 0 for the best model */
   const row = (each, index) =>
     h(
       "tr",
       { class: index === 0 && "main" },
-      h("th", { scope: "row" }, h("strong", {}, each.model), h("small", {}, ` ${each.label}`)),
-      number(fixed(each.log_likelihood, 5)),
+      rowHead(h("strong", {}, each.model), h("small", {}, ` ${each.label}`)),
+      numberCell(fixed(each.log_likelihood, 5)),
       each.difference
-        ? number(fixed(-each.difference.value, 5), h("small", {}, differenceInterval(each.difference)))
-        : h("td", { class: "number" }, "best"),
-      number(fixed(each.perplexity, 4)),
-      number(fixed(each.conditional_perplexity, 4)),
+        ? numberCell(fixed(-each.difference.value, 5), h("small", {}, differenceInterval(each.difference)))
+        : numberCell("best"),
+      numberCell(fixed(each.perplexity, 4)),
+      numberCell(fixed(each.conditional_perplexity, 4)),
     );
   return h(
     "section",
     { class: "rows", "aria-label": "Models compared" },
     h("h3", {}, "Models compared"),
-    scrollRegion(
-      "Comparison of models",
-      h(
-        "table",
-        { class: "click-table" },
-        tableHead(...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && "number" }, words))),
-        h("tbody", {}, ...models.map(row)),
-      ),
-    ),
-    h(
-      "p",
-      { class: "hint" },
+    dataTable("Comparison of models", ["Model", numbers], models.map(row), { class: "click-table" }),
+    hint(
       `Means over ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin.`,
       unseen > 0 &&
         ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
@@ -110,17 +95,13 @@ export function fittedModel({ model, label, parameters, findings }) {
     findings.length > 0 &&
       h("ul", { class: "click-notes" }, ...findings.map((words) => h("li", {}, ...withCode(words)))),
     single.length > 0 &&
-      h(
-        "dl",
-        { class: "facts" },
-        ...single.map(([name, [row]]) =>
-          h("div", {}, h("dt", {}, parameterName(name)), h("dd", {}, withInterval(row))),
-        ),
+      factList(
+        "facts",
+        single.map(([name, [row]]) => [parameterName(name), withInterval(row)]),
       ),
     h("div", { class: "columns" }, ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
     byRank.length > 0 && parameterTable(byRank),
-    !Object.keys(parameters).length &&
-      h("p", { class: "hint" }, "This model has no parameters that all queries share."),
+    !Object.keys(parameters).length && hint("This model has no parameters that all queries share."),
   );
 }
 
@@ -162,26 +143,13 @@ function parameterTable(parameters) {
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, parameterName(name)),
-        h("td", { class: "number" }, count(row.rank)),
-        h("td", { class: "number" }, row.last_click === undefined ? "" : count(row.last_click)),
-        h("td", { class: "number" }, withInterval(row)),
+        rowHead(parameterName(name)),
+        numberCell(count(row.rank)),
+        numberCell(row.last_click === undefined ? "" : count(row.last_click)),
+        numberCell(withInterval(row)),
       ),
     ),
   );
-  const heads = ["Parameter", "Rank", "Last click", "Value, 95% interval"];
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "As a table"),
-    scrollRegion(
-      "Values of parameters",
-      h(
-        "table",
-        {},
-        tableHead(...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && "number" }, words))),
-        h("tbody", {}, ...rows),
-      ),
-    ),
-  );
+  const heads = ["Parameter", numberHeads("Rank", "Last click", "Value, 95% interval")];
+  return disclosure("As a table", dataTable("Values of parameters", heads, rows));
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import { firstRecords } from "../forms/text_file.js";
-import { find, findAll, h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { dataTable, find, findAll, h, replace } from "../page/dom.js";
 
 const PREVIEW_ROWS = 5;
 
@@ -32,13 +32,9 @@ export function offerColumns(place, text) {
 
 /** @param {string[]} names @param {string[][]} rows */
 function preview(names, rows) {
-  return scrollRegion(
+  return dataTable(
     "First rows of the file",
-    h(
-      "table",
-      {},
-      tableHead(...names.map((name) => h("th", { scope: "col" }, name))),
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
-    ),
+    names,
+    rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))),
   );
 }

@@ -1,11 +1,8 @@
-/**
- * The result of a counterfactual evaluation: estimates, verdicts, and support by the log.
- * @module
- */
+/** The result of a counterfactual evaluation: estimates, verdicts, and support by the log. @module */
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/addresses.js";
-import { h, scrollRegion, statusBadge, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
 /**
@@ -66,9 +63,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
   return [
     h("ul", { class: "click-verdicts" }, ...differences.map(verdict)),
     whiskers(`Estimated ${metric}`, [{ rows }]),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${count(clusters)} ${clusters === lists ? "lists" : "users"}.`,
     ),
     supportTable(systems, named),
@@ -89,38 +84,26 @@ export function supportLabel(missing) {
 
 /** @param {SystemEstimate[]} systems @param {(name: string) => Node} named */
 function supportTable(systems, named) {
-  const heads = ["Ranking", "Effective sample size", "Largest weight", "Clipped", "Never shown", "Verdict"];
+  const numbers = numberHeads("Effective sample size", "Largest weight", "Clipped", "Never shown");
   const minEffectiveSize = 100;
   /** @param {SystemEstimate} system */
   const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, named(name)),
-      h("td", { class: "number" }, count(Math.round(effective))),
-      h("td", { class: "number" }, percent(largest, 1)),
-      h("td", { class: "number" }, percent(clipped, 1)),
-      h("td", { class: "number" }, percent(unsupported, 1)),
+      rowHead(named(name)),
+      numberCell(count(Math.round(effective))),
+      numberCell(percent(largest, 1)),
+      numberCell(percent(clipped, 1)),
+      numberCell(percent(unsupported, 1)),
       h("td", {}, supportLabel(missing)),
     );
   return h(
     "section",
     { class: "rows", "aria-label": "Support by the log" },
     h("h3", {}, "Support by the log"),
-    scrollRegion(
-      "Support of each ranking",
-      h(
-        "table",
-        { class: "click-table" },
-        tableHead(
-          ...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && index < 5 && "number" }, words)),
-        ),
-        h("tbody", {}, ...systems.map(row)),
-      ),
-    ),
-    h(
-      "p",
-      { class: "hint" },
+    dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
+    hint(
       `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the ranking's weight may be on documents never shown at that rank, and no single weight may exceed 10% of the total.`,
     ),
   );

@@ -1,7 +1,4 @@
-/**
- * Names of the estimators of counterfactual evaluations, and the options of a select for them.
- * @module
- */
+/** Names of the estimators of counterfactual evaluations, and the options of a select for them. @module */
 import { h } from "../page/dom.js";
 
 /** @type {Record<Schemas["CounterfactualRequest"]["estimator"] & string, string>} */

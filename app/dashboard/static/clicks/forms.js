@@ -1,7 +1,4 @@
-/**
- * The forms on the page of a click log: click models, propensities, judgments, trainings and evaluations.
- * @module
- */
+/** The forms on the page of a click log: click models, propensities, judgments, trainings and evaluations. @module */
 import { estimatorOptions } from "./estimators.js";
 import { asSystem, offerReadyUnselected, readOffered } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";

@@ -1,10 +1,7 @@
-/**
- * Source, statistics and actions of a click log.
- * @module
- */
+/** Source, statistics and actions of a click log. @module */
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { h } from "../page/dom.js";
+import { h, hint } from "../page/dom.js";
 import { count, counted, percent, size, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["ClickLog"]} ClickLog */
@@ -114,11 +111,7 @@ export function ranksPanel({ ranks }) {
         summary: `Impressions from rank ${first.rank} (${count(first.impressions)}) to rank ${ranks.length} (${count(ranks[ranks.length - 1].impressions)}).`,
       }),
     ),
-    h(
-      "p",
-      { class: "hint" },
-      "A decline by rank mixes relevance and position bias; click models or propensities separate the two.",
-    ),
+    hint("A decline by rank mixes relevance and position bias; click models or propensities separate the two."),
   );
 }
 
@@ -139,9 +132,7 @@ export function actionsPanel(log) {
     { class: "panel" },
     h("h2", {}, "Actions"),
     bars("Rows of the file by action", actions.map(row)),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "An impression counts as clicked if an action on it has a weight above 0. Upload the log again to change weights.",
     ),
   );

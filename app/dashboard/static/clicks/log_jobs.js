@@ -1,12 +1,9 @@
-/**
- * The jobs on a click log, and the propensities that these jobs have estimated, by method.
- * @module
- */
+/** The jobs on a click log, and the propensities that these jobs have estimated, by method. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loadInto, withCode } from "../page/content.js";
-import { h, panel, replace, statusBadge } from "../page/dom.js";
+import { h, hint, panel, replace, statusBadge } from "../page/dom.js";
 import { fixed, timeElement } from "../page/format.js";
 
 const KINDS = ["click-model", "propensity", "judge", "train", "counterfactual", "simulate-clicks"];
@@ -30,7 +27,7 @@ export function jobPanels(logId) {
     const drawn = propensities(jobs);
     figure.hidden = !drawn;
     replace(figure, h("h2", {}, "Propensities by method"), drawn);
-    if (!jobs.length) return [h("p", { class: "hint" }, "No jobs on this click log yet.")];
+    if (!jobs.length) return [hint("No jobs on this click log yet.")];
     return [h("ul", { class: "plain-list log-jobs" }, ...jobs.map(jobLine))];
   });
   return [figure, panel("Jobs on this log", list)];
@@ -96,7 +93,7 @@ function jobLine({ id, title, kind_label: label, status, created_at: time, resul
       {},
       h("a", { href: jobPage(id) }, `${label}: ${title}`),
       h("small", {}, " ", timeElement(time)),
-      result?.sentence && h("p", { class: "hint" }, ...withCode(result.sentence)),
+      result?.sentence && hint(...withCode(result.sentence)),
     ),
   );
 }

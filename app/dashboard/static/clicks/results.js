@@ -1,12 +1,9 @@
-/**
- * The part of a job's page that shows a result about clicks, by kind of job.
- * @module
- */
+/** The part of a job's page that shows a result about clicks, by kind of job. @module */
 import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { changes, dataTable, h, hint, numberCell, numberHeads, replace } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -36,13 +33,11 @@ function isOnClicks({ clicks }) {
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function clickResult() {
   const node = h("div", { class: "click-result", hidden: true });
-  let drawnState = "";
+  const isNew = changes();
   return {
     node,
     update(job) {
-      const state = JSON.stringify(job.result);
-      if (state === drawnState) return;
-      drawnState = state;
+      if (!isNew(job.result)) return;
       const show = RESULTS[job.kind] ?? naiveComparison;
       const content = job.result ? show(job.result, job) : [];
       node.hidden = content.length === 0;
@@ -94,7 +89,7 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
       { class: "sentence" },
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
     ),
-    left > 0 && h("p", { class: "hint" }, `${counted(left, "pair")} with too few impressions were left out.`),
+    left > 0 && hint(`${counted(left, "pair")} with too few impressions were left out.`),
     h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
       "Pairs by grade, with the relevance threshold of each grade",
@@ -172,24 +167,13 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         summary: `Intercepts: ${rankSummary(intercepts)}.`,
         include: [0],
       }),
-    scrollRegion(
+    dataTable(
       "Propensities",
-      h(
-        "table",
-        { class: "click-table" },
-        tableHead(...heads.map((words) => h("th", { scope: "col", class: "number" }, words))),
-        h(
-          "tbody",
-          {},
-          ...propensities.map((value, index) =>
-            h("tr", {}, ...cells(value, index).map((words) => h("td", { class: "number" }, words))),
-          ),
-        ),
-      ),
+      [numberHeads(...heads)],
+      propensities.map((value, index) => h("tr", {}, ...cells(value, index).map((words) => numberCell(words)))),
+      { class: "click-table" },
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `Estimated from ${counted(pairs, "query-document pair")}. Intervals are bootstrapped over ${units}.`,
       rest.failed_resamples > 0 && ` ${counted(rest.failed_resamples, "resample")} had too few clicks.`,
     ),
@@ -200,7 +184,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
 function simulationResult({ truth: { propensities } }) {
   return [
     propensityLine("True propensities", propensities),
-    h("p", { class: "hint" }, "Compare propensities estimated from this log with these true values."),
+    hint("Compare propensities estimated from this log with these true values."),
   ];
 }
 
@@ -252,9 +236,7 @@ function naiveComparison({ naive, propensities }) {
       ]),
     propensities && propensityLine("Learnt propensities", propensities),
     propensities &&
-      h(
-        "p",
-        { class: "hint" },
+      hint(
         "Values at the end of the training. Without randomised ranks, only judgments or live experiments can confirm them.",
       ),
   ];

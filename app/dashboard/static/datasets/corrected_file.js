@@ -1,14 +1,11 @@
-/**
- * The form that uploads a corrected file in place of a file that could not be read.
- * @module
- */
+/** The form that uploads a corrected file in place of a file that could not be read. @module */
 import { rolesPanel } from "./roles.js";
 import { onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/addresses.js";
 import { request } from "../page/api.js";
-import { find, h } from "../page/dom.js";
+import { actionRow, find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
 /** @typedef {Schemas["Dataset"]} Dataset */
@@ -32,9 +29,7 @@ export function correctedFileForm(dataset, usual) {
     "form",
     { class: "form panel corrected-file", novalidate: true, "aria-label": "Upload the corrected file" },
     h("h2", {}, "Upload the corrected file"),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `The file is read with the same name, options and column roles as ${name}. It replaces this dataset, which moves to the trash.`,
     ),
     h("div", { class: "summary", hidden: true }),
@@ -46,11 +41,9 @@ export function correctedFileForm(dataset, usual) {
       h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
       h("p", { class: "hint", "aria-live": "off" }),
     ),
-    h(
-      "div",
-      { class: "actions" },
+    actionRow(
       h("button", { class: "primary", type: "submit" }, "Upload and replace"),
-      h("button", { type: "button", class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
+      h("button", { class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
     ),
   );
   const panel = rolesPanel(roles, usual);

@@ -1,12 +1,9 @@
-/**
- * Names, labels and actions of datasets.
- * @module
- */
-import { datasetApi } from "../page/addresses.js";
+/** Names, labels and actions of datasets. @module */
+import { datasetApi, datasetPage, jobPage } from "../page/addresses.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
-import { h, setText } from "../page/dom.js";
+import { actionRow, h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
 
 export const DATASET_ROLES = ["train", "validation", "test"];
@@ -100,17 +97,17 @@ async function readNames(datasetId) {
   }
 }
 
-/**
- * Return the links and buttons of a dataset.
- *
- * @param {Schemas["Dataset"]} dataset
- */
+/** Return the heading of a result, such as "web:3 on MSLR". @param {string} words @param {string} verb @param {string} id of the dataset */
+export function headingOn(words, verb, id) {
+  const link = h("a", { class: "quiet-link", href: datasetPage(id) }, datasetName(id));
+  return h("h1", {}, words, h("span", { class: "kind" }, ` ${verb} `), link);
+}
+
+/** Return the links and buttons of a dataset. @param {Schemas["Dataset"]} dataset */
 export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     status === "ready" &&
       (isJudgedOnly
         ? h(
@@ -119,7 +116,7 @@ export function datasetActions(dataset) {
             "Rankings of this dataset",
           )
         : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
-    job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" && deleteButton(dataset),
   );

@@ -1,13 +1,11 @@
-/**
- * Distributions of labels and of documents per query, and the table of features.
- * @module
- */
+/** Distributions of labels and of documents per query, and the table of features. @module */
+import { searchField } from "../forms/controls.js";
 import { bars, histogram } from "../figures/marks.js";
 import { datasetApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { h, setText } from "../page/dom.js";
 import { count, counted, metric, percent, short } from "../page/format.js";
-import { searchField, sortableTable } from "../tables/table.js";
+import { sortableTable } from "../tables/table.js";
 
 const MAX_BARS = 12;
 const MAX_LABELS = 100;

@@ -1,11 +1,8 @@
-/**
- * Findings of the data doctor: severity, share of the data, examples and advice.
- * @module
- */
+/** Findings of the data doctor: severity, share of the data, examples and advice. @module */
 import { bar, severityCounts } from "../figures/marks.js";
 import { featureView, queryPage } from "../page/addresses.js";
 import { helpLink } from "../page/content.js";
-import { h } from "../page/dom.js";
+import { h, hint } from "../page/dom.js";
 import { count, percent } from "../page/format.js";
 import { SEVERITIES } from "./dataset.js";
 
@@ -23,9 +20,9 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
  *   examples
- * @param {{heading: string, nothing: string}} words nothing: text to show if there are no findings
+ * @param {{heading?: string, nothing?: string}} [words] nothing: text to show if there are no findings
  */
-export function findingsPanel(findings, datasetOf, { heading, nothing }) {
+export function findingsPanel(findings, datasetOf, { heading = "Findings", nothing = "No problems found." } = {}) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   return h(
     "section",
@@ -37,15 +34,13 @@ export function findingsPanel(findings, datasetOf, { heading, nothing }) {
       helpLink("concepts/doctor/", "Findings"),
       severityCounts(findings),
     ),
-    findings.length
-      ? h("ul", {}, ...ordered.map((finding) => entry(finding, datasetOf(finding))))
-      : h("p", { class: "hint" }, nothing),
+    findings.length ? h("ul", {}, ...ordered.map((finding) => entry(finding, datasetOf(finding)))) : hint(nothing),
   );
 }
 
 /** Return a panel of the findings of a result, such as an evaluation; false without findings. @param {Finding[] | null | undefined} findings */
 export function resultFindings(findings) {
-  return !!findings?.length && findingsPanel(findings, () => false, { heading: "Findings", nothing: "" });
+  return !!findings?.length && findingsPanel(findings, () => false);
 }
 
 /** @param {Finding} finding @param {string | false | null | undefined} datasetId */
@@ -58,7 +53,7 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
       "div",
       { class: "finding-words" },
       h("p", { class: "finding-title" }, title),
-      h("p", { class: "hint" }, advice),
+      hint(advice),
       examples.length > 0 && exampleList(examples, kind, datasetId),
     ),
     amount.total > 0 && share(amount),

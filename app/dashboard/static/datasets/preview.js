@@ -25,12 +25,7 @@ const MAX_LETOR_FEATURES = 6;
 const LETOR = /^\s*\S+\s+qid:\S/;
 const PAIR = /\s-?\d+:\S/;
 
-/**
- * Return the preview of a file from its beginning.
- *
- * @param {string} text whole lines
- * @returns {Preview}
- */
+/** Return the preview of a file from its beginning. @param {string} text whole lines @returns {Preview} */
 export function previewOf(text) {
   const lines = text.replace(/^\uFEFF/, "");
   const first = lines.split("\n", 50).find((line) => line.trim() && !line.startsWith("#")) ?? "";

@@ -1,16 +1,13 @@
-/**
- * The list of a dataset's queries, the names of queries and documents, and the features of one document.
- * @module
- */
+/** The list of a dataset's queries, the names of queries and documents, and the features of one document. @module */
+import { searchField } from "../forms/controls.js";
 import { rangeLabel } from "./dataset.js";
 import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { failureBox, loadInto } from "../page/content.js";
-import { findAll, h, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
+import { latestReader, loadInto } from "../page/content.js";
+import { dataTable, findAll, h, hint, numberCell, numberHeads, replace, rowHead, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
-import { searchField } from "../tables/table.js";
 
 const PAGE_SIZE = 50;
 const TYPING_MILLISECONDS = 200;
@@ -32,7 +29,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   field.value = initialPrefix;
   /** @type {Query[]} */
   let queries = [];
-  let latestRequest = 0;
+  const load = latestReader(place);
   let typing = 0;
 
   function typed() {
@@ -48,29 +45,16 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
     if (event.key === "Enter" && field.value) openPage(address(field.value));
   }
 
-  /**
-   * Read the first page, or the page at a cursor. Responses to an earlier request are dropped.
-   *
-   * @param {string | null} [cursor]
-   */
-  async function read(cursor = null) {
-    const requestNumber = ++latestRequest;
-    place.setAttribute("aria-busy", "true");
-    try {
-      const page = await get(datasetApi(id, `/queries?${search(cursor)}`));
-      if (requestNumber !== latestRequest) return;
-      const before = cursor ? queries.length : 0;
-      queries = cursor ? [...queries, ...page.items] : page.items;
-      show(page.next_cursor, before);
-    } catch (error) {
-      if (requestNumber === latestRequest)
-        replace(
-          place,
-          failureBox(error, () => read(cursor)),
-        );
-    } finally {
-      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
-    }
+  /** Read the first page, or the page at a cursor. @param {string | null} [cursor] */
+  function read(cursor = null) {
+    return load(
+      () => get(datasetApi(id, `/queries?${search(cursor)}`)),
+      (page) => {
+        const before = cursor ? queries.length : 0;
+        queries = cursor ? [...queries, ...page.items] : page.items;
+        show(page.next_cursor, before);
+      },
+    );
   }
 
   /** @param {string | null} cursor */
@@ -85,8 +69,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   function show(next, before) {
     const all = statistics?.queries ?? 0;
     setText(words, summary(next, all));
-    const more =
-      next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
+    const more = next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more");
     replace(place, queries.length > 0 && table(queries, address), more);
     if (before) findAll(place, "tbody a", HTMLElement)[before]?.focus();
   }
@@ -108,38 +91,18 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
 /** @param {Query[]} queries @param {(queryId: string) => string} address */
 function table(queries, address) {
   const columns = Object.keys(queries[0].columns || {});
-  /** @param {string} label @param {string} [kind] */
-  const heading = (label, kind) => h("th", { scope: "col", class: kind }, label);
   /** @param {Query} entry */
   const row = ({ documents, relevant, min_label: low, max_label: high, columns: values, ...query }) =>
     h(
       "tr",
       {},
-      h(
-        "th",
-        { scope: "row" },
-        queryName(query, (words) => h("a", { href: address(query.query_id) }, words)),
-      ),
-      h("td", { class: "number" }, count(documents)),
-      h("td", { class: "number" }, relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
-      h("td", { class: "number" }, rangeLabel(low, high)),
+      rowHead(queryName(query, (words) => h("a", { href: address(query.query_id) }, words))),
+      numberCell(count(documents)),
+      numberCell(relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
+      numberCell(rangeLabel(low, high)),
       ...columns.map((name) => h("td", {}, h("span", { class: "name", title: values[name] }, values[name]))),
     );
-  return scrollRegion(
-    "Queries",
-    h(
-      "table",
-      {},
-      tableHead(
-        heading("Query"),
-        heading("Documents", "number"),
-        heading("Relevant", "number"),
-        heading("Labels", "number"),
-        ...columns.map((name) => heading(name)),
-      ),
-      h("tbody", {}, ...queries.map(row)),
-    ),
-  );
+  return dataTable("Queries", ["Query", numberHeads("Documents", "Relevant", "Labels"), ...columns], queries.map(row));
 }
 
 /**
@@ -200,7 +163,7 @@ export function documentFeatures(datasetId, queryId) {
       loadInto(place, async () => {
         const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
         const [found] = candidates;
-        if (!found) return [h("p", { class: "hint" }, "The dataset has no document with this ID.")];
+        if (!found) return [hint("The dataset has no document with this ID.")];
         return [
           h(
             "dl",

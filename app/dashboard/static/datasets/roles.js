@@ -1,11 +1,8 @@
-/**
- * The first rows of a chosen file, with a select for the role of each column.
- * @module
- */
+/** The first rows of a chosen file, with a select for the role of each column. @module */
 import { automaticRoles, columnsOf, guessedRoles, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
-import { h, replace, setText, tableHead } from "../page/dom.js";
+import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 /** @typedef {import("./guess.js").Columns} Columns */
@@ -130,10 +127,10 @@ function table({ header, rows }, maxColumns, order = [...header.keys()], control
       h(
         "table",
         {},
-        tableHead(...columns.map((column) => h("th", { scope: "col" }, header[column], control?.(column)))),
+        tableHead(...columns.map((column) => columnHead([header[column], control?.(column)]))),
         h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
       ),
     ),
-    more > 0 && h("p", { class: "hint" }, `${count(more)} more columns keep their detected roles.`),
+    more > 0 && hint(`${count(more)} more columns keep their detected roles.`),
   );
 }

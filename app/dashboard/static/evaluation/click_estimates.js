@@ -1,13 +1,10 @@
-/**
- * Estimates of a model or ranking from click logs, shown next to its metrics on judgments.
- * @module
- */
+/** Estimates of a model or ranking from click logs, shown next to its metrics on judgments. @module */
 import { supportLabel } from "../clicks/counterfactual.js";
 import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
-import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { columnHead, dataTable, h, panelHead, replace } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = [
@@ -49,20 +46,14 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const logs = await get("/v1/click-logs?limit=200&fields=name");
     const names = new Map(logs.items.map(({ id, name }) => [id, name]));
     const heads = ["Click log", "Metric", "Estimate", "95% interval", "Logged ranking", "Estimator", "Support", "Job"];
-    const body = h(
-      "table",
-      {},
-      tableHead(...heads.map((words, place) => h("th", { scope: "col", class: numeric(place) }, words))),
-      h("tbody", {}, ...found.map((estimate) => row(estimate, names))),
-    );
+    const cells = heads.map((words, place) => columnHead(words, { class: numeric(place) }));
+    const rows = found.map((estimate) => row(estimate, names));
     return [
-      h(
-        "div",
-        { class: "panel-head" },
+      panelHead(
         h("h2", {}, "Estimated from clicks"),
         helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
       ),
-      scrollRegion("Estimates", body),
+      dataTable("Estimates", cells, rows),
     ];
   }
 

@@ -1,7 +1,5 @@
-/**
- * One query ranked by two systems, with explanations of both ranks of a document.
- * @module
- */
+/** One query ranked by two systems, with explanations of both ranks of a document. @module */
+import { searchField } from "../forms/controls.js";
 import { signed } from "./verdict.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
@@ -9,9 +7,22 @@ import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { findAll, h, problemBox, replace, scrollRegion, setAttribute, svg, tableHead } from "../page/dom.js";
+import {
+  columnHead,
+  dataTable,
+  findAll,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  panelHead,
+  problemBox,
+  replace,
+  rowHead,
+  setAttribute,
+  svg,
+} from "../page/dom.js";
 import { count, metric } from "../page/format.js";
-import { searchField } from "../tables/table.js";
 
 /**
  * Make contributions to scores comparable between models. Scores are comparable only within a query, and each model has
@@ -75,7 +86,7 @@ function reasons(datasetId, queryId, sides) {
   const node = h(
     "section",
     { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
-    h("p", { class: "hint" }, "Press a document to see why it has its rank."),
+    hint("Press a document to see why it has its rank."),
   );
   /** @type {Promise<Explained[]> | null} */
   let explaining = null;
@@ -134,7 +145,7 @@ function shown(documentId, sides, explained) {
       h("span", { class: "kind" }, ` has its rank: ${places}`),
     ),
     table(rows.slice(0, SHOWN_FEATURES), explained),
-    h("p", { class: "hint" }, [words, rest(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
+    hint([words, rest(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
   ];
 }
 
@@ -153,36 +164,28 @@ function rest(rows) {
 function table(rows, explained) {
   const largest = Math.max(...rows.flatMap(({ parts }) => parts.map(Math.abs)), Number.MIN_VALUE);
   const several = explained.length > 1;
-  /** @param {Child} words @param {string} [kind] */
-  const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
   const heads = [
-    head("Feature"),
-    head("Value", "number"),
-    ...explained.flatMap(({ name }) => [
-      head(h("span", { class: "name", title: name }, name), "side-head"),
-      h("td", {}),
+    "Feature",
+    numberHeads("Value"),
+    ...explained.map(({ name }) => [
+      columnHead(h("span", { class: "name", title: name }, name), { class: "side-head" }),
+      "",
     ]),
-    several && head("Difference", "number"),
+    several && numberHeads("Difference"),
   ];
   /** @param {number} part */
-  const cells = (part) => [
-    h("td", { class: "bar-cell" }, signedBar(part / largest)),
-    h("td", { class: "number" }, signed(part, 2)),
-  ];
+  const cells = (part) => [h("td", { class: "bar-cell" }, signedBar(part / largest)), numberCell(signed(part, 2))];
   /** @param {Reason} reason */
   const row = ({ feature, value, parts }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("span", { class: "name", title: feature }, feature)),
-      h("td", { class: "number" }, featureValue(value)),
+      rowHead(h("span", { class: "name", title: feature }, feature)),
+      numberCell(featureValue(value)),
       ...parts.flatMap(cells),
-      several && h("td", { class: "number" }, h("strong", {}, signed(parts[1] - parts[0], 2))),
+      several && numberCell(h("strong", {}, signed(parts[1] - parts[0], 2))),
     );
-  return scrollRegion(
-    "Contributions of features",
-    h("table", { class: "reasons-table" }, tableHead(...heads), h("tbody", {}, ...rows.map(row))),
-  );
+  return dataTable("Contributions of features", heads, rows.map(row), { class: "reasons-table" });
 }
 
 /** Height of a row in units of the drawing, which CSS stretches to the height of the lists. */
@@ -255,11 +258,7 @@ function name(document, open) {
   const { document_id: id } = document;
   /** @param {Child} words */
   const why = (words) =>
-    h(
-      "button",
-      { type: "button", class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) },
-      words,
-    );
+    h("button", { class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
   return documentName(document, open && why);
 }
 
@@ -398,11 +397,11 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
   const node = h(
     "section",
     { class: "compared-query", "aria-label": "One query, ranked by both systems" },
-    h("div", { class: "panel-head" }, title, field),
+    panelHead(title, field),
     place,
   );
   let latestRequest = 0;
-  replace(place, h("p", { class: "hint" }, "Choose a query above, or enter the ID of any query."));
+  replace(place, hint("Choose a query above, or enter the ID of any query."));
 
   /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
   async function show(queryId, pair, metric) {

@@ -1,11 +1,20 @@
-/**
- * A metric against its cutoff, for one system with baselines or for several systems.
- * @module
- */
+/** A metric against its cutoff, for one system with baselines or for several systems. @module */
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import {
+  dataTable,
+  disclosure,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  panelHead,
+  replace,
+  rowHead,
+  setAttribute,
+  setText,
+} from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -28,22 +37,22 @@ const CUTOFF = /^(.+)@(\d+)$/;
 /**
  * Return a panel that plots a metric against its cutoff, with 95% intervals as bands.
  *
- * @param {string} hint below the figure
+ * @param {string} words below the figure
  * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden where no metric has four cutoffs
  */
-export function cutoffPanel(hint) {
+export function cutoffPanel(words) {
   const tabs = metricTabs([], choose, "Metric against its cutoff");
   const figure = figureView();
-  const note = h("p", { class: "hint" }, hint);
+  const note = hint(words);
   const numbers = h("div", {});
   const title = h("h2", {});
   const node = h(
     "section",
     { class: "panel cutoffs", hidden: true },
-    h("div", { class: "panel-head" }, title, tabs.node),
+    panelHead(title, tabs.node),
     figure.node,
     note,
-    h("details", { class: "more" }, h("summary", {}, "As a table"), numbers),
+    disclosure("As a table", numbers),
   );
   /** @type {MeasuredSystem[]} */
   let systems = [];
@@ -166,25 +175,12 @@ function table(systems, name, cutoffs) {
   /** @param {MeasuredSystem} system @param {number} cutoff */
   const cell = ({ metrics, baseline }, cutoff) => {
     const interval = metrics[`${name}@${cutoff}`];
-    return h(
-      "td",
-      { class: "number" },
+    return numberCell(
       baseline
         ? metric(interval?.mean)
         : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalLabel(interval))],
     );
   };
-  const rows = cutoffs.map((cutoff) =>
-    h("tr", {}, h("th", { scope: "row" }, cutoff), ...systems.map((system) => cell(system, cutoff))),
-  );
-  const heads = ["k", ...systems.map((system) => system.name)];
-  return scrollRegion(
-    `${name} by cutoff`,
-    h(
-      "table",
-      {},
-      tableHead(...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && "number" }, words))),
-      h("tbody", {}, ...rows),
-    ),
-  );
+  const rows = cutoffs.map((cutoff) => h("tr", {}, rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
+  return dataTable(`${name} by cutoff`, ["k", numberHeads(...systems.map((system) => system.name))], rows);
 }

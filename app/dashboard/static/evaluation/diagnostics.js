@@ -1,16 +1,13 @@
-/**
- * Diagnostics of losses: values at the scores of a model, and curves by iteration.
- * @module
- */
+/** Diagnostics of losses: values at the scores of a model, and curves by iteration. @module */
+import { lineStyle } from "../figures/legend.js";
 import { metricTabs } from "./metrics.js";
 import { figureView } from "../figures/figure.js";
-import { lineStyle } from "../figures/legend.js";
 import { shareLabel } from "../figures/scales.js";
-import { iterationAxis } from "../jobs/curves.js";
+import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, replace, setAttribute } from "../page/dom.js";
+import { h, hint, panelHead, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
@@ -43,8 +40,8 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
   return h(
     "section",
     { class: "panel diagnostics" },
-    h("div", { class: "panel-head" }, h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
-    h("p", { class: "hint" }, `Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
+    panelHead(h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
+    hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );
 }
@@ -78,7 +75,7 @@ const SHARES = "Shares of queries";
 export function diagnosticsCurve() {
   const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
-  const note = h("p", { class: "hint" });
+  const note = hint();
   const node = h(
     "section",
     { class: "curve diagnostics-curve", "aria-label": "Diagnostics", hidden: true },
@@ -139,9 +136,7 @@ function grouped(catalogue, names) {
  * @param {string} name
  */
 function points({ iterations, curves }, name) {
-  const values = curves.diagnostics[name] || [];
-  const at = values.flatMap((value, index) => (typeof value === "number" ? [index] : []));
-  return { x: at.map((index) => iterations[index]), y: at.map((index) => values[index]) };
+  return measuredPoints(iterations, curves.diagnostics[name] || []);
 }
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Labels of metric contracts, and tabs that select a metric.
- * @module
- */
+/** Labels of metric contracts, and tabs that select a metric. @module */
 import { findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short } from "../page/format.js";
 
@@ -16,11 +13,7 @@ const TIE_LABELS = {
   average: "ties averaged over their orders",
 };
 
-/**
- * Labels of conventions, in display order.
- *
- * @type {Record<string, (value: unknown) => string>}
- */
+/** Labels of conventions, in display order. @type {Record<string, (value: unknown) => string>} */
 const CONVENTION_LABELS = {
   gain: (value) =>
     `gain ${Array.isArray(value) ? `${value.map(short).join(", ")} by label` : GAIN_LABELS[String(value)]}`,
@@ -85,10 +78,7 @@ export function metricTabs(names, choose, label = "Metric") {
   function show(current, among = names) {
     node.hidden = among.length < 2;
     if (drawnNames !== JSON.stringify(among))
-      replace(
-        node,
-        ...among.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)),
-      );
+      replace(node, ...among.map((name) => h("button", { value: name, click: () => choose(name) }, name)));
     drawnNames = JSON.stringify(among);
     for (const button of findAll(node, "button", HTMLButtonElement))
       setAttribute(button, "aria-pressed", String(button.value === current));

@@ -2,10 +2,11 @@
  * The queries of a result as a table that can be sorted and filtered by value and segment, with a histogram of the values.
  * @module
  */
+import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
-import { get } from "../page/api.js";
-import { failureBox } from "../page/content.js";
-import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { get, getAll } from "../page/api.js";
+import { latestReader } from "../page/content.js";
+import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -51,15 +52,15 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   const words = h("p", { class: "hint", role: "status" });
   const segment = h("select", { change: () => ask({ segment: chosen() }) });
   const limits = { min: limitField("min"), max: limitField("max") };
-  const all = h("button", { type: "button", class: "quiet small", click: clear }, "Show all");
+  const all = h("button", { class: "quiet small", click: clear }, "Show all");
   const segmentLabel = h("label", { hidden: true }, "Segment", segment);
   const range = h("span", { class: "range-name" });
   const chart = h("div", {});
   const headings = columns.map(heading);
   const body = h("tbody");
   const below = h("div", { class: "rows" });
-  const table = h("table", {}, tableHead(h("th", { scope: "col" }, "Query"), ...headings), body);
-  let latestRequest = 0;
+  const table = h("table", {}, tableHead("Query", ...headings), body);
+  const load = latestReader(below);
   let typing = 0;
 
   /** @returns {string} */
@@ -69,7 +70,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** @param {"min" | "max"} name */
   function limitField(name) {
-    return h("input", { type: "text", inputmode: "decimal", autocomplete: "off", input: () => typed(name) });
+    return textInput({ inputmode: "decimal", input: () => typed(name) });
   }
 
   /** @param {"min" | "max"} name */
@@ -90,11 +91,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
           ? { order: selection.order === "asc" ? "desc" : "asc" }
           : { sort, order: higherIsBetter ? "asc" : "desc", min: "", max: "" },
       );
-    return h(
-      "th",
-      { scope: "col", class: "number" },
-      h("button", { type: "button", class: "sort", click: press }, label),
-    );
+    return h("th", { scope: "col", class: "number" }, h("button", { class: "sort", click: press }, label));
   }
 
   function clear() {
@@ -112,36 +109,22 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     read();
   }
 
-  /** Read the first page, or the page at a cursor; responses to an earlier request are dropped. */
-  async function read(cursor = "") {
-    const requestNumber = ++latestRequest;
-    below.setAttribute("aria-busy", "true");
-    try {
-      const page = await get(`${path}?${search(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`);
-      if (requestNumber === latestRequest) show(page, cursor);
-    } catch (error) {
-      if (requestNumber === latestRequest)
-        replace(
-          below,
-          failureBox(error, () => read(cursor)),
-        );
-    } finally {
-      if (requestNumber === latestRequest) below.removeAttribute("aria-busy");
-    }
+  /** Read the first page, or the page at a cursor. */
+  function read(cursor = "") {
+    const address = `${path}?${search(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`;
+    return load(
+      () => get(address),
+      (page) => show(/** @type {Page} */ (page), cursor),
+    );
   }
 
   /** Read all queries that match the filters, including those not shown yet. */
   async function readAll() {
     /** @type {import("../tables/csv.js").Row[]} */
     const rows = [["query_id", "query_text", ...columns.map(({ label }) => label)]];
-    for (let cursor = ""; ;) {
-      /** @type {Page} */
-      const page = await get(`${path}?${search(cursor, MAX_PAGE_SIZE)}`);
-      for (const item of page.items)
-        rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
-      if (!page.next_cursor) return rows;
-      cursor = page.next_cursor;
-    }
+    const items = /** @type {Page["items"]} */ (await getAll(`${path}?${search("", MAX_PAGE_SIZE)}`));
+    for (const item of items) rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
+    return rows;
   }
 
   /** @param {string} cursor @param {number} limit */
@@ -162,9 +145,8 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     }
     if (!cursor) replace(body);
     body.append(...items.map(row));
-    const more =
-      next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
-    replace(below, more, !body.rows.length && h("p", { class: "hint" }, "No query matches these filters."));
+    const more = next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more");
+    replace(below, more, !body.rows.length && hint("No query matches these filters."));
     const added = before ? body.rows[before]?.querySelector("a, button") : null;
     if (added instanceof HTMLElement) added.focus();
   }
@@ -174,8 +156,8 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, query(item)),
-      ...columns.map(({ value, words = metric }) => h("td", { class: "number" }, words(value(item)))),
+      rowHead(query(item)),
+      ...columns.map(({ value, words = metric }) => numberCell(words(value(item)))),
     );
   }
 

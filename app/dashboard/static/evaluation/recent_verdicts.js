@@ -1,8 +1,5 @@
-/**
- * The latest verdicts: of comparisons, of promotions, and of promotions that a gate refused.
- * @module
- */
-import { jobPage } from "../page/addresses.js";
+/** The latest verdicts: of comparisons, of promotions, and of promotions that a gate refused. @module */
+import { comparisonPage, jobPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { verdictChip } from "./verdict.js";
@@ -22,7 +19,7 @@ export function recentVerdicts(comparisons, promotions) {
   return [
     ...comparisons.map(({ id, sentence, verdict, created_at: at }) => ({
       at,
-      href: `/comparisons/${encodeURIComponent(id)}`,
+      href: comparisonPage(id),
       title: "Comparison",
       verdict: verdict ?? null,
       sentence: sentence ?? "",

@@ -1,7 +1,4 @@
-/**
- * Verdicts and differences of comparisons, with plots and tables of the differences.
- * @module
- */
+/** Verdicts and differences of comparisons, with plots and tables of the differences. @module */
 import { linearScale } from "../figures/scales.js";
 import { h, svg } from "../page/dom.js";
 import { count, counted, metric, percent } from "../page/format.js";

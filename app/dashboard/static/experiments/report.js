@@ -2,9 +2,10 @@
  * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
  * @module
  */
-import { figureView } from "../figures/figure.js";
+import { pValue } from "../evaluation/verdict.js";
 import { lineStyle } from "../figures/legend.js";
-import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { figureView } from "../figures/figure.js";
+import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -23,23 +24,20 @@ const MIN_SERIES_COLUMNS = 4;
 /** Return the panels of a report, rebuilt when the report changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
-  let drawnState = "";
+  const isNew = changes();
   return {
     node,
     /** @param {Report | null} report */
     update(report) {
-      const state = JSON.stringify(report);
-      if (state === drawnState) return;
-      drawnState = state;
+      if (!isNew(report)) return;
       replace(
         node,
         report &&
           h(
             "div",
             { class: "experiment-notes" },
-            !report.complete &&
-              h("p", { class: "hint" }, "Preliminary: some trainings have not finished, and verdicts may change."),
-            ...report.notes.map((note) => h("p", { class: "hint" }, note)),
+            !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
+            ...report.notes.map((note) => hint(note)),
           ),
         ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
       );
@@ -57,9 +55,7 @@ function tablePanel(table, figure) {
     h("h2", {}, `${title} `, h("small", {}, [caption, unitLabel(unit)].filter(Boolean).join(", "))),
     figure,
     numbersTable(table, title),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       [
         test && `Marks: ${test}`,
         cells.some(({ lower }) => lower !== null) && "Intervals are 95% confidence intervals over queries.",
@@ -81,10 +77,8 @@ function tablePanel(table, figure) {
         ),
       ),
     deviations.length > 0 &&
-      h(
-        "details",
-        { class: "more" },
-        h("summary", {}, `${counted(deviations.length, "deviation")} from the paper's set-up`),
+      disclosure(
+        `${counted(deviations.length, "deviation")} from the paper's set-up`,
         h("ol", { class: "experiment-deviations" }, ...deviations.map((text) => h("li", {}, text))),
       ),
   );
@@ -102,29 +96,20 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
-  /** @param {string} words */
-  const head = (words) => h("th", { scope: "col", class: "number" }, words);
-  return scrollRegion(
+  return dataTable(
     `Numbers of ${title}`,
-    h(
-      "table",
-      { class: "against" },
-      tableHead(h("td", {}), ...columns.flatMap((column) => [column, ...(extraColumns.get(column) ?? [])].map(head))),
-      h(
-        "tbody",
+    ["", ...columns.map((column) => numberHeads(column, ...(extraColumns.get(column) ?? [])))],
+    rows.map((row) => {
+      const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
+      const numbers = [...notes].sort((one, other) => one - other).join(", ");
+      return h(
+        "tr",
         {},
-        ...rows.map((row) => {
-          const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
-          const numbers = [...notes].sort((one, other) => one - other).join(", ");
-          return h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, row, numbers && h("sup", {}, ` ${numbers}`)),
-            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
-          );
-        }),
-      ),
-    ),
+        rowHead(row, numbers && h("sup", {}, ` ${numbers}`)),
+        ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
+      );
+    }),
+    { class: "against" },
   );
 }
 
@@ -156,10 +141,7 @@ function numbersOf(cell, unit, extraColumns) {
 
 /** @param {Cell} cell */
 function titleOf({ p, queries }) {
-  const words = [
-    queries !== null && counted(queries, "query", "queries"),
-    p !== null && `p ${p < 0.0001 ? "< 0.0001" : p.toFixed(4)}`,
-  ];
+  const words = [queries !== null && counted(queries, "query", "queries"), p !== null && `p ${pValue(p)}`];
   return words.filter(Boolean).join(", ") || undefined;
 }
 

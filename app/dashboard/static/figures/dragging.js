@@ -1,7 +1,4 @@
-/**
- * Pointers over a figure: moving reads values, dragging selects a part.
- * @module
- */
+/** Pointers over a figure: moving reads values, dragging selects a part. @module */
 import { h } from "../page/dom.js";
 
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box in pixels */

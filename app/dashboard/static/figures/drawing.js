@@ -1,7 +1,4 @@
-/**
- * A figure as SVG: its axes and the marks of its series.
- * @module
- */
+/** A figure as SVG: its axes and the marks of its series. @module */
 import { svg } from "../page/dom.js";
 import { CHARACTER_PIXELS, FONT_PIXELS, placesOf, shortened, SLANT_DEGREES } from "./frame.js";
 import { groupOf } from "./legend.js";
@@ -20,11 +17,7 @@ const SYMBOL_PIXELS = 4;
 /** Height of a span's bar, as a share of the distance between two rows. */
 const BAR = 0.75;
 
-/**
- * @param {Figure} figure
- * @param {Series[]} shown
- * @param {Frame} frame
- */
+/** @param {Figure} figure @param {Series[]} shown @param {Frame} frame */
 export function drawing(figure, shown, frame) {
   const { width, height, start, end, top, bottom } = frame;
   const size = { width: end - start, height: bottom - top };

@@ -30,7 +30,7 @@ export function figureView() {
     pointer,
     readout,
   );
-  const whole = h("button", { type: "button", class: "quiet small", hidden: true, click: () => show({}) }, "Show all");
+  const whole = h("button", { class: "quiet small", hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
   const node = h("div", { class: "figure" }, h("div", { class: "figure-head" }, legend.node, whole), plot);
   /** @type {Figure | null} */

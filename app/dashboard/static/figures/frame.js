@@ -1,7 +1,4 @@
-/**
- * The frame of a figure: the scales of its axes, its margins, and the positions of values in pixels.
- * @module
- */
+/** The frame of a figure: the scales of its axes, its margins, and the positions of values in pixels. @module */
 import { exactScale, extent, linearScale } from "./scales.js";
 
 /** @typedef {import("./scales.js").Scale} Scale */

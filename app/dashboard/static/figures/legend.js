@@ -1,8 +1,5 @@
-/**
- * The legend of a figure, whose entries hide and show series; swatches, and the styles of lines.
- * @module
- */
-import { h, replace, svg } from "../page/dom.js";
+/** The legend of a figure, whose entries hide and show series; swatches, and the styles of lines. @module */
+import { changes, h, replace, svg } from "../page/dom.js";
 import { symbolPath } from "./shapes.js";
 
 /** @typedef {import("./frame.js").Series} Series */
@@ -10,11 +7,7 @@ import { symbolPath } from "./shapes.js";
 const HUES = 10;
 const DASH = "6 4";
 
-/**
- * Return the style of one of several lines: ten hues, and dashes from the eleventh line on.
- *
- * @param {number} index
- */
+/** Return the style of one of several lines: ten hues, and dashes from the eleventh line on. @param {number} index */
 export function lineStyle(index) {
   return { colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH };
 }
@@ -42,14 +35,12 @@ export function groupOf({ group, name }) {
   return group ?? name;
 }
 
-/**
- * @param {() => void} changed called after series were hidden or shown
- */
+/** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {
   const node = h("ul", { class: "figure-legend", "aria-label": "Legend", hidden: true });
   /** @type {Set<string>} */
   const hidden = new Set();
-  let known = "";
+  const isNew = changes();
   /** @type {string[]} */
   let names = [];
 
@@ -58,9 +49,7 @@ export function figureLegend(changed) {
     const first = new Map(series.filter(({ unnamed }) => !unnamed).map((each) => [groupOf(each), each]));
     names = [...first.keys()];
     node.hidden = names.length < 2;
-    const state = JSON.stringify([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]));
-    if (state === known) return;
-    known = state;
+    if (!isNew([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]))) return;
     const focused = node.contains(document.activeElement) && document.activeElement?.getAttribute("data-name");
     replace(node, ...[...first].map(([name, each]) => h("li", {}, entry(name, each))));
     if (focused)
@@ -72,7 +61,7 @@ export function figureLegend(changed) {
     const attributes = { "aria-pressed": String(!hidden.has(name)), "data-name": name };
     return h(
       "button",
-      { type: "button", ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
+      { ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
       swatch(series),
       name,
     );

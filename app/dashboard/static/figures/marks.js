@@ -1,10 +1,7 @@
-/**
- * Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress.
- * @module
- */
+/** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
-import { h, setAttribute, setText, svg } from "../page/dom.js";
+import { h, numberCell, rowHead, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
 /**
@@ -26,13 +23,7 @@ export function bars(caption, entries, words = count) {
 
 /** @param {Child} name @param {string} words @param {number} share */
 function row(name, words, share) {
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, name),
-    h("td", { class: "bar-cell" }, bar(share)),
-    h("td", { class: "number" }, words),
-  );
+  return h("tr", {}, rowHead(name), h("td", { class: "bar-cell" }, bar(share)), numberCell(words));
 }
 
 /** @param {number} share of the full width, 0 to 1 */
@@ -97,11 +88,7 @@ function column({ count: number, title, pick }, index, largest) {
   );
 }
 
-/**
- * Return labels below their columns, as many as fit.
- *
- * @param {{label: string}[]} columns
- */
+/** Return labels below their columns, as many as fit. @param {{label: string}[]} columns */
 function ticks(columns) {
   const step = Math.ceil(columns.length / MAX_TICKS);
   return h(
@@ -241,6 +228,17 @@ function labelDetail({ missing, whole, minimum }, documents) {
   if (missing) return `${percent(missing, documents)} of the documents have no label`;
   if (minimum < 0) return "some labels below 0";
   return whole ? "whole numbers" : "not all whole numbers";
+}
+
+/** Return a tile of the progress of a study or experiment. @param {string} name @param {string} value @param {Child} [detail] */
+export function progressTile(name, value, detail) {
+  return h(
+    "div",
+    { class: "study-tile" },
+    h("span", {}, name),
+    h("strong", {}, value),
+    detail && h("small", {}, detail),
+  );
 }
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */

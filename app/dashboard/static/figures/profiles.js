@@ -1,7 +1,4 @@
-/**
- * Two distributions of one feature, drawn as pairs of columns.
- * @module
- */
+/** Two distributions of one feature, drawn as pairs of columns. @module */
 import { h, svg } from "../page/dom.js";
 import { percent, short } from "../page/format.js";
 

@@ -1,7 +1,4 @@
-/**
- * Values by rank or by count as dots, lines and intervals, drawn as SVG with positions in per cent.
- * @module
- */
+/** Values by rank or by count as dots, lines and intervals, drawn as SVG with positions in per cent. @module */
 import { h, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { linearScale } from "./scales.js";

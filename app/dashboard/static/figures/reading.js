@@ -1,7 +1,4 @@
-/**
- * The values that a figure shows at the pointer, or at a place chosen with the arrow keys.
- * @module
- */
+/** The values that a figure shows at the pointer, or at a place chosen with the arrow keys. @module */
 import { placesOf } from "./frame.js";
 
 /** @typedef {import("./frame.js").Figure} Figure */

@@ -1,7 +1,4 @@
-/**
- * Scales of axes: from values to shares of a length and back, with round ticks.
- * @module
- */
+/** Scales of axes: from values to shares of a length and back, with round ticks. @module */
 import { count, fixed, short } from "../page/format.js";
 
 const STEPS = [1, 2, 2.5, 5, 10];

@@ -1,7 +1,4 @@
-/**
- * Outlines of lines, bands and symbols as data of SVG paths, in pixels.
- * @module
- */
+/** Outlines of lines, bands and symbols as data of SVG paths, in pixels. @module */
 
 /** @typedef {[x: number, y: number]} Place */
 
@@ -27,12 +24,7 @@ export function linePath(places, stepped = false) {
   return path;
 }
 
-/**
- * Return the outline between two lines.
- *
- * @param {Place[]} upper
- * @param {Place[]} lower
- */
+/** Return the outline between two lines. @param {Place[]} upper @param {Place[]} lower */
 export function bandPath(upper, lower) {
   return upper.length ? `${linePath([...upper, ...[...lower].reverse()])}Z` : "";
 }

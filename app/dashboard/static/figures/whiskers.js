@@ -1,8 +1,5 @@
-/**
- * Means with their intervals, one row per system or segment, all on one linear scale.
- * @module
- */
-import { h, svg } from "../page/dom.js";
+/** Means with their intervals, one row per system or segment, all on one linear scale. @module */
+import { columnHead, h, numberCell, numberHeads, rowHead, svg } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { linearScale } from "./scales.js";
 
@@ -45,8 +42,6 @@ export function whiskers(caption, groups, { reference = null, counted = false } 
 
 /** @param {boolean} counted */
 function heading(counted) {
-  /** @param {string} words @param {Attributes} [attributes] */
-  const column = (words, attributes = {}) => h("th", { scope: "col", ...attributes }, words);
   return h(
     "thead",
     { class: !counted && "visually-hidden" },
@@ -55,8 +50,8 @@ function heading(counted) {
       {},
       h("td", {}),
       h("td", {}),
-      counted && column("queries", { class: "number queries" }),
-      column("mean, 95% interval", { class: "number" }),
+      counted && columnHead("queries", { class: "number queries" }),
+      numberHeads("mean, 95% interval"),
     ),
   );
 }
@@ -77,10 +72,10 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
   return h(
     "tr",
     { class: main && "main" },
-    h("th", { scope: "row" }, h("span", { class: "name" }, name), detail && h("small", {}, detail)),
+    rowHead(h("span", { class: "name" }, name), detail && h("small", {}, detail)),
     h("td", { class: "whisker-cell" }, whisker(interval, scale, [reference])),
     counted && h("td", { class: "number queries" }, count(queries)),
-    h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalLabel(interval))),
+    numberCell(h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalLabel(interval))),
   );
 }
 

@@ -1,7 +1,5 @@
-/**
- * Choices among datasets, systems, metric contracts and label maps.
- * @module
- */
+/** Choices among datasets, systems, metric contracts and label maps. @module */
+import { field, textInput } from "./controls.js";
 import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
@@ -46,7 +44,7 @@ export function offerLabelMap(place, datasets) {
   const typed = new Map(findAll(grid, "input", HTMLInputElement).map((input) => [input.dataset.pointer, input.value]));
   place.hidden = unusable.size === 0;
   place.disabled = unusable.size === 0;
-  replace(grid, ...[...unusable].map(([label, documents]) => field(label, documents, typed)));
+  replace(grid, ...[...unusable].map(([label, documents]) => labelField(label, documents, typed)));
 }
 
 /**
@@ -70,17 +68,12 @@ function unusableLabels(datasets) {
 }
 
 /** @param {string} label @param {number} documents @param {Map<string | undefined, string>} typed values by pointer */
-function field(label, documents, typed) {
+function labelField(label, documents, typed) {
   const pointer = `/label_map/${label}`;
-  return h(
-    "label",
-    { class: "field" },
-    label === MISSING ? "No label" : `Label ${label}`,
-    h("small", {}, counted(documents, "document")),
-    h("input", {
-      type: "text",
+  return field(
+    [label === MISSING ? "No label" : `Label ${label}`, h("small", {}, counted(documents, "document"))],
+    textInput({
       inputmode: "decimal",
-      autocomplete: "off",
       "data-pointer": pointer,
       "data-type": "number",
       value: typed.get(pointer) ?? "0",

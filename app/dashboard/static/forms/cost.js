@@ -5,6 +5,7 @@
  * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
  * @module
  */
+import { jobApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { count, counted, duration, size } from "../page/format.js";
 
@@ -90,11 +91,7 @@ export function costLabel(plan, measured, trainings) {
   return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}: ${title} with ${counted(documents, "document")} and ${count(iterations)} iterations took ${duration(Math.max(1, measured.seconds))}.`;
 }
 
-/**
- * Return the sentence about the cost of an automatic training.
- *
- * @param {string} budget minutes, as typed
- */
+/** Return the sentence about the cost of an automatic training. @param {string} budget minutes, as typed */
 export function budgetLabel(budget) {
   const minutes = Number(budget || "5");
   if (!(minutes > 0)) return "";
@@ -146,7 +143,7 @@ export function runsOf(validation) {
 
 /** Read the peak memory of a training. @param {string} id @returns {Promise<number | null>} */
 export async function readMemory(id) {
-  const { attempts } = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+  const { attempts } = await get(jobApi(id));
   const peaks = (attempts.at(-1)?.phases ?? []).flatMap(({ peak_memory_bytes: bytes }) => bytes ?? []);
   return peaks.length ? Math.max(...peaks) : null;
 }

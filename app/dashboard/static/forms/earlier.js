@@ -1,26 +1,20 @@
-/**
- * The form of trainings, filled with the values of an earlier job.
- * @module
- */
+/** The form of trainings, filled with the values of an earlier job. @module */
+import { UNITS } from "./forms.js";
 import { CUSTOM_NUMBERS } from "./parameter_fields.js";
-import { formFrom, jobPage } from "../page/addresses.js";
+import { formFrom, jobApi, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 
 /** @typedef {Record<string, Json>} Request */
 
-/**
- * Return the earlier training whose ID is in the URL, or null.
- *
- * @returns {Promise<Schemas["Job"] | null>}
- */
+/** Return the earlier training whose ID is in the URL, or null. @returns {Promise<Schemas["Job"] | null>} */
 export async function readEarlier() {
   const id = new URLSearchParams(location.search).get("from");
   if (!id) return null;
   const place = elementById("from");
   place.hidden = false;
   try {
-    const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+    const job = await get(jobApi(id));
     if (!formFrom(job)) throw new Problem(404, {});
     replace(
       place,
@@ -35,9 +29,6 @@ export async function readEarlier() {
     return null;
   }
 }
-
-/** @type {Record<string, number>} */
-const UNITS = { minutes: 60, gigabytes: 1e9 };
 
 /**
  * Fill the controls of a form from a request. Enabled fields that the request does not have are emptied, so that their

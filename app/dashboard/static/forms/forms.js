@@ -3,9 +3,9 @@
  * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
  * @module
  */
+import { placeLabel } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
-import { placeLabel } from "../page/format.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
@@ -112,6 +112,9 @@ function pairsOf(text) {
   return Object.fromEntries(pairs.filter(([name]) => name).map(([name, ...value]) => [name, value.join("=")]));
 }
 
+/** Units of fields as factors of the API's units. @type {Record<string, number>} */
+export const UNITS = { minutes: 60, gigabytes: 1e9 };
+
 /**
  * Convert minutes and GB to the seconds and bytes that are sent.
  *
@@ -119,7 +122,7 @@ function pairsOf(text) {
  * @param {string | undefined} unit
  */
 function inUnits(value, unit) {
-  const factor = unit === "minutes" ? 60 : unit === "gigabytes" ? 1e9 : undefined;
+  const factor = UNITS[unit ?? ""];
   return factor && typeof value === "number" ? Math.round(value * factor) : value;
 }
 
@@ -312,4 +315,25 @@ export function bindChoices(form) {
 function controlsOf(part) {
   if (part.matches("fieldset")) return [part];
   return part.querySelectorAll(part.matches("details") ? ":scope > fieldset" : "input, select, fieldset");
+}
+
+/**
+ * Set a choice of the form, as a user would: a select, or one of several radio buttons.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @param {string} value
+ */
+export function choose(form, name, value) {
+  const select = form.querySelector(`select[name="${name}"]`);
+  if (select instanceof HTMLSelectElement) {
+    if (select.value === value) return;
+    select.value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+    return;
+  }
+  const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
+  if (choice.checked) return;
+  choice.checked = true;
+  choice.dispatchEvent(new Event("change", { bubbles: true }));
 }

@@ -1,7 +1,6 @@
-/**
- * Training, validation and test data of a training form, and the ways to hold out queries.
- * @module
- */
+/** Training, validation and test data of a training form, and the ways to hold out queries. @module */
+import { choose } from "./forms.js";
+import { checkBox } from "./controls.js";
 import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";
@@ -126,34 +125,7 @@ function offerValues(form, role, values) {
 /** @param {Values[number]} entry */
 function box({ value, queries }) {
   const words = h("span", { class: "name", title: value }, value || "(empty)");
-  return h(
-    "label",
-    { class: "check" },
-    h("input", { type: "checkbox", value }),
-    words,
-    h("small", {}, counted(queries, "query", "queries")),
-  );
-}
-
-/**
- * Set a choice of the form, as a user would: a select, or one of several radio buttons.
- *
- * @param {HTMLFormElement} form
- * @param {string} name
- * @param {string} value
- */
-export function choose(form, name, value) {
-  const select = form.querySelector(`select[name="${name}"]`);
-  if (select instanceof HTMLSelectElement) {
-    if (select.value === value) return;
-    select.value = value;
-    select.dispatchEvent(new Event("change", { bubbles: true }));
-    return;
-  }
-  const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
-  if (choice.checked) return;
-  choice.checked = true;
-  choice.dispatchEvent(new Event("change", { bubbles: true }));
+  return checkBox({ value }, words, h("small", {}, counted(queries, "query", "queries")));
 }
 
 /**

@@ -1,10 +1,8 @@
-/**
- * A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them.
- * @module
- */
+/** A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them. @module */
+import { field, textInput } from "./controls.js";
 import { onSubmit } from "./forms.js";
 import { request } from "../page/api.js";
-import { announce, h, replace } from "../page/dom.js";
+import { actionRow, announce, h, hint, panelHead, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
@@ -24,14 +22,11 @@ import { announce, h, replace } from "../page/dom.js";
  * @property {(answer: any) => void} [changed]
  */
 
-/**
- * @param {Labels} labels
- * @param {LabelsOptions} options
- */
+/** @param {Labels} labels @param {LabelsOptions} options */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div", { class: "labels-text" });
-  const edit = h("button", { type: "button", class: "quiet small", click: write }, "Edit");
-  const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, heading), edit), body);
+  const edit = h("button", { class: "quiet small", click: write }, "Edit");
+  const node = h("section", { class: "panel" }, panelHead(h("h2", {}, heading), edit), body);
 
   /** @param {Labels} now */
   function show(now) {
@@ -42,7 +37,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     replace(
       body,
       name && h("p", {}, h("strong", {}, name)),
-      notes ? h("p", { class: "description" }, notes) : h("p", { class: "hint" }, `No ${heading.toLowerCase()} yet.`),
+      notes ? h("p", { class: "description" }, notes) : hint(`No ${heading.toLowerCase()} yet.`),
       isMarked && h("p", { class: "model-marks" }, project && projectTag(project, list), tagList(tags, list)),
     );
   }
@@ -50,7 +45,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
   function write() {
     const { name, notes, tags, project } = labels;
     const line = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
-      h("input", { type: "text", "data-pointer": pointer, value: value ?? "", autocomplete: "off" });
+      textInput({ "data-pointer": pointer, value: value ?? "" });
     const nameField = line(name, `/${members.name}`);
     const words = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");
     const rows = Math.max(2, Object.keys(tags).length + 1);
@@ -60,15 +55,13 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       "form",
       { class: "form", novalidate: true },
       h("div", { class: "summary", hidden: true }),
-      h("label", { class: "field" }, "Display name ", h("small", {}, "leave empty for the default name"), nameField),
-      h("label", { class: "field" }, heading, words),
-      h("label", { class: "field" }, "Tags ", h("small", {}, "one per line, such as team: search"), lines),
-      h("label", { class: "field" }, "Project ", h("small", {}, "leave empty for none"), projectField),
-      h(
-        "div",
-        { class: "actions" },
+      field(["Display name ", h("small", {}, "leave empty for the default name")], nameField),
+      field(heading, words),
+      field(["Tags ", h("small", {}, "one per line, such as team: search")], lines),
+      field(["Project ", h("small", {}, "leave empty for none")], projectField),
+      actionRow(
         h("button", { type: "submit", class: "primary" }, "Save"),
-        h("button", { type: "button", class: "quiet", click: cancel }, "Cancel"),
+        h("button", { class: "quiet", click: cancel }, "Cancel"),
       ),
     );
     onSubmit(form, async () => {

@@ -1,7 +1,4 @@
-/**
- * Collapsible groups of options, each with a summary of the options that differ from the defaults.
- * @module
- */
+/** Collapsible groups of options, each with a summary of the options that differ from the defaults. @module */
 import { elementById, find, findAll, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 
@@ -13,11 +10,7 @@ const MAX_NAMED = 4;
 const PLACEHOLDER_CHOICES = ["several", "own numbers"];
 const CHECK_BOX_GROUPS = '[data-type="several"], [data-type="checked"], [data-also]';
 
-/**
- * Return the summary of a group: "2 changed: learning rate 0.05, leaves per tree 15".
- *
- * @param {Change[]} changes
- */
+/** Return the summary of a group: "2 changed: learning rate 0.05, leaves per tree 15". @param {Change[]} changes */
 export function changesLabel(changes) {
   if (!changes.length) return "defaults";
   const named = changes.slice(0, MAX_NAMED).map(({ label, value }) => `${lowerCaseStart(label)} ${value}`.trim());

@@ -1,9 +1,7 @@
-/**
- * Fields for a loss and its hyperparameters; several values in a field make a grid.
- * @module
- */
-import { payloadOf, setAt, valuesOf } from "./forms.js";
+/** Fields for a loss and its hyperparameters; several values in a field make a grid. @module */
+import { checkBox, textInput } from "./controls.js";
 import { withCode } from "../page/content.js";
+import { payloadOf, setAt, valuesOf } from "./forms.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, short } from "../page/format.js";
 
@@ -91,16 +89,7 @@ function select(pointer, type, parameter, choices, ...more) {
 /** @param {string} pointer @param {string} type @param {string} placeholder @param {string | number} [value] */
 function input(pointer, type, placeholder, value = "") {
   const number = type === "number" || type === "integer" || type === "layers";
-  return h("input", {
-    type: "text",
-    autocomplete: "off",
-    spellcheck: "false",
-    placeholder,
-    value,
-    "data-pointer": pointer,
-    "data-type": type,
-    "data-grid": number,
-  });
+  return textInput({ placeholder, value, "data-pointer": pointer, "data-type": type, "data-grid": number });
 }
 
 /**
@@ -136,7 +125,7 @@ function choiceOrNumbers(pointer, parameter, choices) {
 function choiceOrSeveral(pointer, type, parameter, choices) {
   const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several values…"));
   /** @param {string | number} value */
-  const box = (value) => h("label", { class: "check" }, h("input", { type: "checkbox", value }), value);
+  const box = (value) => checkBox({ value }, value);
   const group = h(
     "fieldset",
     {

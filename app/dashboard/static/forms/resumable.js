@@ -49,11 +49,7 @@ export async function sendResumable(file, onProgress, signal) {
   );
 }
 
-/**
- * Forget the upload of a file, once a request has used it.
- *
- * @param {File} file
- */
+/** Forget the upload of a file, once a request has used it. @param {File} file */
 export function forget(file) {
   localStorage.removeItem(keyOf(file));
 }

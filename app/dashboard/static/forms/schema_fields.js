@@ -6,11 +6,7 @@
 import { parameterField } from "./parameter_fields.js";
 import { findAll, replace } from "../page/dom.js";
 
-/**
- * Labels of fields; a field without one has its name as its label.
- *
- * @type {Record<string, string>}
- */
+/** Labels of fields; a field without one has its name as its label. @type {Record<string, string>} */
 export const LABELS = {
   num_iterations: "Iterations",
   learning_rate: "Learning rate",
@@ -64,11 +60,7 @@ export const LABELS = {
 const SIMPLE = new Set(["number", "integer", "boolean", "string", "object", "array"]);
 /** @type {Record<string, string>} */
 const TYPES = { string: "text" };
-/**
- * Examples of fields that are typed as JSON.
- *
- * @type {Record<string, string>}
- */
+/** Examples of fields that are typed as JSON. @type {Record<string, string>} */
 const PLACEHOLDERS = {
   monotone_constraints: '{"bm25": 1, "age": -1}',
   interaction_constraints: '[["bm25", "age"], ["clicks"]]',

@@ -1,7 +1,4 @@
-/**
- * Fields for the scorer to train: trees, a linear scorer, a network or a sum, with its hyperparameters.
- * @module
- */
+/** Fields for the scorer to train: trees, a linear scorer, a network or a sum, with its hyperparameters. @module */
 import { parameterField } from "./parameter_fields.js";
 import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
 
@@ -28,11 +25,7 @@ const LABELS = {
 };
 const FIRST_PARAMETERS = ["hidden", "activation", "dropout", "epochs", "learning_rate", "batch_documents", "inputs"];
 
-/**
- * Offer the kinds of scorers, with the fields of the chosen one.
- *
- * @param {Scorer[]} scorers
- */
+/** Offer the kinds of scorers, with the fields of the chosen one. @param {Scorer[]} scorers */
 export function offerScorers(scorers) {
   const select = elementById("scorer", HTMLSelectElement);
   replace(select, ...scorers.map(({ kind }) => h("option", { value: kind }, NAMES[kind] ?? kind)));

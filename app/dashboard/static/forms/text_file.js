@@ -1,7 +1,4 @@
-/**
- * The start of a chosen text file, read in the browser, and the records of delimited text.
- * @module
- */
+/** The start of a chosen text file, read in the browser, and the records of delimited text. @module */
 
 /** @typedef {{line: number, cells: string[], text: string}} Row a record; line: number of its first line */
 

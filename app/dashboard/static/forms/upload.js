@@ -1,7 +1,4 @@
-/**
- * Uploads: dropped files, the request with its progress, and the form for runs.
- * @module
- */
+/** Uploads: dropped files, the request with its progress, and the form for runs. @module */
 import { urlOf } from "../page/addresses.js";
 import { DATASET_ROLES } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";

@@ -1,10 +1,7 @@
-/**
- * Verdict of an interleaving: conclusions, credit, and the share of preferences so far.
- * @module
- */
+/** Verdict of an interleaving: conclusions, credit, and the share of preferences so far. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { h, scrollRegion, statusBadge, tableHead } from "../page/dom.js";
+import { dataTable, h, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
 /** @typedef {Schemas["Interleaving"]} Interleaving */
@@ -101,40 +98,19 @@ export function preferenceFigure({ first, second, path, decided, preferring_firs
 
 /** @param {Pair[]} pairs */
 export function creditTable(pairs) {
-  const heads = [
-    "Pair",
-    "Wins",
-    "Losses",
-    "Ties",
-    "Decided",
-    "Share preferring the first",
-    "Anytime-valid p",
-    "Conclusion",
-  ];
-  /** @param {Child} words */
-  const number = (words) => h("td", { class: "number" }, words);
+  const numbers = numberHeads("Wins", "Losses", "Ties", "Decided", "Share preferring the first", "Anytime-valid p");
   /** @param {Pair} pair */
   const row = (pair) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, `${pair.first} against ${pair.second}`),
-      ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => number(count(value))),
-      number(pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
-      number(Number(pair.sequential_p.toPrecision(2))),
+      rowHead(`${pair.first} against ${pair.second}`),
+      ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => numberCell(count(value))),
+      numberCell(pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
+      numberCell(Number(pair.sequential_p.toPrecision(2))),
       h("td", {}, conclusionChip(pair)),
     );
-  return scrollRegion(
-    "Credit by pair",
-    h(
-      "table",
-      {},
-      tableHead(
-        ...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && index < 7 && "number" }, words)),
-      ),
-      h("tbody", {}, ...pairs.map(row)),
-    ),
-  );
+  return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
 }
 
 /** Draw the share of wins above one half with its interval, one row for each pair with clicks. @param {Pair[]} pairs */

@@ -1,13 +1,19 @@
-/**
- * Actions on jobs, and the progress of a job on the page that submitted it.
- * @module
- */
+/** Actions on jobs, and the progress of a job on the page that submitted it. @module */
 import { progressBar } from "../figures/marks.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
-import { compareWith, datasetPage, formFrom, jobPage, modelPage } from "../page/addresses.js";
+import {
+  compareWith,
+  datasetPage,
+  formFrom,
+  jobApi,
+  jobPage,
+  modelApi,
+  modelPage,
+  rankingApi,
+} from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { announce, h, problemBox, replace } from "../page/dom.js";
+import { alertText, announce, changes, h, hint, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 
 /**
@@ -18,12 +24,10 @@ import { poll } from "../page/poll.js";
  */
 export function jobActions(changed, { page }) {
   const node = h("div", { class: "actions" });
-  let shown = "";
+  const isNew = changes();
   /** @param {import("./labels.js").Job} job */
   function update(job) {
-    const state = JSON.stringify([job.id, job.status, job.cancel_requested, job.result]);
-    if (state === shown) return;
-    shown = state;
+    if (!isNew([job.id, job.status, job.cancel_requested, job.result])) return;
     const form = formFrom(job);
     replace(
       node,
@@ -60,11 +64,10 @@ function results(job) {
       ),
     job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare ranking"),
     model && link(modelPage(model), "Model"),
-    model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
+    model && link(modelApi(model, "/export?format=lightgbm"), "Model file", { download: "" }),
+    ranking && link(rankingApi(ranking, "?format=trec"), "Ranking (TREC)", { download: `${ranking}.txt` }),
     ranking &&
-      link(`/v1/rankings/${encodeURIComponent(ranking)}?format=trec`, "Ranking (TREC)", { download: `${ranking}.txt` }),
-    ranking &&
-      link(`/v1/rankings/${encodeURIComponent(ranking)}?format=parquet`, "Ranking (Parquet)", {
+      link(rankingApi(ranking, "?format=parquet"), "Ranking (Parquet)", {
         download: `${ranking}.parquet`,
       }),
   ];
@@ -73,21 +76,17 @@ function results(job) {
 /** @param {import("./labels.js").Job} job @param {() => void} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
-  const button = h(
-    "button",
-    { type: "button", class: "danger quiet", disabled: job.cancel_requested, click: cancel },
-    words,
-  );
+  const button = h("button", { class: "danger quiet", disabled: job.cancel_requested, click: cancel }, words);
   async function cancel() {
     button.disabled = true;
     try {
-      await request(`/v1/jobs/${encodeURIComponent(job.id)}/cancel`, { method: "POST" });
+      await request(jobApi(job.id, "/cancel"), { method: "POST" });
       announce(`${job.title} is being cancelled.`);
     } catch (error) {
       button.disabled = false;
       const words = messageOf(error);
       announce(words);
-      button.after(h("span", { class: "error", role: "alert" }, words));
+      button.after(alertText(words));
       if (!(error instanceof Problem)) return;
     }
     changed();
@@ -104,7 +103,7 @@ function cancelButton(job, changed) {
  */
 export function followJob(place, job) {
   const bar = progressBar();
-  const path = /** @type {const} */ (`/v1/jobs/${encodeURIComponent(job.id)}`);
+  const path = jobApi(job.id);
   place.hidden = false;
   return new Promise((resolve, reject) => {
     const actions = jobActions(() => pollNow(), { page: true });
@@ -124,7 +123,7 @@ export function followJob(place, job) {
 /** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {import("./labels.js").Job} job */
 export function noResultNotice({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
-  return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);
+  return problem ? problemBox(problem) : hint(`${label} was cancelled.`);
 }
 
 /** Maximum number of trainings in one comparison. */

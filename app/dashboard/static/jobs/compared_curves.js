@@ -1,12 +1,9 @@
-/**
- * Learning curves of several trainings in one figure.
- * @module
- */
+/** Learning curves of several trainings in one figure. @module */
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { jobPage } from "../page/addresses.js";
-import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, panelHead, replace, setAttribute, setText } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { iterationAxis } from "./curves.js";
 import { LOSS } from "./labels.js";
@@ -42,12 +39,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
   const node = h(
     "section",
     { class: "panel curve compared-curves", "aria-label": "Learning curves" },
-    h(
-      "div",
-      { class: "panel-head" },
-      h("h2", {}, "Learning curves"),
-      h("label", { class: "smoothing" }, "Smoothing ", slider, amount),
-    ),
+    panelHead(h("h2", {}, "Learning curves"), h("label", { class: "smoothing" }, "Smoothing ", slider, amount)),
     tabs.node,
     words,
     figure.node,

@@ -1,12 +1,9 @@
-/**
- * Table of several trainings: the settings that differ, and their metrics.
- * @module
- */
+/** Table of several trainings: the settings that differ, and their metrics. @module */
 import { pValue } from "../evaluation/verdict.js";
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
-import { h, replace } from "../page/dom.js";
+import { h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
@@ -51,11 +48,7 @@ function scorerOf({ scorer }) {
   return [SCORER, scorer?.kind ?? "trees"];
 }
 
-/**
- * @param {Map<string, unknown>} spec
- * @param {string} name
- * @param {Catalogue} catalogue
- */
+/** @param {Map<string, unknown>} spec @param {string} name @param {Catalogue} catalogue */
 function isDefault(spec, name, { losses, scorers, schemas }) {
   const value = JSON.stringify(spec.get(name));
   const [part, field] = name.split(" ");
@@ -170,7 +163,7 @@ const STATUS = {
  */
 export function comparedTable(order, { sorted, pointed }) {
   const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
-  const foot = h("p", { class: "hint" });
+  const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
   let shownColumns = "";

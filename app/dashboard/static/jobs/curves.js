@@ -1,7 +1,5 @@
-/**
- * Learning curves of a job, fetched as they grow.
- * @module
- */
+/** Learning curves of a job, fetched as they grow. @module */
+import { jobApi } from "../page/addresses.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { iterationWord, LOSS } from "./labels.js";
@@ -33,7 +31,7 @@ export function historyReader(jobId) {
       seen = null;
     }
     const after = (!changesEarlierIterations(job) && history.iterations.at(-1)) || 0;
-    const more = await read(`/v1/jobs/${encodeURIComponent(jobId)}/history?after=${after}`);
+    const more = await read(jobApi(jobId, `/history?after=${after}`));
     if (more === seen) return history;
     seen = more;
     history = changesEarlierIterations(job) ? extend(emptyHistory(), more) : extend(history, more);
@@ -186,6 +184,21 @@ export function foldsOf(measured) {
 function metricsOf(history) {
   const names = new Set(["train", "validation"].flatMap((part) => Object.keys(history.curves[part] || {})));
   return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
+}
+
+/** Parts of an iteration's time by the API's names, in drawing order. @type {Record<string, string>} */
+export const TIME_PARTS = {
+  tree: "LightGBM's work on the tree, without the loss",
+  network: "The network's scores, gradients and steps",
+  objective: "The loss and its gradient",
+  metrics: "Measuring on training and validation data",
+  diagnostics: "The requested diagnostics",
+};
+
+/** Return the iterations at which a quantity was measured, with its values. @param {number[]} iterations @param {(number | null)[]} values */
+export function measuredPoints(iterations, values) {
+  const at = values.flatMap((value, index) => (typeof value === "number" ? [index] : []));
+  return { x: at.map((index) => iterations[index]), y: at.map((index) => values[index]) };
 }
 
 /** Return the horizontal axis of curves by iteration. @param {string} [word] noun of an iteration, such as epoch */

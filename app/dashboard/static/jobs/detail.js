@@ -1,27 +1,28 @@
-/**
- * Details of a job: problem, learning curve, candidates, metrics, times and diagnostics.
- * @module
- */
+/** Details of a job: problem, learning curve, candidates, metrics, times and diagnostics. @module */
+import { evaluationApi } from "../page/addresses.js";
 import { leaderboard } from "../autotrain/leaderboard.js";
 import { clickResult, hasClickResult } from "../clicks/results.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
-import { historyReader, learningCurve } from "./curves.js";
+import { historyReader, learningCurve, TIME_PARTS } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
-import { h, problemBox, replace, setAttribute, svg, tableHead } from "../page/dom.js";
+import {
+  changes,
+  dataTable,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  problemBox,
+  replace,
+  rowHead,
+  setAttribute,
+  svg,
+} from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
-// Descriptions of the parts of an iteration's time, keyed by the API's names, in drawing order.
-/** @type {Record<string, string>} */
-const TIME_PARTS = {
-  tree: "LightGBM's work on the tree, without the loss",
-  network: "The network's scores, gradients and steps",
-  objective: "The loss and its gradient",
-  metrics: "Measuring on training and validation data",
-  diagnostics: "The requested diagnostics",
-};
 const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
 
@@ -33,7 +34,7 @@ const MIN_WIDTH_PERCENT = 0.6;
 function iterationTimes(word) {
   const bar = svg("svg", { class: "stacked-bar", role: "img" });
   const legend = h("ul", { class: "legend" });
-  const note = h("p", { class: "hint" });
+  const note = hint();
   const node = h(
     "section",
     { class: "iteration-times", "aria-label": `Time of an ${word}`, hidden: true },
@@ -134,16 +135,14 @@ const PARTS = [
 
 /** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, evaluation: Evaluation | null) => void}} */
 function metricsTable() {
-  const body = h("div", {}, h("p", { class: "hint" }, "Reading the metrics…"));
+  const body = h("div", {}, hint("Reading the metrics…"));
   const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
-  let shown = "";
+  const isNew = changes();
   return {
     node,
     /** @param {import("./labels.js").Job} job */
     update(job, evaluation) {
-      const state = JSON.stringify([job.metrics, evaluation?.id, job.status]);
-      if (state === shown) return;
-      shown = state;
+      if (!isNew([job.metrics, evaluation?.id, job.status])) return;
       replace(body, ...content(job, evaluation));
     },
   };
@@ -157,25 +156,19 @@ function content(job, evaluation) {
   const known = new Set([...parts.flatMap(([part]) => Object.keys(metrics[part])), ...Object.keys(intervals)]);
   known.delete(LOSS);
   if (known.size === 0) {
-    return [h("p", { class: "hint" }, isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
+    return [hint(isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
   }
   const requested = (job.spec?.metrics || []).filter((name) => known.has(name));
   const names = [...new Set([...requested, ...known])];
-  const head = [
-    "Metric",
+  const heads = [
     ...parts.map(([, label]) => label),
     ...(evaluation ? [`${job.kind === "train" ? "Test" : "Mean"}, 95% interval`] : []),
   ];
   return [
-    h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        {},
-        tableHead(...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
-        h("tbody", {}, ...names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation)))),
-      ),
+    dataTable(
+      "Metrics by data",
+      ["Metric", numberHeads(...heads)],
+      names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation))),
     ),
     footnote(job, intervals, names),
     trainingLoss(job),
@@ -193,8 +186,8 @@ function row(name, parts, metrics, summary, hasEvaluation) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, name),
-    ...parts.map(([part]) => h("td", { class: "number" }, metric(metrics[part][name]))),
+    rowHead(name),
+    ...parts.map(([part]) => numberCell(metric(metrics[part][name]))),
     hasEvaluation && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
   );
 }
@@ -222,7 +215,7 @@ function footnote(job, intervals, names) {
       `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
   ];
   const words = sentences.filter(Boolean).join(" ");
-  return words && h("p", { class: "hint" }, words);
+  return words && hint(words);
 }
 
 /** Show the training loss, which has no counterpart in the other parts. @param {import("./labels.js").Job} job */
@@ -230,7 +223,7 @@ function trainingLoss(job) {
   const value = job.metrics?.train?.[LOSS];
   if (typeof value !== "number") return null;
   const when = job.status === "succeeded" ? `at the best ${iterationWord(job)}` : "at the last measurement";
-  return h("p", { class: "hint" }, `Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
+  return hint(`Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
 }
 
 /**
@@ -267,14 +260,9 @@ export function jobDetail(first) {
 
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
-    const hint = problemHint(job);
+    const advice = problemHint(job);
     const outcome = outcomeDetail(job);
-    replace(
-      problem,
-      job.problem && problemBox(job.problem),
-      hint && h("p", { class: "hint" }, hint),
-      outcome && h("p", {}, outcome),
-    );
+    replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
     if (readFor === job.status && !isActive(job)) return;
     try {
       await read(job);
@@ -298,7 +286,7 @@ export function jobDetail(first) {
     folds?.update(job);
     clicks?.update(job);
     const id = job.result?.evaluation_id;
-    if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);
+    if (table && id && !evaluation) evaluation = await get(evaluationApi(id));
     table?.update(job, evaluation);
   }
   return { node, update };

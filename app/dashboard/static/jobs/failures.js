@@ -1,7 +1,4 @@
-/**
- * Line of the overview about the jobs that failed after the last dismissed failure.
- * @module
- */
+/** Line of the overview about the jobs that failed after the last dismissed failure. @module */
 import { jobPage } from "../page/addresses.js";
 import { announce, h } from "../page/dom.js";
 import { counted, timeElement } from "../page/format.js";
@@ -62,7 +59,7 @@ export function failureLine(jobs, more, dismissed) {
       `: ${last.problem?.detail || last.problem?.title || "no reason was recorded"}`,
     ),
     timeElement(endOf(last)),
-    h("button", { type: "button", class: "quiet small", click: dismiss }, "Dismiss"),
+    h("button", { class: "quiet small", click: dismiss }, "Dismiss"),
   );
 }
 

@@ -1,12 +1,9 @@
-/**
- * Table of the folds of a cross-validation, with the means over all queries and over the folds.
- * @module
- */
+/** Table of the folds of a cross-validation, with the means over all queries and over the folds. @module */
 import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
-import { h, replace, tableHead } from "../page/dom.js";
+import { changes, h, hint, numberCell, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -16,15 +13,13 @@ import { count, metric } from "../page/format.js";
 export function foldsTable() {
   const body = h("div", {});
   const node = h("section", { class: "folds", "aria-label": "Folds", hidden: true }, h("h3", {}, "Folds"), body);
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     const found = job.result?.cross_validation ?? null;
     const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar(job);
-    const state = JSON.stringify([folds, found]);
-    if (state === shown) return;
-    shown = state;
+    if (!isNew([folds, found])) return;
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, found, iterationsHeading(job)));
   }
@@ -49,21 +44,18 @@ function measuredSoFar({ metrics }) {
  */
 function content(folds, found, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
-  /** @param {string} words @param {number} index */
-  const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
   return [
-    h(
-      "div",
-      { class: "scroll" },
+    scrollRegion(
+      "Metrics by fold",
       h(
         "table",
         {},
-        tableHead(...["Fold", "Queries", word, ...names].map(head)),
+        tableHead("Fold", numberHeads("Queries", word, ...names)),
         h("tbody", {}, ...folds.map((measured) => row(measured, names))),
         found && h("tfoot", {}, ...summaryRows(found, names)),
       ),
     ),
-    h("p", { class: "hint" }, ...notes(found, word.toLowerCase())),
+    hint(...notes(found, word.toLowerCase())),
   ];
 }
 
@@ -72,10 +64,10 @@ function row({ name, queries, bestIteration, metrics }, names) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
-    number(queries === undefined ? "–" : count(queries)),
-    number(bestIteration === undefined ? "–" : count(bestIteration)),
-    ...names.map((each) => number(metric(metrics[each]))),
+    rowHead(h("span", { class: "name", title: name }, name)),
+    numberCell(queries === undefined ? "–" : count(queries)),
+    numberCell(bestIteration === undefined ? "–" : count(bestIteration)),
+    ...names.map((each) => numberCell(metric(metrics[each]))),
   );
 }
 
@@ -83,30 +75,19 @@ function row({ name, queries, bestIteration, metrics }, names) {
 function summaryRows({ metrics, queries, cross_validation: validation }, names) {
   const { best_iteration: bestIteration, over_folds: overFolds } = validation;
   /** @param {MeanInterval | null | undefined} summary */
-  const mean = (summary) => number(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
+  const mean = (summary) =>
+    numberCell(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
   return [
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, "All queries"),
-      number(count(queries)),
-      number(count(bestIteration)),
+      rowHead("All queries"),
+      numberCell(count(queries)),
+      numberCell(count(bestIteration)),
       ...names.map((name) => mean(metrics[name])),
     ),
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, "Mean over folds"),
-      number(),
-      number(),
-      ...names.map((name) => mean(overFolds[name])),
-    ),
+    h("tr", {}, rowHead("Mean over folds"), numberCell(), numberCell(), ...names.map((name) => mean(overFolds[name]))),
   ];
-}
-
-/** @param {(Child)[]} words */
-function number(...words) {
-  return h("td", { class: "number" }, ...words);
 }
 
 /** @param {CrossValidation | null} found @param {string} word of several iterations @returns {Child[]} */

@@ -1,9 +1,6 @@
-/**
- * Labels of jobs: status, progress, outcome, limits and hints.
- * @module
- */
-import { driftPage, modelPage, rankingPage } from "../page/addresses.js";
-import { count, duration, percent, size } from "../page/format.js";
+/** Labels of jobs: status, progress, outcome, limits and hints. @module */
+import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
+import { count, duration, elapsed, percent, size } from "../page/format.js";
 
 /** @typedef {Schemas["Job"] & Partial<Pick<Schemas["JobWithAttempts"], "attempts">>} Job */
 
@@ -52,13 +49,13 @@ export function resultLink(job) {
     drift_report_id: drift,
   } = job.result || {};
   if (drift) return { href: driftPage(drift), label: "Drift report" };
-  if (comparison) return { href: `/comparisons/${encodeURIComponent(comparison)}`, label: "Comparison" };
+  if (comparison) return { href: comparisonPage(comparison), label: "Comparison" };
   if (inspection)
     return {
       href: `${modelPage(job.spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(inspection)}`,
       label: "Inspection",
     };
-  if (evaluation) return { href: `/evaluations/${encodeURIComponent(evaluation)}`, label: "Evaluation" };
+  if (evaluation) return { href: evaluationPage(evaluation), label: "Evaluation" };
   return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
 }
 
@@ -172,9 +169,8 @@ export function outcomeLabel(job) {
   }
   if (job.started_at && job.finished_at) {
     const started = job.attempts?.[0]?.started_at || job.started_at;
-    const seconds = (Date.parse(job.finished_at) - Date.parse(started)) / 1000;
     const attempts = job.attempts && job.attempts.length > 1 ? ` over ${count(job.attempts.length)} attempts` : "";
-    words.push(`took ${seconds < 1 ? "under 1 s" : duration(seconds)}${attempts}`);
+    words.push(`took ${elapsed(started, job.finished_at)}${attempts}`);
   }
   return words.join(" · ") || "did not start";
 }

@@ -1,17 +1,14 @@
-/**
- * Figures of one quantity by iteration, with a line for each training.
- * @module
- */
+/** Figures of one quantity by iteration, with a line for each training. @module */
+import { lineStyle } from "../figures/legend.js";
 import { diagnosticLabel, isShare, readDiagnostics } from "../evaluation/diagnostics.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
-import { lineStyle } from "../figures/legend.js";
 import { shareLabel } from "../figures/scales.js";
 import { helpLink } from "../page/content.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, hint, panelHead, replace, setAttribute, setText } from "../page/dom.js";
 import { milliseconds } from "../page/format.js";
 import { chip, iterationLabel } from "./compared_curves.js";
-import { iterationAxis } from "./curves.js";
+import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
 
 /** @typedef {import("./compared_curves.js").Line} Line */
 /** @typedef {import("./curves.js").History} History */
@@ -41,13 +38,13 @@ const MAX_DOTS = 60;
 export function overlay(title, { help, find }) {
   const tabs = metricTabs([], choose, `${title}: quantity`);
   const figure = figureView();
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const absent = h("p", { class: "hint", hidden: true });
   const chips = h("ul", { class: "line-chips", "aria-label": `Lines of ${title.toLowerCase()}` });
   const node = h(
     "section",
     { class: "panel overlay", "aria-label": title, hidden: true },
-    h("div", { class: "panel-head" }, h("h2", {}, title, " ", helpLink(...help)), tabs.node),
+    panelHead(h("h2", {}, title, " ", helpLink(...help)), tabs.node),
     words,
     figure.node,
     chips,
@@ -99,9 +96,7 @@ export function overlay(title, { help, find }) {
 
 /** Return the iterations at which a quantity was measured, with its values. @param {History} history @param {Quantity} quantity */
 function points(history, quantity) {
-  const values = quantity.values(history);
-  const at = values.flatMap((value, index) => (typeof value === "number" ? [index] : []));
-  return { x: at.map((index) => history.iterations[index]), y: at.map((index) => values[index]) };
+  return measuredPoints(history.iterations, quantity.values(history));
 }
 
 /** @param {Line} line @param {Quantity} quantity @returns {import("../figures/frame.js").Series} */
@@ -137,23 +132,14 @@ export async function diagnosticsOf(lines) {
     }));
 }
 
-/** @type {Record<string, string>} */
-const TIME_WORDS = {
-  objective: "The loss and its gradient.",
-  tree: "LightGBM's work on a tree, without the loss and its gradient.",
-  network: "The network's scores, gradients and steps.",
-  metrics: "Measuring on training and validation data.",
-  diagnostics: "The requested diagnostics.",
-};
-
 /** Return the recorded parts of an iteration's time. @param {Line[]} lines @returns {Quantity[]} */
 export function timesOf(lines) {
-  const names = Object.keys(TIME_WORDS).filter((name) => lines.some(({ history }) => history.milliseconds[name]));
+  const names = Object.keys(TIME_PARTS).filter((name) => lines.some(({ history }) => history.milliseconds[name]));
   return names.map((name) => ({
     name,
     label: name,
     axis: "milliseconds",
-    words: `${TIME_WORDS[name]} Wall time of an ${iterationLabel(lines)}; trainings that ran at the same time as others took longer.`,
+    words: `${TIME_PARTS[name]}. Wall time of an ${iterationLabel(lines)}; trainings that ran at the same time as others took longer.`,
     shown: (value) => (value === undefined ? "–" : milliseconds(value)),
     values: ({ milliseconds: times, iterations }) => times[name] ?? iterations.map(() => null),
   }));

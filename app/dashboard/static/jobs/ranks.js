@@ -1,9 +1,17 @@
-/**
- * Ranks of a distributed training: their hosts, their data, and the time that they wait for each other.
- * @module
- */
+/** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import { h, replace, setText } from "../page/dom.js";
+import {
+  changes,
+  columnHead,
+  h,
+  hint,
+  numberCell,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -19,39 +27,34 @@ const NUMBERS = [
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
 export function ranksPanel() {
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const rows = h("tbody");
   const node = h(
     "section",
     { class: "panel ranks", hidden: true },
     h("h2", {}, "Ranks"),
     words,
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, heading()), rows)),
+    scrollRegion(
+      "Work of each rank",
+      h("table", {}, tableHead("Rank", "Host", "Stage", NUMBERS.map(numberHead)), rows),
+    ),
   );
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     const ranks = job.progress?.ranks ?? [];
     node.hidden = ranks.length === 0;
-    const state = JSON.stringify([ranks, job.progress?.restarts, job.status]);
-    if (node.hidden || state === shown) return;
-    shown = state;
+    if (node.hidden || !isNew([ranks, job.progress?.restarts, job.status])) return;
     setText(words, ranksLabel(job));
     replace(rows, ...ranks.map((rank) => row(rank, isActive(job))));
   }
   return { node, update };
 }
 
-function heading() {
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "col" }, "Rank"),
-    h("th", { scope: "col" }, "Host"),
-    h("th", { scope: "col" }, "Stage"),
-    ...NUMBERS.map(([words, title]) => h("th", { scope: "col", class: "number", title }, words)),
-  );
+/** @param {typeof NUMBERS[number]} column */
+function numberHead([words, title]) {
+  return columnHead(words, { class: "number", title });
 }
 
 /** "All ranks were restarted once after a rank was lost." @param {Job} job */
@@ -83,9 +86,9 @@ function row(rank, active) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, rank.rank),
+    rowHead(rank.rank),
     h("td", {}, h("span", { class: "name", title: rank.host }, rank.host)),
     h("td", { class: "stage" }, active ? rank.stage : "ended"),
-    ...numbers.map((words) => h("td", { class: "number" }, words)),
+    ...numbers.map((words) => numberCell(words)),
   );
 }

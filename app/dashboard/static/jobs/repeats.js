@@ -1,8 +1,5 @@
-/**
- * Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits.
- * @module
- */
-import { h, tableHead } from "../page/dom.js";
+/** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
+import { dataTable, h, hint, numberCell, rowHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -30,16 +27,8 @@ export function repeatsPanel(ranking) {
     "section",
     { class: "panel" },
     h("h2", {}, `Repeats: ${ranking.metric ?? ""}`),
-    h(
-      "p",
-      { class: "hint" },
-      "Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance.",
-    ),
-    h(
-      "div",
-      { class: "scroll" },
-      h("table", {}, tableHead(...heads.map((head) => h("th", { scope: "col" }, head))), h("tbody", {}, ...rows)),
-    ),
+    hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
+    dataTable("Spread of the repeats", heads, rows),
   );
 }
 
@@ -66,9 +55,9 @@ function row(setting, data, values) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, setting),
+    rowHead(setting),
     h("td", {}, data),
-    h("td", { class: "number" }, count(values.length)),
-    ...numbers.map((number) => h("td", { class: "number" }, metric(number))),
+    numberCell(count(values.length)),
+    ...numbers.map((number) => numberCell(metric(number))),
   );
 }

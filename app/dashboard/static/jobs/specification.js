@@ -1,12 +1,9 @@
-/**
- * Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again.
- * @module
- */
+/** Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again. @module */
 import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
-import { h } from "../page/dom.js";
+import { disclosure, factList, h, hint } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
@@ -110,11 +107,7 @@ function shrinker(schemas) {
     );
   }
 
-  /**
-   * @param {unknown} value
-   * @param {Schema | undefined} given
-   * @returns {unknown}
-   */
+  /** @param {unknown} value @param {Schema | undefined} given @returns {unknown} */
   return function shrink(value, given) {
     let schema = resolve(given) || {};
     if (Array.isArray(value)) return value.map((each) => shrink(each, schema.items));
@@ -174,19 +167,8 @@ export async function specification(job) {
     { class: "panel" },
     h("h2", {}, "Specification"),
     facts(special, job),
-    usual.length > 0 &&
-      h(
-        "details",
-        { class: "more" },
-        h("summary", {}, `${counted(usual.length, "setting")} at the default`),
-        facts(usual, job),
-      ),
-    h(
-      "details",
-      { class: "more" },
-      h("summary", {}, "As JSON"),
-      h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2)),
-    ),
+    usual.length > 0 && disclosure(`${counted(usual.length, "setting")} at the default`, facts(usual, job)),
+    disclosure("As JSON", h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   );
 }
 
@@ -196,10 +178,9 @@ function facts(entries, job) {
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit", budget_seconds: "budget" };
   /** @param {string} name */
   const words = (name) => named[name] || plainName(name);
-  return h(
-    "dl",
-    { class: "facts" },
-    ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content, job)))),
+  return factList(
+    "facts",
+    entries.map(([name, content]) => [words(name), shown(name, content, job)]),
   );
 }
 
@@ -296,9 +277,7 @@ async function commands(job) {
   return [
     snippet("curl", curl(request)),
     snippet("Python", python(request)),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "Settings that are not listed have their defaults. If the service requires API keys, set RANKERY_API_KEY; with curl, add the header Authorization: Bearer.",
     ),
   ];

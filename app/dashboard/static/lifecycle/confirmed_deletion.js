@@ -1,9 +1,6 @@
-/**
- * Button that deletes the object of a page after a confirmation.
- * @module
- */
-import { Problem, request, Unavailable } from "../page/api.js";
-import { confirmed, h } from "../page/dom.js";
+/** Button that deletes the object of a page after a confirmation. @module */
+import { refusal, request } from "../page/api.js";
+import { alertText, confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 
 /**
@@ -13,11 +10,7 @@ import { pausePolling, resumePolling } from "../page/poll.js";
  * @param {() => void} leave opens another page after the deletion
  */
 export function confirmedDeleteButton(name, path, consequence, leave) {
-  const button = h(
-    "button",
-    { type: "button", class: "quiet danger", "aria-label": `Delete ${name}`, click },
-    "Delete",
-  );
+  const button = h("button", { class: "quiet danger", "aria-label": `Delete ${name}`, click }, "Delete");
   async function click() {
     button.parentElement?.querySelector(".error")?.remove();
     if (await confirmed({ question: `Delete ${name}?`, consequence, yes: "Delete", no: "Keep it" })) await remove();
@@ -29,8 +22,7 @@ export function confirmedDeleteButton(name, path, consequence, leave) {
       await request(path, { method: "DELETE" });
     } catch (error) {
       resumePolling();
-      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-      button.after(h("span", { class: "error", role: "alert" }, error.message));
+      button.after(alertText(refusal(error).message));
       return;
     }
     leave();

@@ -13,7 +13,7 @@ import {
   studyPage,
 } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { countedKind, scopeChoice } from "./scope.js";
@@ -55,7 +55,7 @@ export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…")
 
 /** @param {string} words @param {() => void} click */
 function dialogButton(words, click) {
-  return h("button", { type: "button", class: "danger quiet", click }, words);
+  return h("button", { class: "danger quiet", click }, words);
 }
 
 /**
@@ -71,7 +71,7 @@ function openDialog(kind, ids, done, filters) {
   const permanently = h("input", { type: "checkbox", name: "permanently", change: preview });
   const outcome = h("div", { class: "deletion", "aria-live": "polite" });
   const confirm = h("button", { type: "submit", class: "danger", disabled: true }, "Delete");
-  const cancel = h("button", { type: "button", class: "quiet", click: close }, "Cancel");
+  const cancel = h("button", { class: "quiet", click: close }, "Cancel");
   /** @type {HTMLDialogElement} */
   const dialog = h(
     "dialog",
@@ -158,10 +158,8 @@ function openDialog(kind, ids, done, filters) {
     done({ words: `${deletedLabel(deletion)} deleted.`, ids: deletion.purge_at ? (deletion.ids ?? []) : [] });
   }
 
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
   preview();
-  dialog.showModal();
+  showDialog(dialog);
 }
 
 /** @param {Deletion} deletion @returns {Node[]} */
@@ -182,7 +180,7 @@ function summary(deletion) {
       h("p", {}, h("strong", {}, counted(refusals, "object")), " will be kept, because other objects need them:"),
       h("ul", { class: "holders" }, ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
-    if (refusals > MAX_LISTED) nodes.push(h("p", { class: "hint" }, `And ${count(refusals - MAX_LISTED)} more.`));
+    if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));
   }
   return nodes;
 }

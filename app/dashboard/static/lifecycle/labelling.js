@@ -2,10 +2,11 @@
  * Dialog that changes tags and the project of the selected rows of a list, or of all objects that match its filters.
  * @module
  */
-import { onSubmit } from "../forms/forms.js";
+import { field, textInput } from "../forms/controls.js";
 import { tagsOf } from "../forms/labels.js";
+import { onSubmit } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
-import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, h, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 import { scopeChoice } from "./scope.js";
 
@@ -16,7 +17,7 @@ const MAX_LISTED = 20;
 
 /** Return a button that opens the dialog. @param {import("../tables/list.js").Ticked} ticked */
 export function labelTicked(ticked) {
-  return h("button", { type: "button", click: () => openDialog(ticked) }, "Label…");
+  return h("button", { click: () => openDialog(ticked) }, "Label…");
 }
 
 /** @param {import("../tables/list.js").Ticked} ticked */
@@ -24,8 +25,8 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
   const question = h("h2", {});
   const set = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });
-  const remove = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  const project = h("input", { type: "text", "data-pointer": "/project", list: "known-projects", autocomplete: "off" });
+  const remove = textInput();
+  const project = textInput({ "data-pointer": "/project", list: "known-projects" });
   const known = h("datalist", { id: "known-projects" });
   const outcome = h("div", { "aria-live": "polite" });
   const save = h("button", { type: "submit", class: "primary" });
@@ -35,27 +36,22 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     question,
     h("div", { class: "summary", hidden: true }),
     scope.node,
-    h("label", { class: "field" }, "Tags to set ", h("small", {}, "one per line: team: search"), set),
-    h("label", { class: "field" }, "Tags to remove ", h("small", {}, "names, separated by commas"), remove),
-    h(
-      "label",
-      { class: "field" },
-      "Project ",
-      h(
-        "small",
-        {},
-        `empty for no change, - for no project${kind === "models" ? "; moves all versions of a name" : ""}`,
-      ),
+    field(["Tags to set ", h("small", {}, "one per line: team: search")], set),
+    field(["Tags to remove ", h("small", {}, "names, separated by commas")], remove),
+    field(
+      [
+        "Project ",
+        h(
+          "small",
+          {},
+          `empty for no change, - for no project${kind === "models" ? "; moves all versions of a name" : ""}`,
+        ),
+      ],
       project,
     ),
     known,
     outcome,
-    h(
-      "div",
-      { class: "actions end" },
-      h("button", { type: "button", class: "quiet", click: () => dialog.close() }, "Cancel"),
-      save,
-    ),
+    h("div", { class: "actions end" }, h("button", { class: "quiet", click: () => dialog.close() }, "Cancel"), save),
   );
   /** @type {HTMLDialogElement} */
   const dialog = h("dialog", { class: "form-dialog" }, form);
@@ -115,10 +111,8 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     reload();
   });
 
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
   edited();
-  dialog.showModal();
+  showDialog(dialog);
   get("/v1/projects")
     .then(({ items }) => replace(known, ...items.map(({ name }) => h("option", { value: name }))))
     .catch(() => {});

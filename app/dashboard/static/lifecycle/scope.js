@@ -1,7 +1,4 @@
-/**
- * Selection of a dialog: the selected rows of a list, or all objects that match its filters.
- * @module
- */
+/** Selection of a dialog: the selected rows of a list, or all objects that match its filters. @module */
 import { h, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 

@@ -1,7 +1,4 @@
-/**
- * Notice after a deletion, with a button to undo it.
- * @module
- */
+/** Notice after a deletion, with a button to undo it. @module */
 import { openPage } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
@@ -35,10 +32,10 @@ export function offerUndo({ words, ids, create }) {
   const notice = elementById("undo");
   const close = h(
     "button",
-    { type: "button", class: "quiet small", "aria-label": "Dismiss", click: () => (notice.hidden = true) },
+    { class: "quiet small", "aria-label": "Dismiss", click: () => (notice.hidden = true) },
     "×",
   );
-  const undo = h("button", { type: "button", class: "small", click: restore }, "Undo");
+  const undo = h("button", { class: "small", click: restore }, "Undo");
   async function restore() {
     undo.disabled = true;
     try {

@@ -1,16 +1,31 @@
-/**
- * The aliases of a model name: target, gate, history, promotion.
- * @module
- */
+/** The aliases of a model name: target, gate, history, promotion. @module */
+import { field, textInput } from "../forms/controls.js";
+import { actionButton } from "../page/actions.js";
 import { estimates } from "../clicks/counterfactual.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { modelApi, modelPage } from "../page/addresses.js";
+import { jobPage, modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
+import {
+  actionRow,
+  announce,
+  confirmed,
+  dataTable,
+  disclosure,
+  factList,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  panelHead,
+  replace,
+  rowHead,
+  setText,
+  statusBadge,
+} from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
@@ -41,7 +56,7 @@ function aliasHistory(name, alias) {
       ),
     );
     const list = h("ol", { class: "moves-made" }, ...page.items.map((move) => entry(name, move)));
-    const more = page.next_cursor && h("button", { type: "button", class: "quiet small", click: older }, "Older");
+    const more = page.next_cursor && h("button", { class: "quiet small", click: older }, "Older");
     async function older() {
       const rest = h("div", {});
       if (more) more.replaceWith(rest);
@@ -77,16 +92,14 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
           " · ",
           timeElement(at),
           key && [" · by ", h("code", {}, key)],
-          job && [" · ", h("a", { href: `/jobs/${encodeURIComponent(job)}` }, "job")],
+          job && [" · ", h("a", { href: jobPage(job) }, "job")],
         ),
       ),
-      report && h("p", { class: "hint" }, `${report.sentence}.`),
+      report && hint(`${report.sentence}.`),
       report?.paired && numbers({ ...report, paired: report.paired }),
       report?.counterfactual &&
-        h(
-          "details",
-          { class: "more" },
-          h("summary", {}, `Estimated from clicks, ${report.counterfactual.metric}`),
+        disclosure(
+          `Estimated from clicks, ${report.counterfactual.metric}`,
           ...estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
         ),
     ),
@@ -99,53 +112,36 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
 function numbers({ paired, slices, rule }) {
-  const facts = [
-    ["before", metric(paired.mean_a)],
-    ["after", metric(paired.mean_b)],
-    ["difference", signed(paired.difference)],
-    ["95% interval", `${signed(paired.lower)} to ${signed(paired.upper)}`],
-    ["p", pValue(paired.randomisation_p)],
-    ["queries", count(paired.queries)],
-  ];
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`),
-    h("dl", { class: "figures" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+  return disclosure(
+    `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`,
+    factList("figures", [
+      ["before", metric(paired.mean_a)],
+      ["after", metric(paired.mean_b)],
+      ["difference", signed(paired.difference)],
+      ["95% interval", `${signed(paired.lower)} to ${signed(paired.upper)}`],
+      ["p", pValue(paired.randomisation_p)],
+      ["queries", count(paired.queries)],
+    ]),
     !!slices?.length && segmentTable(slices),
   );
 }
 
 /** @param {NonNullable<GateReport["slices"]>} slices */
 function segmentTable(slices) {
-  const heads = ["Segment", "Queries", "Before", "After", "Drop", ""];
-  /** @param {string} value */
-  const cell = (value) => h("td", { class: "number" }, value);
+  const heads = ["Segment", numberHeads("Queries", "Before", "After", "Drop"), ""];
   /** @param {NonNullable<GateReport["slices"]>[number]} slice */
   const row = ({ by, value, queries, champion, challenger, drop, refused }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, `${by}: ${value || "(empty)"}`),
-      cell(count(queries)),
-      cell(metric(champion)),
-      cell(metric(challenger)),
-      cell(signed(drop)),
+      rowHead(`${by}: ${value || "(empty)"}`),
+      numberCell(count(queries)),
+      numberCell(metric(champion)),
+      numberCell(metric(challenger)),
+      numberCell(signed(drop)),
       h("td", {}, refused && verdictChip("worse")),
     );
-  return scrollRegion(
-    "Segments",
-    h(
-      "table",
-      {},
-      tableHead(
-        ...heads.map((words, index) =>
-          h(words ? "th" : "td", { scope: words && "col", class: index > 0 && index < 5 && "number" }, words),
-        ),
-      ),
-      h("tbody", {}, ...slices.map(row)),
-    ),
-  );
+  return dataTable("Segments", heads, slices.map(row));
 }
 
 /**
@@ -161,21 +157,11 @@ function aliasCard(model, assignment, changed) {
   const place = h("div", { class: "alias-job", hidden: true });
   const history = aliasHistory(name, alias);
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
-  const action = (words, kind, act) => {
-    const button = h("button", { type: "button", class: kind, click: run }, words);
-    async function run() {
-      button.disabled = true;
-      try {
-        await act();
-      } catch (error) {
-        place.hidden = false;
-        replace(place, failureBox(error, run));
-      } finally {
-        button.disabled = false;
-      }
-    }
-    return button;
-  };
+  const action = (words, kind, act) =>
+    actionButton(words, kind, act, (error, retry) => {
+      place.hidden = false;
+      replace(place, failureBox(error, retry));
+    });
 
   /** Promote the version. The reason of a refusal stays visible; the report of a promotion is in the history. */
   async function move() {
@@ -222,9 +208,7 @@ function aliasCard(model, assignment, changed) {
   return h(
     "article",
     { class: "panel alias", "data-alias": alias },
-    h(
-      "div",
-      { class: "panel-head" },
+    panelHead(
       h(
         "h2",
         {},
@@ -235,9 +219,7 @@ function aliasCard(model, assignment, changed) {
           : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
         h("small", {}, " since ", timeElement(updated)),
       ),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
@@ -275,13 +257,7 @@ const DEFAULT_ALIAS = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAlias(model, done) {
-  const name = h("input", {
-    type: "text",
-    "data-pointer": "/alias",
-    autocomplete: "off",
-    spellcheck: "false",
-    placeholder: DEFAULT_ALIAS,
-  });
+  const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
   const heading = h("h2", {});
   const place = h("div", { hidden: true });
   const form = h(
@@ -289,12 +265,8 @@ function newAlias(model, done) {
     { class: "panel form alias-form", novalidate: true },
     heading,
     h("div", { class: "summary", hidden: true }),
-    h("label", { class: "field" }, "Name ", h("small", {}, "lower case letters, digits, . _ -"), name),
-    h(
-      "div",
-      { class: "actions" },
-      h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`),
-    ),
+    field(["Name ", h("small", {}, "lower case letters, digits, . _ -")], name),
+    actionRow(h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`)),
     place,
   );
   onSubmit(form, async () => {

@@ -1,7 +1,4 @@
-/**
- * Champions: models in use, with a sparkline of their metric over the versions of their name.
- * @module
- */
+/** Champions: models in use, with a sparkline of their metric over the versions of their name. @module */
 import { compareWith, modelPage } from "../page/addresses.js";
 import { h, svg } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";

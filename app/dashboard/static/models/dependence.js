@@ -1,11 +1,8 @@
-/**
- * Partial dependence: the panel and its figure.
- * @module
- */
+/** Partial dependence: the panel and its figure. @module */
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, metric, percent, short } from "../page/format.js";
 
 const HEIGHT = 340;
@@ -26,12 +23,7 @@ function rangeWithoutTails(percentiles) {
 /** @typedef {import("../figures/frame.js").Axis} Axis */
 /** @typedef {import("../figures/frame.js").Series} Series */
 
-/**
- * Return the range of scores over all features.
- *
- * @param {Dependence[]} all
- * @returns {[number, number]}
- */
+/** Return the range of scores over all features. @param {Dependence[]} all @returns {[number, number]} */
 function scoresOf(all) {
   const responses = all.flatMap(({ points, missing }) => [...points, ...(missing ? [missing] : [])]);
   const least = Math.min(...responses.map(({ lower }) => lower));
@@ -126,7 +118,7 @@ export function dependencePanel(node, wanted, remember) {
     { class: "plot-note" },
     "Inspect the model on a dataset below to see how its scores depend on the most important features.",
   );
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const numbers = h("details", { class: "more", hidden: true });
   /** @type {Schemas["Inspection"] | null} */
   let inspection = null;
@@ -208,27 +200,15 @@ function summary({ feature, points, missing }) {
 
 /** @param {Dependence} found */
 function table({ feature, points, missing }) {
-  const head = [feature, "Documents at or below", "Mean score", "10%", "90%"];
   /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
   const row = (name, share, { mean, lower, upper }) =>
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, name),
-      ...[share, metric(mean), metric(lower), metric(upper)].map((cell) => h("td", { class: "number" }, cell)),
-    );
-  return scrollRegion(
+    h("tr", {}, rowHead(name), ...[share, metric(mean), metric(lower), metric(upper)].map((cell) => numberCell(cell)));
+  return dataTable(
     `Scores by ${feature}`,
-    h(
-      "table",
-      {},
-      tableHead(...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
-      h(
-        "tbody",
-        {},
-        missing && row("missing", `${percent(missing.share, 1)} without value`, missing),
-        ...points.map((point) => row(featureValue(point), percent(point.share, 1), point)),
-      ),
-    ),
+    [feature, numberHeads("Documents at or below", "Mean score", "10%", "90%")],
+    [
+      missing && row("missing", `${percent(missing.share, 1)} without value`, missing),
+      ...points.map((point) => row(featureValue(point), percent(point.share, 1), point)),
+    ],
   );
 }

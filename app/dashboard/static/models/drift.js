@@ -1,14 +1,12 @@
-/**
- * Drift of a model: its reports, and the form that checks the scored samples for drift.
- * @module
- */
+/** Drift of a model: its reports, and the form that checks the scored samples for drift. @module */
+import { field, textInput } from "../forms/controls.js";
+import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { h, replace, statusBadge } from "../page/dom.js";
+import { actionRow, h, hint, numberCell, replace, rowHead, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
-import { pagedTable } from "../tables/table.js";
 
 const PAGE_SIZE = 20;
 /** @type {Record<Schemas["DriftReportEntry"]["verdict"], [status: string, words: string]>} */
@@ -23,9 +21,8 @@ export async function driftView(model) {
   const list = h("div", { class: "rows" });
   const refresh = () => {
     const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
-    const cells = heads.map((words) => h("th", { scope: "col" }, words));
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE_SIZE) });
-    replace(list, ...pagedTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
+    replace(list, ...pagedTable("Drift reports", heads, `/v1/drift-reports?${query}`, row));
   };
   refresh();
   return [h("section", { class: "panel" }, h("h2", {}, "Drift reports"), list), driftForm(model, refresh)];
@@ -37,10 +34,10 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
   return h(
     "tr",
     { "data-report": id },
-    h("th", { scope: "row" }, h("a", { href: driftPage(id) }, timeElement(at))),
+    rowHead(h("a", { href: driftPage(id) }, timeElement(at))),
     h("td", {}, statusBadge(status, words)),
     h("td", {}, h("span", { class: "wrap" }, sentence)),
-    h("td", { class: "number" }, count(documents)),
+    numberCell(count(documents)),
     h("td", {}, timeElement(since)),
   );
 }
@@ -49,25 +46,16 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
 function driftForm(model, done) {
   const place = h("div", { hidden: true });
   const create = creator();
-  const days = h("input", {
-    type: "text",
-    inputmode: "numeric",
-    "data-pointer": "/days",
-    "data-type": "number",
-    autocomplete: "off",
-    placeholder: "7",
-  });
+  const days = textInput({ inputmode: "numeric", "data-pointer": "/days", "data-type": "number", placeholder: "7" });
   const form = h(
     "form",
     { class: "form", novalidate: true },
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "Compares features and scores of the sampled scoring requests with the training data, and with the days before.",
     ),
     h("div", { class: "summary", hidden: true }),
-    h("label", { class: "field" }, "Days of samples", days),
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Look for drift")),
+    field("Days of samples", days),
+    actionRow(h("button", { type: "submit", class: "primary" }, "Look for drift")),
   );
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });

@@ -1,20 +1,18 @@
-/**
- * Exports: formats, options, parity report and files.
- * @module
- */
+/** Exports: formats, options, parity report and files. @module */
+import { field, textInput } from "../forms/controls.js";
+import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { failureBox, downloadFile, helpLink, withCode } from "../page/content.js";
-import { h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
+import { actionRow, dataTable, disclosure, h, hint, numberCell, panelHead, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
-const text = (pointer, placeholder) =>
-  h("input", { type: "text", autocomplete: "off", spellcheck: "false", "data-pointer": pointer, placeholder });
+const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, placeholder });
 
 /**
  * Return a choice between no, which is not sent, and yes, which is sent as true.
@@ -30,21 +28,15 @@ function yesNoField(name, words, hint) {
     h("option", { value: "" }, "no (default)"),
     h("option", { value: "true" }, "yes"),
   );
-  return h("label", { class: "field" }, words, box, h("small", { class: "below" }, hint));
+  return field(words, box, hint);
 }
 
 /** @type {Record<string, () => HTMLElement>} */
 const FIELDS = {
   target_version: () =>
-    h(
-      "label",
-      { class: "field" },
-      "Engine version",
-      text("/target_version", "the newest"),
-      h("small", { class: "below" }, "It determines how missing values are handled."),
-    ),
-  model_name: () => h("label", { class: "field" }, "Name in the engine", text("/model_name", "the model's own")),
-  feature_set: () => h("label", { class: "field" }, "Feature set or store", text("/feature_set", "rankery")),
+    field("Engine version", text("/target_version", "the newest"), "It determines how missing values are handled."),
+  model_name: () => field("Name in the engine", text("/model_name", "the model's own")),
+  feature_set: () => field("Feature set or store", text("/feature_set", "rankery")),
   score_shift: () =>
     yesNoField(
       "score_shift",
@@ -97,18 +89,17 @@ function parityReport(report, { filename }, { file, archive }) {
   const verdicts = trees
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
+  const box = h("div", {});
+  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) =>
+    replace(box, failureBox(error, retry));
   return h(
     "section",
     { class: "panel parity", "aria-label": "Parity of the export with the model" },
-    h(
-      "div",
-      { class: "panel-head" },
+    panelHead(
       h("h2", {}, verdicts[exact ? 0 : 1]),
       h("span", { class: "verdict", "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       dataset
         ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset)), " and "]
         : "Checked without documents, on ",
@@ -123,34 +114,17 @@ function parityReport(report, { filename }, { file, archive }) {
         h("h3", {}, "Notes"),
         h("ul", {}, ...notes.map((note) => h("li", {}, ...withCode(note)))),
       ),
-    h(
-      "div",
-      { class: "actions" },
-      download(`Download ${filename}`, "primary", file),
-      download("Download with proof (zip)", "", archive),
+    actionRow(
+      actionButton(`Download ${filename}`, "primary", file, refused),
+      actionButton("Download with proof (zip)", "", archive, refused),
       h(
         "span",
         { class: "hint" },
         "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
       ),
     ),
+    box,
   );
-}
-
-/** @param {string} words @param {string} kind @param {() => Promise<void>} start */
-function download(words, kind, start) {
-  const button = h("button", { type: "button", class: kind, click }, words);
-  async function click() {
-    button.disabled = true;
-    try {
-      await start();
-    } catch (error) {
-      button.parentElement?.after(failureBox(error, click));
-    } finally {
-      button.disabled = false;
-    }
-  }
-  return button;
 }
 
 /** @param {Schemas["EngineParity"]} engine */
@@ -159,7 +133,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
     "section",
     { class: "engine" },
     h("h3", {}, name),
-    h("p", { class: "hint" }, arithmetic),
+    hint(arithmetic),
     data && h("dl", { class: "figures" }, ...dataFacts(data).map(fact)),
     h("dl", { class: "figures" }, ...(edges ? edgeFacts(edges) : neighbourFacts(neighbours)).map(fact)),
     neighbours.examples.length > 0 && examples(neighbours.examples),
@@ -226,30 +200,17 @@ function examples(found) {
       {},
       h("td", {}, count(tree + 1)),
       h("td", {}, h("span", { class: "name", title: feature }, feature)),
-      ...[threshold, loaded].map((number) => h("td", { class: "number" }, number === null ? "∞" : String(number))),
+      ...[threshold, loaded].map((number) => numberCell(number === null ? "∞" : String(number))),
       h("td", {}, value),
       h("td", {}, lightgbm),
     );
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "Mismatched values"),
-    scrollRegion(
-      "Mismatched values",
-      h(
-        "table",
-        {},
-        tableHead(...heads.map((words) => h("th", { scope: "col" }, words))),
-        h("tbody", {}, ...found.map(row)),
-      ),
-    ),
-  );
+  return disclosure("Mismatched values", dataTable("Mismatched values", heads, found.map(row)));
 }
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
   const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
-  if (!formats.length) return [h("p", { class: "hint" }, "Sums of models cannot be exported; export their members.")];
+  if (!formats.length) return [hint("Sums of models cannot be exported; export their members.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },
@@ -262,22 +223,15 @@ export async function exportView(model) {
   const form = h(
     "form",
     { class: "panel form", novalidate: true },
-    h("div", { class: "panel-head" }, h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
-    h(
-      "p",
-      { class: "hint" },
+    panelHead(h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
+    hint(
       "Before the download, the export is read back and evaluated as the engine does, on judged documents and on extreme feature values.",
     ),
     h("div", { class: "summary", hidden: true }),
-    h(
-      "div",
-      { class: "row" },
-      h("label", { class: "field" }, "Format", format),
-      h("label", { class: "field" }, "Compared with the model on ", dataset),
-    ),
+    h("div", { class: "row" }, field("Format", format), field("Compared with the model on ", dataset)),
     words,
     options,
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Export and compare")),
+    actionRow(h("button", { type: "submit", class: "primary" }, "Export and compare")),
   );
 
   function choose() {
@@ -317,10 +271,8 @@ export async function exportView(model) {
 
 /** @param {{limits: string[]}} format */
 function limits({ limits: all }) {
-  return h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "Limits of the format"),
+  return disclosure(
+    "Limits of the format",
     h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, ...withCode(words)))),
   );
 }

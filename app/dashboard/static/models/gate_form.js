@@ -1,12 +1,10 @@
-/**
- * The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving.
- * @module
- */
+/** The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving. @module */
+import { field, textInput } from "../forms/controls.js";
 import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
-import { h, replace } from "../page/dom.js";
+import { actionRow, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
@@ -20,11 +18,9 @@ export function gateForm(gate, cancel) {
       h("div", { class: "summary", hidden: true }),
       ...judgmentRules(gate, dataset),
       clicks.node,
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         h("button", { type: "submit", class: "primary small" }, "Set gate"),
-        h("button", { type: "button", class: "quiet small", click: cancel }, "Cancel"),
+        h("button", { class: "quiet small", click: cancel }, "Cancel"),
       ),
     )
   );
@@ -161,14 +157,7 @@ function estimationFields(rule, features) {
 
 /** @param {string} pointer @param {string | number} value @param {string} [type] */
 function text(pointer, value, type) {
-  return h("input", {
-    type: "text",
-    autocomplete: "off",
-    spellcheck: "false",
-    "data-pointer": pointer,
-    "data-type": type,
-    value: value ?? "",
-  });
+  return textInput({ "data-pointer": pointer, "data-type": type, value: value ?? "" });
 }
 
 /** @param {string} pointer @param {string | undefined} chosen @param {string[][]} options */
@@ -181,9 +170,4 @@ function select(pointer, chosen, options) {
 function check(pointer, checked, words) {
   const box = h("input", { type: "checkbox", "data-pointer": pointer, checked: checked ?? false });
   return h("label", { class: "check" }, box, words);
-}
-
-/** @param {string} words @param {HTMLElement} control @param {string} [hint] */
-function field(words, control, hint) {
-  return h("label", { class: "field" }, words, control, hint && h("small", { class: "below" }, hint));
 }

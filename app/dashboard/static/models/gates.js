@@ -1,7 +1,4 @@
-/**
- * Gates of aliases, and promotion through them.
- * @module
- */
+/** Gates of aliases, and promotion through them. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { offerEvaluationDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
@@ -10,7 +7,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, replace } from "../page/dom.js";
+import { actionRow, announce, confirmed, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 
@@ -49,7 +46,7 @@ export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div", { class: "gate" });
   /** @param {string} words @param {() => void} click @param {string} [kind] */
-  const button = (words, click, kind = "quiet small") => h("button", { type: "button", class: kind, click }, words);
+  const button = (words, click, kind = "quiet small") => h("button", { class: kind, click }, words);
   if (gated) loadInto(node, async () => shown(await get(path)));
   else show(null);
   return node;
@@ -64,17 +61,11 @@ export function gatePanel(name, { alias, gated }) {
     if (!gate)
       return [
         h("p", {}, h("strong", {}, "No gate: "), "the alias moves to any version immediately."),
-        h(
-          "div",
-          { class: "actions" },
-          button("Set a gate", () => edit(null)),
-        ),
+        actionRow(button("Set a gate", () => edit(null))),
       ];
     return [
       h("p", {}, h("strong", {}, "Gate: "), ...ruleLabel(gate)),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",
@@ -147,7 +138,7 @@ export function gatePanel(name, { alias, gated }) {
 
 /** @param {string} name @param {string} alias */
 async function aliasExists(name, alias) {
-  const { items } = await get(`/v1/models/${encodeURIComponent(name)}/aliases`);
+  const { items } = await get(modelApi(name, "/aliases"));
   return items.some((each) => each.alias === alias);
 }
 

@@ -1,7 +1,4 @@
-/**
- * Inspections of a model: the form that starts one, and feature importance.
- * @module
- */
+/** Inspections of a model: the form that starts one, and feature importance. @module */
 import { datasetName } from "../datasets/dataset.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { bars } from "../figures/marks.js";
@@ -16,7 +13,7 @@ import { treePanel } from "./trees.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, lossValue, metric, percent } from "../page/format.js";
 
 /** @typedef {Schemas["Inspection"]} Inspection */
@@ -74,12 +71,11 @@ function importancePanel(node, importance, { by, choose, remember }) {
     /** @type {[Child, number][]} */
     const rows = shown(ordered).map((each) => [name(each.feature, `${each.feature}: ${value(each)}`), each[share]]);
     const words = [WORDS[kind], unusedLabel(features.length - ordered.length)];
-    if (!ordered.length)
-      return [h("p", { class: "hint" }, "The trees use no feature: all documents get the same score.")];
+    if (!ordered.length) return [hint("The trees use no feature: all documents get the same score.")];
     return [
       bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
       folded(ordered.map((each) => each[share])),
-      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
+      hint(words.filter(Boolean).join(" ")),
     ];
   }
 
@@ -102,11 +98,11 @@ function importancePanel(node, importance, { by, choose, remember }) {
       "If two features are redundant, neither may seem important.",
       unusedLabel(all.length - used.length),
     ];
-    if (!used.length) return [h("p", { class: "hint" }, "The trees use no feature, so shuffling changes nothing.")];
+    if (!used.length) return [hint("The trees use no feature, so shuffling changes nothing.")];
     return [
       whiskers(`Drop of ${spelling} when a feature is shuffled, with 95% intervals`, [{ rows }], { reference: 0 }),
       folded(used.map(() => null)),
-      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
+      hint(words.filter(Boolean).join(" ")),
     ];
   }
 
@@ -129,7 +125,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
       "p",
       { class: "folded" },
       `${counted(rest.length, "more feature")}${together} `,
-      h("button", { type: "button", class: "quiet small", click: open }, `Show all ${count(shares.length)}`),
+      h("button", { class: "quiet small", click: open }, `Show all ${count(shares.length)}`),
     );
   }
 
@@ -143,12 +139,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
         picker,
         inspections.length > 1
           ? chooser(inspections, inspection, choose)
-          : h(
-              "p",
-              { class: "hint" },
-              "On ",
-              h("a", { href: datasetPage(inspection.dataset_id) }, datasetName(inspection.dataset_id)),
-            ),
+          : hint("On ", h("a", { href: datasetPage(inspection.dataset_id) }, datasetName(inspection.dataset_id))),
       );
       if (isNew) current = "permutation";
       draw();

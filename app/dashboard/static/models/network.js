@@ -1,8 +1,5 @@
-/**
- * Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters.
- * @module
- */
-import { h, svg } from "../page/dom.js";
+/** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
+import { factList, h, svg } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 /** @typedef {Schemas["Model"]} Model */
@@ -64,15 +61,16 @@ function inputLabel({ scorer }) {
 
 /** @param {Model} model a linear scorer or a network */
 export function networkPanel(model) {
-  /** @param {string} name @param {string} words */
-  const fact = (name, words) => h("div", {}, h("dt", {}, name), h("dd", {}, words));
   return h(
     "section",
     { class: "panel", "aria-labelledby": "network-title" },
     h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
     picture([model.feature_names.length, ...hiddenOf(model), 1]),
     h("p", { class: "layer-words" }, layerLabel(model)),
-    h("dl", { class: "facts" }, fact("inputs", inputLabel(model)), fact("parameters", parameterCount(model))),
+    factList("facts", [
+      ["inputs", inputLabel(model)],
+      ["parameters", parameterCount(model)],
+    ]),
   );
 }
 

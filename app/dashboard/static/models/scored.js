@@ -1,12 +1,9 @@
-/**
- * Documents scored by a model, and the contributions of their features.
- * @module
- */
+/** Documents scored by a model, and the contributions of their features. @module */
 import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { h, svg } from "../page/dom.js";
+import { columnHead, h, numberCell, rowHead, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
 
 const FIRST_ROWS = 8;
@@ -38,7 +35,7 @@ export function contributions({ base, contributions: all }) {
     h(
       "thead",
       { class: "visually-hidden" },
-      h("tr", {}, ...["Feature", "Value", "Bar", "Contribution"].map((words) => h("th", { scope: "col" }, words))),
+      h("tr", {}, ...["Feature", "Value", "Bar", "Contribution"].map((words) => columnHead(words))),
     ),
     h("tbody", {}, ...rows.map((each) => row(each, scale))),
   );
@@ -49,10 +46,10 @@ function row({ name, value = "", adds, kind }, scale) {
   return h(
     "tr",
     { class: kind },
-    h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
-    h("td", { class: "number" }, value),
+    rowHead(h("span", { class: "name", title: name }, name)),
+    numberCell(value),
     h("td", { class: "bar-cell" }, signedBar(adds / scale)),
-    h("td", { class: "number" }, signed(adds)),
+    numberCell(signed(adds)),
   );
 }
 

@@ -1,7 +1,4 @@
-/**
- * A tree as labels, positions and SVG.
- * @module
- */
+/** A tree as labels, positions and SVG. @module */
 import { svg } from "../page/dom.js";
 import { count, counted, percent, short } from "../page/format.js";
 
@@ -147,12 +144,7 @@ export function treeLayout(root, open, narrow) {
   /** @type {Placed[]} */
   const nodes = [];
 
-  /**
-   * @param {TreeNode} node
-   * @param {number} level
-   * @param {Placed | null} parent
-   * @param {Placed["side"]} side
-   */
+  /** @param {TreeNode} node @param {number} level @param {Placed | null} parent @param {Placed["side"]} side */
   function place(node, level, parent, side) {
     /** @type {Placed} */
     const found = { node, key: keyOf(node), level, row: 0, parent, side, children: [] };
@@ -234,11 +226,7 @@ function corner({ level, row }, step) {
   return { x: MARGIN + level * step, y: MARGIN + row * (BOX.height + GAP.y) };
 }
 
-/**
- * @param {Placed} each
- * @param {Placed} parent
- * @param {{outline: boolean, step: number, all: number | null}} how
- */
+/** @param {Placed} each @param {Placed} parent @param {{outline: boolean, step: number, all: number | null}} how */
 function edge(each, parent, { outline, step, all }) {
   const { side, node } = each;
   const from = corner(parent, step);

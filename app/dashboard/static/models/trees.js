@@ -1,7 +1,5 @@
-/**
- * Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table.
- * @module
- */
+/** Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table. @module */
+import { textInput } from "../forms/controls.js";
 import {
   scoreLabel,
   sideCondition,
@@ -14,8 +12,20 @@ import {
 } from "./tree_drawing.js";
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { failureBox } from "../page/content.js";
-import { find, h, replace, setAttribute, setText, tableHead } from "../page/dom.js";
+import { failureBox, latestReader } from "../page/content.js";
+import {
+  actionRow,
+  dataTable,
+  factList,
+  find,
+  h,
+  hint,
+  numberHeads,
+  replace,
+  rowHead,
+  setAttribute,
+  setText,
+} from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -46,32 +56,18 @@ const KEYS = {
  */
 export function treePanel(node, model, trees, wanted, remember) {
   if (!trees) {
-    node.append(h("p", { class: "hint" }, "The model has no trees."));
+    node.append(hint("The model has no trees."));
     return;
   }
-  const field = h("input", {
-    type: "text",
+  const field = textInput({
     inputmode: "numeric",
     "aria-label": "Number of the tree",
-    autocomplete: "off",
     change: () => void go(Number(field.value) - 1 || 0),
   });
-  const before = h(
-    "button",
-    { type: "button", class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) },
-    "←",
-  );
-  const after = h(
-    "button",
-    { type: "button", class: "quiet", "aria-label": "Next tree", click: () => go(index + 1) },
-    "→",
-  );
-  const fold = h(
-    "button",
-    { type: "button", class: "quiet small", click: () => unfold(FIRST_LEVELS) },
-    `${FIRST_LEVELS} levels`,
-  );
-  const all = h("button", { type: "button", class: "quiet small", click: () => unfold(MAX_DEPTH) }, "All levels");
+  const before = h("button", { class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) }, "←");
+  const after = h("button", { class: "quiet", "aria-label": "Next tree", click: () => go(index + 1) }, "→");
+  const fold = h("button", { class: "quiet small", click: () => unfold(FIRST_LEVELS) }, `${FIRST_LEVELS} levels`);
+  const all = h("button", { class: "quiet small", click: () => unfold(MAX_DEPTH) }, "All levels");
   const canvas = h("div", { class: "tree-canvas", role: "region", "aria-label": "Tree" });
   const detail = h("div", { class: "tree-detail" });
   const numbers = h("details", { class: "more" });
@@ -83,7 +79,10 @@ export function treePanel(node, model, trees, wanted, remember) {
   /** @type {import("./tree_drawing.js").Layout | null} */
   let layout = null;
   let current = "";
-  let turn = 0;
+  const read = latestReader(canvas, (error, retry) => {
+    replace(detail);
+    replace(canvas, failureBox(error, retry));
+  });
 
   node.firstElementChild?.append(
     h("div", { class: "tree-controls" }, before, h("label", {}, "Tree ", field, ` of ${count(trees)}`), after),
@@ -92,12 +91,10 @@ export function treePanel(node, model, trees, wanted, remember) {
     h(
       "div",
       { class: "tree-bar" },
-      h(
-        "p",
-        { class: "hint" },
+      hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
-      h("div", { class: "actions" }, fold, all),
+      actionRow(fold, all),
     ),
     h("div", { class: "tree-view" }, canvas, detail),
     numbers,
@@ -117,28 +114,22 @@ export function treePanel(node, model, trees, wanted, remember) {
     return load();
   }
 
-  async function load() {
-    const mine = ++turn;
+  function load() {
     field.value = String(index + 1);
     before.disabled = index === 0;
     after.disabled = index === trees - 1;
-    canvas.setAttribute("aria-busy", "true");
-    try {
-      const tree = await get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}`));
-      if (mine !== turn) return;
-      root = tree.root;
-      open = openTo(root, FIRST_LEVELS);
-      current = "";
-      draw();
-      if (numbers.open) showTable();
-      setText(summaryOf(numbers), "As a table");
-      setAttribute(node, "data-tree", index + 1);
-    } catch (error) {
-      replace(detail);
-      replace(canvas, failureBox(error, load));
-    } finally {
-      if (mine === turn) canvas.removeAttribute("aria-busy");
-    }
+    return read(
+      () => get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}`)),
+      (tree) => {
+        root = tree.root;
+        open = openTo(root, FIRST_LEVELS);
+        current = "";
+        draw();
+        if (numbers.open) showTable();
+        setText(summaryOf(numbers), "As a table");
+        setAttribute(node, "data-tree", index + 1);
+      },
+    );
   }
 
   /** Draw the tree. The focused node stays in its place on the screen; a new root is scrolled into view. */
@@ -173,17 +164,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     if (!found || !root) return;
     const title =
       found.node.kind === "leaf" ? `Leaf ${found.node.leaf}` : `${found.node.feature} ${condition(found.node)}?`;
-    replace(
-      detail,
-      h("h3", {}, title),
-      h(
-        "dl",
-        {},
-        ...facts(found.node, pathTo(found), root.documents).map(([name, words]) =>
-          h("div", {}, h("dt", {}, name), h("dd", {}, words)),
-        ),
-      ),
-    );
+    replace(detail, h("h3", {}, title), factList("", facts(found.node, pathTo(found), root.documents)));
   }
 
   /** @param {string | undefined} key */
@@ -287,7 +268,7 @@ function pathTo({ parent, side }) {
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {
   const numbered = new Map(nodes.map(({ key }, number) => [key, number + 1]));
-  const head = ["Node", "Condition or value", "Yes", "No", "Documents", "Gain"];
+  const heads = ["Node", "Condition or value", numberHeads("Yes", "No", "Documents", "Gain")];
   /** @param {import("./tree_drawing.js").Placed} each */
   const row = ({ node, key, children }) => {
     const cells =
@@ -302,18 +283,11 @@ function table(nodes) {
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, numbered.get(key)),
+      rowHead(numbered.get(key)),
       ...cells.map((cell, index) => h("td", { class: index && "number" }, cell)),
     );
   };
-  return h(
-    "div",
-    { class: "scroll tree-table", role: "region", "aria-label": "Nodes of the tree", tabindex: "0" },
-    h(
-      "table",
-      {},
-      tableHead(...head.map((words, index) => h("th", { scope: "col", class: index > 1 && "number" }, words))),
-      h("tbody", {}, ...nodes.map(row)),
-    ),
-  );
+  const table = dataTable("Nodes of the tree", heads, nodes.map(row));
+  table.classList.add("tree-table");
+  return table;
 }

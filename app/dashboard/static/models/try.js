@@ -1,7 +1,5 @@
-/**
- * Try a model: candidate documents, editable features, their ranking and explanations.
- * @module
- */
+/** Try a model: candidate documents, editable features, their ranking and explanations. @module */
+import { textInput } from "../forms/controls.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
@@ -11,7 +9,21 @@ import { contributions, rankRequest, readCandidates, rankDocuments } from "./sco
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
-import { findAll, h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import {
+  actionRow,
+  disclosure,
+  findAll,
+  h,
+  hint,
+  numberCell,
+  panelHead,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { counted, metric, short } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} asked */
@@ -47,13 +59,9 @@ function candidateText({ feature_names: names }, take) {
     "data-pointer": "/queries",
     "aria-label": "Documents as JSON",
   });
-  const node = h(
-    "details",
-    { class: "more" },
-    h("summary", {}, "As JSON"),
-    h(
-      "p",
-      { class: "hint" },
+  const node = disclosure(
+    "As JSON",
+    hint(
       "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),
     h("div", { class: "field" }, area),
@@ -163,7 +171,6 @@ function candidateTable(shown) {
     const why = h(
       "button",
       {
-        type: "button",
         class: "quiet small",
         "aria-expanded": String(open.has(id)),
         "aria-label": `Why ${id} has its score`,
@@ -180,15 +187,11 @@ function candidateTable(shown) {
     const row = h(
       "tr",
       { "data-document": id },
-      h("td", { class: "number" }, rank),
+      numberCell(rank),
       h("td", {}, moved(before.get(id), rank)),
-      h(
-        "th",
-        { scope: "row" },
-        documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url }),
-      ),
-      h("td", { class: "number" }, candidate.label === null ? "–" : grade(candidate.label, largest)),
-      h("td", { class: "number" }, metric(score)),
+      rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
+      numberCell(candidate.label === null ? "–" : grade(candidate.label, largest)),
+      numberCell(metric(score)),
       ...shown.map((feature) => h("td", {}, field(candidate, feature))),
       h("td", {}, why),
     );
@@ -199,10 +202,8 @@ function candidateTable(shown) {
   function field(candidate, feature) {
     const { id, features } = candidate;
     const value = features[feature];
-    const input = h("input", {
-      type: "text",
+    const input = textInput({
       inputmode: "decimal",
-      autocomplete: "off",
       "aria-label": `${feature} of ${id}`,
       "data-feature": feature,
       "data-document": id,
@@ -281,12 +282,9 @@ async function shownFeatures(model) {
 export async function tryView(model) {
   const reference = `${model.name}:${model.version}`;
   const dataset = h("select", { "aria-label": "Dataset", change: () => choose("") });
-  const query = h("input", {
-    type: "text",
+  const query = textInput({
     list: "try-queries",
     "aria-label": "Query",
-    autocomplete: "off",
-    spellcheck: "false",
     change: () => void choose(query.value.trim()),
   });
   const known = h("datalist", { id: "try-queries" });
@@ -307,11 +305,9 @@ export async function tryView(model) {
     h("div", { class: "summary", hidden: true }),
     table.node,
     text.node,
-    h(
-      "div",
-      { class: "actions" },
+    actionRow(
       h("button", { type: "submit", class: "primary" }, "Rank"),
-      h("button", { type: "button", class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
+      h("button", { class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
     ),
   );
   let turn = 0;
@@ -381,15 +377,11 @@ export async function tryView(model) {
   }
 
   const problem = h("div", {});
-  const head = h(
-    "div",
-    { class: "panel-head" },
+  const head = panelHead(
     h("h2", {}, "Try the model on documents"),
     h("div", { class: "try-choice" }, h("label", {}, "Dataset ", dataset), h("label", {}, "Query ", query), known),
   );
-  const hint = h(
-    "p",
-    { class: "hint" },
+  const explanation = hint(
     `Edit feature values and rank again. The table shows ${shownLabel}; other features keep their values from the data.`,
   );
   if (datasets.length) {
@@ -404,7 +396,7 @@ export async function tryView(model) {
     await rank();
   }
   return [
-    h("section", { class: "panel" }, head, hint, words, problem, form),
+    h("section", { class: "panel" }, head, explanation, words, problem, form),
     h("section", { class: "panel" }, h("h2", {}, "Rank with code"), code),
   ];
 }

@@ -1,14 +1,11 @@
-/**
- * Versions of a model name, and models selected for comparison.
- * @module
- */
+/** Versions of a model name, and models selected for comparison. @module */
+import { pagedTable } from "../tables/table.js";
 import { datasetName } from "../datasets/dataset.js";
 import { tagList } from "../forms/labels.js";
 import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
-import { findAll, h, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, numberCell, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
-import { pagedTable } from "../tables/table.js";
 
 /**
  * Collect the models that are selected for comparison on the page, and update the link that compares them.
@@ -61,7 +58,8 @@ const PAGE_SIZE = 20;
  *   tick: a box to choose a version by; current: the id of the version of this page
  */
 export function versionTable(name, { tick, current }) {
-  const heads = ["Version", "Aliases", "Metrics", "Kind", "Loss", "Trained on", "Iterations", "Created"];
+  const words = ["Version", "Aliases", "Metrics", "Kind", "Loss", "Trained on"];
+  const heads = [...words, numberHeads("Iterations"), "Created"];
 
   /** @param {Schemas["Model"]} model */
   function row(model) {
@@ -81,20 +79,19 @@ export function versionTable(name, { tick, current }) {
     return h(
       "tr",
       { "data-model": id },
-      h("th", { scope: "row" }, h("span", { class: "check" }, tick(model), link)),
+      rowHead(h("span", { class: "check" }, tick(model), link)),
       h("td", {}, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`)), tagList(tags)),
       h("td", {}, metricLabel(model.metrics)),
       h("td", {}, kindName(model.kind)),
       h("td", {}, loss?.name || source),
       h("td", {}, dataset ? datasetName(dataset) : "–"),
-      h("td", { class: "number" }, count(iterations)),
+      numberCell(count(iterations)),
       h("td", {}, timeElement(created)),
     );
   }
 
-  const cells = heads.map((words) => h("th", { scope: "col", class: words === "Iterations" && "number" }, words));
   const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE_SIZE) })}`);
-  return h("div", { class: "versions rows" }, ...pagedTable(`Versions of ${name}`, cells, address, row));
+  return h("div", { class: "versions rows" }, ...pagedTable(`Versions of ${name}`, heads, address, row));
 }
 
 /** @param {Schemas["Model"]["metrics"]} metrics */

@@ -1,9 +1,6 @@
-/**
- * Actions of a card, which show a refusal of the API below the card.
- * @module
- */
-import { messageOf, Problem } from "./api.js";
-import { h, replace } from "./dom.js";
+/** Buttons of actions, and where a refusal of the API is shown. @module */
+import { messageOf, Problem, refusal } from "./api.js";
+import { h, problemBox, replace } from "./dom.js";
 
 /**
  * Return a function that runs an action and shows a refusal of the API.
@@ -23,4 +20,49 @@ export function actionRunner(outcome, done) {
     }
     done();
   };
+}
+
+/**
+ * Return a button that is disabled while its action runs.
+ *
+ * @param {string} words
+ * @param {string} kind class of the button
+ * @param {() => Promise<unknown>} act
+ * @param {(error: unknown, retry: () => void) => unknown} refused shows a refusal
+ * @param {Attributes} [attributes]
+ */
+export function actionButton(words, kind, act, refused, attributes = {}) {
+  const button = h("button", { class: kind, click: run, ...attributes }, words);
+  async function run() {
+    button.disabled = true;
+    try {
+      await act();
+    } catch (error) {
+      refused(error, run);
+    } finally {
+      button.disabled = false;
+    }
+  }
+  return button;
+}
+
+/**
+ * Return a maker of buttons that show a refusal in one place.
+ *
+ * @param {HTMLElement} place
+ * @param {() => unknown} done called after each action that was not refused
+ * @returns {(words: string, act: () => Promise<unknown>, kind?: string) => HTMLButtonElement}
+ */
+export function actionButtons(place, done) {
+  return (words, act, kind = "quiet") =>
+    actionButton(
+      words,
+      kind,
+      async () => {
+        replace(place);
+        await act();
+        done();
+      },
+      (error) => replace(place, problemBox(refusal(error))),
+    );
 }

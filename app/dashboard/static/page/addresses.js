@@ -30,14 +30,48 @@ export function openPage(path) {
   location.assign(urlOf(path));
 }
 
-/** @param {string} id of a report */
-export function driftPage(id) {
-  return `/drift/${encodeURIComponent(id)}`;
+/** Return a function from the id of an object to the path of its page. @param {string} collection */
+function pagesOf(collection) {
+  return (/** @type {string} */ id) => `/${collection}/${encodeURIComponent(id)}`;
 }
 
-/** @param {string} id */
-export function jobPage(id) {
-  return `/jobs/${encodeURIComponent(id)}`;
+export const clickLogPage = pagesOf("click-logs");
+export const comparisonPage = pagesOf("comparisons");
+export const driftPage = pagesOf("drift");
+export const evaluationPage = pagesOf("evaluations");
+export const experimentPage = pagesOf("experiments");
+export const interleavingPage = pagesOf("interleavings");
+export const jobPage = pagesOf("jobs");
+export const rankingPage = pagesOf("rankings");
+export const studyPage = pagesOf("studies");
+
+/**
+ * Return a function from an id or reference, and the rest of the path such as `/queries`, to the API's path, typed so
+ * that `get` infers the type of the response.
+ *
+ * @template {string} Collection
+ * @param {Collection} collection
+ * @returns {<Below extends string = "">(id: string, below?: Below) => `/v1/${Collection}/${string}${Below}`}
+ */
+function apiOf(collection) {
+  return (id, below) => /** @type {any} */ (`/v1/${collection}/${encodeURIComponent(id)}${below ?? ""}`);
+}
+
+export const clickLogApi = apiOf("click-logs");
+export const comparisonApi = apiOf("comparisons");
+export const datasetApi = apiOf("datasets");
+export const driftReportApi = apiOf("drift-reports");
+export const evaluationApi = apiOf("evaluations");
+export const experimentApi = apiOf("experiments");
+export const interleavingApi = apiOf("interleavings");
+export const jobApi = apiOf("jobs");
+export const modelApi = apiOf("models");
+export const rankingApi = apiOf("rankings");
+export const studyApi = apiOf("studies");
+
+/** Return the path of a job's page, which opens its result as soon as there is one. @param {string} id */
+export function resultPage(id) {
+  return `${jobPage(id)}#result`;
 }
 
 /** Return the path of the page that compares trainings. @param {string[]} ids */
@@ -48,34 +82,6 @@ export function compareJobs(ids) {
 /** @param {string} id @param {string} [view] */
 export function datasetPage(id, view = "") {
   return `/datasets/${encodeURIComponent(id)}${view && `#${view}`}`;
-}
-
-/** @param {string} id */
-export function clickLogPage(id) {
-  return `/click-logs/${encodeURIComponent(id)}`;
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path
- */
-export function clickLogApi(id, below) {
-  return apiPath("click-logs", id, below);
-}
-
-/** @param {string} id */
-export function interleavingPage(id) {
-  return `/interleavings/${encodeURIComponent(id)}`;
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path, such as `/verdict`
- */
-export function interleavingApi(id, below) {
-  return apiPath("interleavings", id, below);
 }
 
 /** @param {string} id @param {string} queryId */
@@ -93,29 +99,6 @@ export function featureView(id, name) {
   return datasetPage(id, `features=${encodeURIComponent(name)}`);
 }
 
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path, such as `/queries`
- */
-export function datasetApi(id, below) {
-  return apiPath("datasets", id, below);
-}
-
-/**
- * Return the API's path of one resource, typed so that `get` infers the type of the response.
- *
- * @template {string} Collection
- * @template {string} [Below=""]
- * @param {Collection} collection
- * @param {string} id
- * @param {Below} [below]
- */
-function apiPath(collection, id, below) {
-  const path = `/v1/${collection}/${encodeURIComponent(id)}${below ?? ""}`;
-  return /** @type {`/v1/${Collection}/${string}${Below}`} */ (path);
-}
-
 /** Return a part of a URL as text; a malformed percent encoding is returned unchanged. @param {string} part */
 export function decoded(part) {
   try {
@@ -123,24 +106,6 @@ export function decoded(part) {
   } catch {
     return part;
   }
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path, such as `/queries`
- */
-export function evaluationApi(id, below) {
-  return apiPath("evaluations", id, below);
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path, such as `/queries`
- */
-export function comparisonApi(id, below) {
-  return apiPath("comparisons", id, below);
 }
 
 /** Kinds of jobs that the training form submits. */
@@ -154,67 +119,6 @@ export function formFrom({ kind, id }) {
 /** @param {string} ref id or `name:version` */
 export function modelPage(ref) {
   return `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} ref id or `name:version`
- * @param {Below} [below] the rest of the path, such as `/trees/0`
- */
-export function modelApi(ref, below) {
-  return apiPath("models", ref, below);
-}
-
-/** @param {string} id */
-export function rankingPage(id) {
-  return `/rankings/${encodeURIComponent(id)}`;
-}
-
-/** @param {string} id */
-export function evaluationPage(id) {
-  return `/evaluations/${encodeURIComponent(id)}`;
-}
-
-/** @param {string} id */
-export function comparisonPage(id) {
-  return `/comparisons/${encodeURIComponent(id)}`;
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the query string
- */
-export function rankingApi(id, below) {
-  return apiPath("rankings", id, below);
-}
-
-/** @param {string} id */
-export function studyPage(id) {
-  return `/studies/${encodeURIComponent(id)}`;
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path, such as `/trials`
- */
-export function studyApi(id, below) {
-  return apiPath("studies", id, below);
-}
-
-/** @param {string} id */
-export function experimentPage(id) {
-  return `/experiments/${encodeURIComponent(id)}`;
-}
-
-/**
- * @template {string} [Below=""]
- * @param {string} id
- * @param {Below} [below] the rest of the path, such as `/trainings`
- */
-export function experimentApi(id, below) {
-  return apiPath("experiments", id, below);
 }
 
 /** Return the path of the comparison form with systems and a dataset selected. @param {string[]} systems references of models, ids of rankings */

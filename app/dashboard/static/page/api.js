@@ -1,7 +1,4 @@
-/**
- * Requests to the public API: JSON in, JSON or a typed error out.
- * @module
- */
+/** Requests to the public API: JSON in, JSON or a typed error out. @module */
 import { openPage, pagePath, urlOf } from "./addresses.js";
 import { placeLabel } from "./format.js";
 
@@ -62,11 +59,7 @@ export function signIn() {
   return new Promise(() => {});
 }
 
-/**
- * Return the error of a refused request.
- * @param {number} status
- * @param {string} text
- */
+/** Return the error of a refused request. @param {number} status @param {string} text */
 export function failure(status, text) {
   /** @type {{title?: string, detail?: string}} */
   let body = {};
@@ -79,6 +72,12 @@ export function failure(status, text) {
     return new Unavailable(body.detail || "The API is not ready.");
   }
   return new Problem(status, body);
+}
+
+/** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
+export function refusal(error) {
+  if (error instanceof Problem || error instanceof Unavailable) return error;
+  throw error;
 }
 
 /** Return the message of a thrown value. @param {unknown} error */
@@ -95,6 +94,24 @@ export function messageOf(error) {
  */
 export async function get(path) {
   return (await request(path)).body;
+}
+
+/**
+ * Read all pages of a list.
+ *
+ * @template {string} Path
+ * @param {Path} path of the first page, with a query
+ * @param {(path: Path) => Promise<any>} [read]
+ */
+export async function getAll(path, read = get) {
+  /** @type {PageItem<Path>[]} */
+  const items = [];
+  for (let cursor = ""; ;) {
+    const page = await read(/** @type {Path} */ (cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path));
+    items.push(...page.items);
+    if (!page.next_cursor) return items;
+    cursor = page.next_cursor;
+  }
 }
 
 let newAnswerCount = 0;

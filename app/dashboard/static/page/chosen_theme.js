@@ -1,7 +1,4 @@
-/**
- * Theme of the dashboard.
- * @module
- */
+/** Theme of the dashboard. @module */
 const KEY = "rankery-theme";
 
 export const THEMES = ["system", "light", "dark"];

@@ -1,9 +1,6 @@
-/**
- * Content that is read once, pages of missing objects, code to copy and files to download.
- * @module
- */
+/** Content that is read once, pages of missing objects, code to copy and files to download. @module */
 import { urlOf } from "./addresses.js";
-import { failure, Problem, Unavailable } from "./api.js";
+import { failure, Problem, refusal, Unavailable } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /**
@@ -34,24 +31,82 @@ export async function loadInto(place, read) {
  * @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
-  if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-  const box = problemBox(error);
-  box.append(
-    h("div", { class: "actions" }, h("button", { type: "button", class: "small", click: retry }, "Try again")),
-  );
+  const box = problemBox(refusal(error));
+  box.append(h("div", { class: "actions" }, h("button", { class: "small", click: retry }, "Try again")));
   return box;
 }
 
 /**
- * Show that the object of the page does not exist, or that the API refused it.
+ * Return a function that reads something and shows it in a place; of several pending reads, only the last one is shown.
+ *
+ * @param {HTMLElement} place marked as busy meanwhile
+ * @param {(error: unknown, retry: () => void) => void} [refused] shows an error; by default in the place
+ */
+export function latestReader(place, refused = (error, retry) => replace(place, failureBox(error, retry))) {
+  let last = 0;
+
+  /** @template Found @param {() => Promise<Found>} read @param {(found: Found) => void} show */
+  async function run(read, show) {
+    const turn = ++last;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const found = await read();
+      if (turn === last) show(found);
+    } catch (error) {
+      if (turn === last) refused(error, () => run(read, show));
+    } finally {
+      if (turn === last) place.removeAttribute("aria-busy");
+    }
+  }
+  return run;
+}
+
+/**
+ * What the page of one object says when the object does not exist.
+ *
+ * @typedef {object} Missing
+ * @property {string} noun of the object, such as "click log"
+ * @property {string} [id] without it, and without a sentence, the words are those of the API
+ * @property {string} list path of the page with all objects
+ * @property {string} [sentence]
+ * @property {string} [action] words of the link to the list
+ */
+
+/** Show that an object does not exist, or another problem. @param {HTMLElement} place @param {Problem} problem @param {Missing} missing */
+export function showMissing(place, problem, { noun, id, list, sentence, action }) {
+  const words = sentence ?? (id === undefined ? problem.message : `No ${noun} has the id ${id}.`);
+  const all = action ?? `All ${list.slice(1).replaceAll("-", " ")}`;
+  showOnly(
+    place,
+    problem.status === 404 ? emptyState(`There is no such ${noun}`, words, list, all) : problemBox(problem),
+  );
+}
+
+/** Show content that replaces a skeleton or earlier content. @param {HTMLElement} place @param {...(Child | Child[])} content */
+export function showOnly(place, ...content) {
+  place.removeAttribute("aria-busy");
+  replace(place, ...content);
+}
+
+/**
+ * Draw the page of an object that is read once, with a retry button where that fails.
  *
  * @param {HTMLElement} place
- * @param {import("./api.js").Problem} problem
- * @param {{title: string, sentence: string, href: string, action: string}} missing text where the object does not exist
+ * @param {() => Promise<unknown>} draw reads the object and draws the page
+ * @param {Missing} missing
  */
-export function showMissing(place, problem, { title, sentence, href, action }) {
-  place.removeAttribute("aria-busy");
-  replace(place, problem.status === 404 ? emptyState(title, sentence, href, action) : problemBox(problem));
+export async function openObject(place, draw, missing) {
+  try {
+    await draw();
+    place.removeAttribute("aria-busy");
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) showMissing(place, error, missing);
+    else
+      showOnly(
+        place,
+        failureBox(error, () => openObject(place, draw, missing)),
+      );
+  }
 }
 
 /** Return a text of the API with the parts between backticks as code. @param {string} words @returns {(Node | string)[]} */
@@ -80,11 +135,7 @@ export function pythonLiteral(value, margin = "") {
  * @param {string} [what] the text in a sentence, such as "curl code"
  */
 export function snippet(name, code, what = `${name} code`) {
-  const button = h(
-    "button",
-    { type: "button", class: "quiet small", "aria-label": `Copy the ${what}`, click: copy },
-    "Copy",
-  );
+  const button = h("button", { class: "quiet small", "aria-label": `Copy the ${what}`, click: copy }, "Copy");
   async function copy() {
     try {
       await navigator.clipboard.writeText(code);
@@ -114,9 +165,14 @@ export async function downloadFile(path, json) {
     throw new Unavailable("The API does not answer.");
   }
   if (!response.ok) throw failure(response.status, await response.text());
-  const address = URL.createObjectURL(await response.blob());
   const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") || [];
-  h("a", { href: address, download: name || "" }).click();
+  saveFile(name || "", await response.blob());
+}
+
+/** Let the browser save a file. @param {string} name @param {Blob} content */
+export function saveFile(name, content) {
+  const address = URL.createObjectURL(content);
+  h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 

@@ -1,7 +1,4 @@
-/**
- * Elements made from data, and the elements of the page's template. Text is never parsed as markup.
- * @module
- */
+/** Elements made from data, and the elements of the page's template. Text is never parsed as markup. @module */
 import { urlOf } from "./addresses.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -10,7 +7,7 @@ const URLS = new Set(["action", "href", "src"]);
 
 /**
  * Return an HTML element. Attributes that are functions become listeners; those that are false, null or undefined are
- * left out, and so are such children.
+ * left out, and so are such children. A button submits its form only with the type submit.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -19,7 +16,8 @@ const URLS = new Set(["action", "href", "src"]);
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function h(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+  const all = tag === "button" ? { type: "button", ...attributes } : attributes;
+  return fill(document.createElement(tag), all, children);
 }
 
 /**
@@ -160,19 +158,118 @@ export function scrollRegion(label, ...children) {
   return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
 
-/** Return the head of a table with one row. @param {...(Child | Child[])} cells */
+/**
+ * Return the head of a table with one row. Texts are headings of columns; an empty text is a column without a heading.
+ *
+ * @param {...(Child | Child[])} cells
+ */
 export function tableHead(...cells) {
-  return h("thead", {}, h("tr", {}, ...cells));
+  const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
+  return h("thead", {}, h("tr", {}, ...cells.flat().map(cell)));
+}
+
+/** @param {Child | Child[]} words @param {Attributes} [attributes] */
+export function columnHead(words, attributes = {}) {
+  return words ? h("th", { scope: "col", ...attributes }, words) : h("td", attributes);
+}
+
+/** Return headings of columns of numbers. @param {Child[]} words */
+export function numberHeads(...words) {
+  return words.map((each) => columnHead(each, { class: "number" }));
+}
+
+/** @param {...(Child | Child[])} content */
+export function numberCell(...content) {
+  return h("td", { class: "number" }, ...content);
+}
+
+/** @param {...(Child | Child[])} content */
+export function rowHead(...content) {
+  return h("th", { scope: "row" }, ...content);
 }
 
 /**
- * Return a section with a heading, which names it.
+ * Return a table that scrolls sideways.
  *
- * @param {string} heading
- * @param {...(Child | Child[])} children
+ * @param {string} label
+ * @param {(Child | Child[])[]} heads as those of `tableHead`
+ * @param {Child[]} rows
+ * @param {Attributes} [attributes]
  */
+export function dataTable(label, heads, rows, attributes = {}) {
+  return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", {}, ...rows)));
+}
+
+/** Return a section with a heading, which names it. @param {string} heading @param {...(Child | Child[])} children */
 export function panel(heading, ...children) {
   return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
+}
+
+/** Return details that are closed at first. @param {Child} summary @param {...(Child | Child[])} children */
+export function disclosure(summary, ...children) {
+  return h("details", { class: "more" }, h("summary", {}, summary), ...children);
+}
+
+/**
+ * Return a list of names and values; entries that are false are left out.
+ *
+ * @param {string} kind class of the list
+ * @param {(readonly [name: Child, value: Child | Child[]] | false | null | undefined | "")[]} facts
+ */
+export function factList(kind, facts) {
+  return h(
+    "dl",
+    { class: kind },
+    ...facts.map((each) => each && h("div", {}, h("dt", {}, each[0]), h("dd", {}, each[1] ?? "–"))),
+  );
+}
+
+/** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
+export function hint(...words) {
+  return h("p", { class: "hint" }, ...words);
+}
+
+/** Return buttons and links side by side. @param {...(Child | Child[])} children */
+export function actionRow(...children) {
+  return h("div", { class: "actions" }, ...children);
+}
+
+/** Return the head of a panel: a heading, and what stands beside it. @param {...(Child | Child[])} children */
+export function panelHead(...children) {
+  return h("div", { class: "panel-head" }, ...children);
+}
+
+/** Return the head of a page: its heading and its actions. @param {...(Child | Child[])} children */
+export function pageHead(...children) {
+  return h("div", { class: "page-head" }, ...children);
+}
+
+/** Return a heading with its status beside it. @param {...(Child | Child[])} children */
+export function headingRow(...children) {
+  return h("div", { class: "job-heading" }, ...children);
+}
+
+/** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */
+export function metaLine(...facts) {
+  const known = facts.filter(Boolean);
+  return h("p", { class: "job-meta" }, ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
+}
+
+/** Return a function that tells whether a value, as JSON, differs from that of the last call. @returns {(value: unknown) => boolean} */
+export function changes() {
+  /** @type {string | undefined} */
+  let last = "";
+  return (value) => {
+    const now = JSON.stringify(value);
+    const differs = now !== last;
+    last = now;
+    return differs;
+  };
+}
+
+/** Return a message that screen readers announce. @param {string} words */
+export function alertText(words) {
+  return h("span", { class: "error", role: "alert" }, words);
 }
 
 /** Announce a sentence to screen readers. @param {string} sentence */
@@ -210,9 +307,21 @@ export function problemBox(problem) {
     { class: "problem", role: "group", "aria-label": "Problem" },
     h("strong", {}, problem.title || "Problem"),
     h("p", {}, problem.detail || problem.message || ""),
-    place.length > 0 && h("p", { class: "hint" }, place.map((name) => `${name} ${problem[name]}`).join(", ")),
+    place.length > 0 && hint(place.map((name) => `${name} ${problem[name]}`).join(", ")),
     problem.text && h("pre", {}, problem.text),
   );
+}
+
+/** Show a dialog and remove it when it closes. @param {HTMLDialogElement} dialog @returns {Promise<void>} when it closes */
+export function showDialog(dialog) {
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve();
+    });
+  });
 }
 
 /**
@@ -229,21 +338,14 @@ export function confirmed({ question, consequence, yes, no }) {
       "form",
       { method: "dialog" },
       h("h2", {}, question),
-      h("p", { class: "hint" }, consequence),
+      hint(consequence),
       h(
         "div",
         { class: "actions end" },
-        h("button", { value: "no", class: "quiet" }, no),
-        h("button", { value: "yes", class: "danger" }, yes),
+        h("button", { type: "submit", value: "no", class: "quiet" }, no),
+        h("button", { type: "submit", value: "yes", class: "danger" }, yes),
       ),
     ),
   );
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "yes");
-    });
-  });
+  return showDialog(dialog).then(() => dialog.returnValue === "yes");
 }

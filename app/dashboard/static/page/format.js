@@ -1,7 +1,4 @@
-/**
- * Format numbers, sizes and times.
- * @module
- */
+/** Format numbers, sizes and times. @module */
 import { h, setText } from "./dom.js";
 
 const COUNT = new Intl.NumberFormat("en");
@@ -45,11 +42,7 @@ export function lossValue(value) {
     : LOSS.format(value);
 }
 
-/**
- * Return a hyperparameter or statistic with at most six digits.
- *
- * @param {unknown} value
- */
+/** Return a hyperparameter or statistic with at most six digits. @param {unknown} value */
 export function short(value) {
   if (typeof value === "number") return String(Number(value.toPrecision(6)));
   return value === null || value === undefined
@@ -107,6 +100,12 @@ export function duration(seconds) {
   return `${Math.floor(hours / 24)} days`;
 }
 
+/** Return the time between two moments. @param {string} start @param {string} end */
+export function elapsed(start, end) {
+  const seconds = (Date.parse(end) - Date.parse(start)) / 1000;
+  return seconds < 1 ? "under 1 s" : duration(seconds);
+}
+
 /** @param {number} value seconds: "<0.1 s", "2.4 s", "3 min" */
 export function briefDuration(value) {
   if (value < 0.1) return "<0.1 s";
@@ -118,6 +117,11 @@ export function milliseconds(value) {
   return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ms`;
 }
 
+/** @param {Date} moment */
+export function momentLabel(moment) {
+  return MOMENT.format(moment);
+}
+
 /**
  * Return a time that reads "3 min ago" or "in 3 min", stays current, and has the exact moment as its title.
  *
@@ -125,7 +129,7 @@ export function milliseconds(value) {
  */
 export function timeElement(iso) {
   const moment = new Date(iso);
-  return h("time", { datetime: iso, title: MOMENT.format(moment) }, ago(moment));
+  return h("time", { datetime: iso, title: momentLabel(moment) }, ago(moment));
 }
 
 const MAX_CLOCK_SKEW_SECONDS = 30;

@@ -1,7 +1,4 @@
-/**
- * Search hits in the guide.
- * @module
- */
+/** Search hits in the guide. @module */
 import { urlOf } from "./addresses.js";
 
 /** @typedef {{path: string, title: string, page: string}} Heading */

@@ -1,7 +1,4 @@
-/**
- * The header: navigation, search and theme.
- * @module
- */
+/** The header: navigation, search and theme. @module */
 import { offerPendingUndo } from "../lifecycle/undo.js";
 import { chooseTheme, chosenTheme, THEMES } from "./chosen_theme.js";
 import { elementById, find, setAttribute, setText } from "./dom.js";

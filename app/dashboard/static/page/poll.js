@@ -20,7 +20,7 @@ function showUnavailable(reason, seconds, retry) {
   replace(
     strip,
     h("span", {}, `${reason} The page may be out of date. Retrying in ${seconds} s.`),
-    h("button", { type: "button", class: "quiet small", click: retry }, "Try now"),
+    h("button", { class: "quiet small", click: retry }, "Try now"),
   );
 }
 

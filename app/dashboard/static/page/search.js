@@ -1,7 +1,4 @@
-/**
- * The search dialog: pages, actions, objects and the guide, by keyboard alone.
- * @module
- */
+/** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
 import {
   clickLogPage,
   comparisonPage,
@@ -15,7 +12,7 @@ import {
   rankingPage,
   studyPage,
 } from "./addresses.js";
-import { get, Problem, Unavailable } from "./api.js";
+import { get, refusal } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
@@ -106,7 +103,7 @@ const field = /** @type {HTMLInputElement} */ (
     keydown: onKey,
   })
 );
-const close = h("button", { type: "button", class: "quiet small", click: () => dialog.close() }, "Close");
+const close = h("button", { class: "quiet small", click: () => dialog.close() }, "Close");
 const dialog = /** @type {HTMLDialogElement} */ (
   h(
     "dialog",
@@ -161,8 +158,7 @@ async function ask(text, number, local) {
     const [{ items }, headings] = await Promise.all([get(`/v1/search?${query.toString()}`), guideHeadings()]);
     groups = [...local, ...grouped(items), ["Guide", guideHits(headings, text)]];
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-    emptyText = error.message;
+    emptyText = refusal(error).message;
   }
   if (number !== asked) return;
   show(groups, emptyText);

@@ -1,9 +1,6 @@
-/**
- * Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page.
- * @module
- */
+/** Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page. @module */
 import { openPage } from "./addresses.js";
-import { h } from "./dom.js";
+import { factList, h, showDialog } from "./dom.js";
 
 /** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */
 const PAGES = {
@@ -37,10 +34,12 @@ export function goByKey({ key, timeStamp }) {
 
 /** Open the dialog. */
 export function openShortcuts() {
-  const close = h("button", { class: "quiet" }, "Close");
-  /** @param {string} words @param {string[]} keys @param {string} [between] */
-  const line = (words, keys, between = " ") =>
-    h("div", {}, h("dt", {}, words), h("dd", {}, ...keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)])));
+  const close = h("button", { type: "submit", class: "quiet" }, "Close");
+  /** @param {string} words @param {string[]} keys @param {string} [between] @returns {[string, Child[]]} */
+  const line = (words, keys, between = " ") => [
+    words,
+    keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)]),
+  ];
   const dialog = h(
     "dialog",
     { "aria-labelledby": "shortcuts-title" },
@@ -48,20 +47,16 @@ export function openShortcuts() {
       "form",
       { method: "dialog" },
       h("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
-      h(
-        "dl",
-        { class: "shortcuts" },
+      factList("shortcuts", [
         line("Search", ["/", "Ctrl K"], " or "),
         line("This list", ["?"]),
         ...Object.entries(PAGES).map(([key, [name]]) => line(name, ["G", key.toUpperCase()])),
         line("Menu of a section", ["↓"]),
         line("Search, theme and help", ["←", "→"]),
         line("Close a dialog or menu", ["Esc"]),
-      ),
+      ]),
       h("div", { class: "actions end" }, close),
     ),
   );
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog);
 }

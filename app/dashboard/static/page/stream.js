@@ -1,7 +1,4 @@
-/**
- * The API's stream of events, which notifies pages of changes.
- * @module
- */
+/** The API's stream of events, which notifies pages of changes. @module */
 import { urlOf } from "./addresses.js";
 
 /** Kinds of events of which pages are notified immediately; the API sends `changed` at most once a second. */

@@ -1,7 +1,4 @@
-/**
- * Toolbars: a single tab stop, with the arrow keys between the controls.
- * @module
- */
+/** Toolbars: a single tab stop, with the arrow keys between the controls. @module */
 import { findAll } from "./dom.js";
 
 /** @type {Record<string, (index: number, last: number) => number>} */

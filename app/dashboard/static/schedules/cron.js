@@ -1,7 +1,4 @@
-/**
- * Cron expressions in words, and cron expressions of common choices.
- * @module
- */
+/** Cron expressions in words, and cron expressions of common choices. @module */
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 

@@ -1,7 +1,5 @@
-/**
- * Settings with readable units, and entries of the audit log as sentences.
- * @module
- */
+/** Settings with readable units, and entries of the audit log as sentences. @module */
+import { decoded } from "../page/addresses.js";
 import { count, counted } from "../page/format.js";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -86,7 +84,7 @@ export function change({ method, path }) {
     .replace(/^\/v\d+\//, "")
     .split("/")
     .filter(Boolean)
-    .map(readable);
+    .map(decoded);
   const action = steps.length > 1 ? ACTIONS[steps.at(-1) ?? ""] : undefined;
   const objects = action ? steps.slice(0, -1) : steps;
   const pairs = objects.flatMap((step, index) => (index % 2 === 0 ? [[noun(step), objects[index + 1] ?? null]] : []));
@@ -101,15 +99,6 @@ export function change({ method, path }) {
     owners: owners.reverse().join(""),
     href: page ? `/${objects[0]}/${encodeURIComponent(id)}` : null,
   };
-}
-
-/** @param {string} step of a path, percent-encoded where it is well formed */
-function readable(step) {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
 
 /** @param {string} kind */

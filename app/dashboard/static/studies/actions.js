@@ -1,20 +1,16 @@
-/**
- * Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete.
- * @module
- */
+/** Actions on a study: pause, resume, cancel, clone, extend, add a trial, delete. @module */
+import { field, textInput } from "../forms/controls.js";
+import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
+import { actionButtons } from "../page/actions.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
-import { creator, Problem, request, Unavailable } from "../page/api.js";
-import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
-import { pausePolling, resumePolling } from "../page/poll.js";
+import { creator, request } from "../page/api.js";
+import { actionRow, announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
-
-/** Result of an action that opens another page. */
-const LEAVES_PAGE = Symbol("leaves page");
 
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
@@ -27,26 +23,7 @@ export function studyActions(id, changed) {
   let trials = [];
   let state = "";
 
-  /**
-   * @param {string} words
-   * @param {() => Promise<unknown>} act
-   * @param {string} [kind]
-   */
-  function button(words, act, kind = "quiet") {
-    const made = h("button", { type: "button", class: kind, click }, words);
-    async function click() {
-      made.disabled = true;
-      replace(failure);
-      try {
-        if ((await act()) !== LEAVES_PAGE) changed();
-      } catch (error) {
-        if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-        replace(failure, problemBox(error));
-      }
-      made.disabled = false;
-    }
-    return made;
-  }
+  const button = actionButtons(failure, changed);
 
   /** @param {"pause" | "resume" | "cancel"} what */
   const change = async (what) => {
@@ -64,23 +41,6 @@ export function studyActions(id, changed) {
     if (isSure) await change("cancel");
   }
 
-  async function remove() {
-    const isSure = await confirmed({
-      question: "Delete this study?",
-      consequence: `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`,
-      yes: "Delete the study",
-      no: "Keep it",
-    });
-    if (!isSure) return;
-    await pausePolling();
-    await request(studyApi(id), { method: "DELETE" }).catch((error) => {
-      resumePolling();
-      throw error;
-    });
-    openAfterDeletion("/studies", trashed(`${study?.name} deleted.`, [id]));
-    return LEAVES_PAGE;
-  }
-
   async function extend() {
     if (!study) return;
     const { trials: most, seconds, patience } = study.budget;
@@ -88,15 +48,14 @@ export function studyActions(id, changed) {
       "Change the budget",
       "The first limit that is reached ends the study. An empty field is no limit.",
       [
-        field("/trials", "Trials", "integer", most),
-        field("/seconds", "Seconds", "number", seconds ?? ""),
-        field("/patience", "Trials without a new best", "integer", patience ?? ""),
-        field("/parallel_trials", "Parallel trials", "integer", study.parallel_trials),
+        textField("/trials", "Trials", "integer", most),
+        textField("/seconds", "Seconds", "number", seconds ?? ""),
+        textField("/patience", "Trials without a new best", "integer", patience ?? ""),
+        textField("/parallel_trials", "Parallel trials", "integer", study.parallel_trials),
       ],
       "Change",
       (payload) => request(studyApi(id), { method: "PATCH", json: { seconds: null, patience: null, ...payload } }),
     );
-    changed();
   }
 
   async function add() {
@@ -105,7 +64,7 @@ export function studyActions(id, changed) {
     const fields = dimensionsOf(study).map(([pointer, dimension]) => {
       const value = best && valueAt(best, pointer);
       if (dimension.type !== "choice")
-        return field(
+        return textField(
           `/parameters/${escaped(pointer)}`,
           parameterName(pointer),
           "number",
@@ -115,12 +74,7 @@ export function studyActions(id, changed) {
       const options = choices.map((choice) =>
         h("option", { value: JSON.stringify(choice), selected: isSame(choice, value) }, wordsOf(choice)),
       );
-      return h(
-        "label",
-        { class: "field" },
-        parameterName(pointer),
-        h("select", { "data-choice": pointer }, ...options),
-      );
+      return field(parameterName(pointer), h("select", { "data-choice": pointer }, ...options));
     });
     await submitDialog(
       "Add a trial",
@@ -135,10 +89,9 @@ export function studyActions(id, changed) {
         );
         for (const select of form.querySelectorAll("select"))
           parameters[select.dataset.choice ?? ""] = JSON.parse(select.value);
-        return create(`/v1/studies/${encodeURIComponent(id)}/trials`, { parameters });
+        return create(studyApi(id, "/trials"), { parameters });
       },
     );
-    changed();
   }
 
   async function clone() {
@@ -147,13 +100,13 @@ export function studyActions(id, changed) {
       "Clone the study",
       "A new study with the same settings and without trials. Held-out queries that decided the original study are no longer independent.",
       [
-        field("/name", "Name", "text", `${study.name} again`),
-        field("/budget/trials", "Trials", "integer", study.budget.trials),
-        field("/seed", "Seed", "integer", study.seed + 1),
+        textField("/name", "Name", "text", `${study.name} again`),
+        textField("/budget/trials", "Trials", "integer", study.budget.trials),
+        textField("/seed", "Seed", "integer", study.seed + 1),
       ],
       "Clone",
       async (payload) => {
-        const { id: made } = await create(`/v1/studies/${encodeURIComponent(id)}/clone`, payload);
+        const { id: made } = await create(studyApi(id, "/clone"), payload);
         openPage(studyPage(made));
       },
     );
@@ -178,10 +131,18 @@ export function studyActions(id, changed) {
         open && button("Add a trial", add),
         button("Clone", clone),
         isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
-        !isOpen(newStudy) && button("Delete", remove, "danger quiet"),
+        !isOpen(newStudy) && deleteButton(newStudy),
       );
     },
   };
+}
+
+/** @param {Study} study */
+function deleteButton({ id, name }) {
+  const consequence = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
+  return confirmedDeleteButton(name, studyApi(id), consequence, () =>
+    openAfterDeletion("/studies", trashed(`${name} deleted.`, [id])),
+  );
 }
 
 /** @param {string} pointer */
@@ -200,53 +161,35 @@ function isSame(choice, value) {
 }
 
 /** @param {string} pointer @param {string} label @param {string} type @param {string | number} value */
-function field(pointer, label, type, value) {
-  return h(
-    "label",
-    { class: "field" },
-    label,
-    h("input", { type: "text", autocomplete: "off", "data-pointer": pointer, "data-type": type, value }),
-  );
+function textField(pointer, label, type, value) {
+  return field(label, textInput({ "data-pointer": pointer, "data-type": type, value }));
 }
 
 /**
  * Show fields in a dialog and send them; the dialog stays open if the API refuses them.
  *
  * @param {string} title
- * @param {string} hint
+ * @param {string} words above the fields
  * @param {HTMLElement[]} fields
  * @param {string} yes
  * @param {(payload: Record<string, Json>, form: HTMLFormElement) => Promise<unknown>} send
  * @returns {Promise<void>} when the dialog closes
  */
-function submitDialog(title, hint, fields, yes, send) {
+function submitDialog(title, words, fields, yes, send) {
   const form = h(
     "form",
     { class: "form", novalidate: true },
-    h("p", { class: "hint" }, hint),
+    hint(words),
     h("div", { class: "summary", hidden: true }),
     h("div", { class: "grid" }, ...fields),
-    h("div", { class: "actions" }, h("button", { class: "primary", type: "submit" }, yes)),
+    actionRow(h("button", { class: "primary", type: "submit" }, yes)),
   );
-  const dialog = document.createElement("dialog");
-  const close = h(
-    "button",
-    { type: "button", class: "quiet small", "aria-label": "Close", click: () => dialog.close() },
-    "×",
-  );
-  dialog.className = "form-dialog";
-  dialog.setAttribute("aria-label", title);
+  const dialog = h("dialog", { class: "form-dialog", "aria-label": title });
+  const close = h("button", { class: "quiet small", "aria-label": "Close", click: () => dialog.close() }, "×");
   dialog.append(h("div", { class: "dialog-head" }, h("h2", {}, title), close), form);
   onSubmit(form, async () => {
     await send(payloadOf(form), form);
     dialog.close();
   });
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve();
-    });
-  });
+  return showDialog(dialog);
 }

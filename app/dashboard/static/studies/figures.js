@@ -1,9 +1,6 @@
-/**
- * Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials.
- * @module
- */
+/** Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials. @module */
 import { figureView } from "../figures/figure.js";
-import { h, replace, setText } from "../page/dom.js";
+import { h, hint, replace, setText } from "../page/dom.js";
 import { briefDuration, counted, metric } from "../page/format.js";
 import {
   isBetterFor,
@@ -25,17 +22,17 @@ import {
  * Return a panel with one or several figures, which are drawn again when the study changes.
  *
  * @param {string} title
- * @param {string} hint
+ * @param {string} words below the heading
  * @param {(study: Study, trials: Trial[]) => Figure[] | string} make returns the figures, or the reason why there are none
  */
-function figurePanel(title, hint, make) {
+function figurePanel(title, words, make) {
   const note = h("p", { class: "plot-note", hidden: true });
   const place = h("div", { class: "study-figures" });
   const node = h(
     "section",
     { class: "panel study-figure", "aria-label": title },
     h("h2", {}, title),
-    h("p", { class: "hint" }, hint),
+    hint(words),
     place,
     note,
   );

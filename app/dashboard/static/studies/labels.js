@@ -1,7 +1,4 @@
-/**
- * Labels of studies and trials, and the values of their parameters.
- * @module
- */
+/** Labels of studies and trials, and the values of their parameters. @module */
 import { LABELS } from "../forms/schema_fields.js";
 import { metric, short } from "../page/format.js";
 

@@ -1,9 +1,7 @@
-/**
- * The editor of a search space: a row for each parameter, with its bounds or choices.
- * @module
- */
+/** The editor of a search space: a row for each parameter, with its bounds or choices. @module */
+import { checkBox, field, textInput } from "../forms/controls.js";
 import { parameterOf } from "../forms/schema_fields.js";
-import { findAll, h, replace } from "../page/dom.js";
+import { findAll, h, hint, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { parameterName } from "./labels.js";
 
@@ -162,26 +160,17 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
   const searched = h("input", { type: "checkbox", name: "searched", checked: !off });
   /** @param {string} part @param {number | undefined} value */
   const bound = (part, value) =>
-    h(
-      "label",
-      { class: "field" },
+    field(
       part === "low" ? "from" : "to",
-      h("input", {
-        type: "text",
+      textInput({
         inputmode: "decimal",
-        autocomplete: "off",
         "data-part": part,
         value: value === undefined ? "" : short(value),
         "aria-label": `${name}, ${part === "low" ? "from" : "to"}`,
       }),
     );
   const choice = (/** @type {string} */ value) =>
-    h(
-      "label",
-      { class: "check" },
-      h("input", { type: "checkbox", "data-choice": value, checked: !ticked || ticked.includes(value) }),
-      value,
-    );
+    checkBox({ "data-choice": value, checked: !ticked || ticked.includes(value) }, value);
   const inside =
     type === "choice"
       ? h("div", { class: "choices" }, ...(choices ?? []).map(choice))
@@ -190,12 +179,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
           { class: "search-bounds" },
           bound("low", low),
           bound("high", high),
-          h(
-            "label",
-            { class: "check" },
-            h("input", { type: "checkbox", "data-part": "log", checked: Boolean(log) }),
-            "log scale",
-          ),
+          checkBox({ "data-part": "log", checked: Boolean(log) }, "log scale"),
         );
   const node = h(
     "fieldset",
@@ -208,7 +192,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
     h("legend", { class: "visually-hidden" }, name),
     h("label", { class: "check search-name" }, searched, h("strong", {}, name)),
     inside,
-    h("p", { class: "hint" }, words),
+    hint(words),
   );
   const follow = () => {
     for (const part of findAll(node, ".search-bounds, .choices", HTMLElement)) part.hidden = !searched.checked;

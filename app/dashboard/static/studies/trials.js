@@ -1,12 +1,9 @@
-/**
- * Table of a study's trials, and the learning curve of the selected trial.
- * @module
- */
+/** Table of a study's trials, and the learning curve of the selected trial. @module */
 import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
-import { jobPage } from "../page/addresses.js";
+import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { h, replace, statusBadge } from "../page/dom.js";
+import { changes, h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -35,9 +32,7 @@ export function trialsPanel(study) {
     { class: "panel trials", "aria-labelledby": "trials-title" },
     h("h2", { id: "trials-title" }, "Trials"),
     table.node,
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `The value is the mean ${name} by ${validationLabel(study)}. Pruned trials were measured on some of the folds only.`,
     ),
     chosen,
@@ -51,27 +46,23 @@ export function trialsPanel(study) {
     const read = historyReader(trial.job_id);
     replace(
       chosen,
-      h(
-        "div",
-        { class: "panel-head" },
+      panelHead(
         h("h3", {}, `Trial ${trial.number}: learning curve`),
         h("a", { class: "quiet-link", href: jobPage(trial.job_id) }, "Job"),
       ),
       curve.node,
     );
-    const job = await get(`/v1/jobs/${encodeURIComponent(trial.job_id)}`);
+    const job = await get(jobApi(trial.job_id));
     curve.update(job, await read(job));
     chosen.scrollIntoView({ block: "nearest" });
   }
 
-  let state = "";
+  const isNew = changes();
   return {
     node,
     /** @param {Study} newStudy @param {Trial[]} trials */
     update(newStudy, trials) {
-      const now = JSON.stringify([newStudy.best, trials]);
-      if (now === state) return;
-      state = now;
+      if (!isNew([newStudy.best, trials])) return;
       current = newStudy;
       table.show(trials);
     },
@@ -146,12 +137,7 @@ function columns(study, name, choose) {
       cell: (trial) =>
         h(
           "button",
-          {
-            type: "button",
-            class: "quiet small",
-            "aria-label": `Learning curve of trial ${trial.number}`,
-            click: () => choose(trial),
-          },
+          { class: "quiet small", "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
           "Curve",
         ),
     },

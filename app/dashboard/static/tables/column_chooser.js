@@ -1,7 +1,4 @@
-/**
- * The menu that shows and hides columns of a list.
- * @module
- */
+/** The menu that shows and hides columns of a list. @module */
 import { h, replace } from "../page/dom.js";
 
 /** Return the menu of columns. @param {(keys: string[]) => void} chosen */

@@ -1,7 +1,4 @@
-/**
- * Columns that several lists have.
- * @module
- */
+/** Columns that several lists have. @module */
 import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
 import { h, statusBadge } from "../page/dom.js";

@@ -2,7 +2,8 @@
  * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown.
  * @module
  */
-import { Problem, Unavailable } from "../page/api.js";
+import { saveFile } from "../page/content.js";
+import { refusal } from "../page/api.js";
 import { announce, h } from "../page/dom.js";
 
 /** @typedef {(string | number | boolean | null | undefined)[]} Row */
@@ -17,11 +18,7 @@ export function csvSource(table, read) {
 
 /** Return a button that downloads a table. @param {HTMLTableElement} table @param {string} name of the file and for screen readers */
 export function csvButton(table, name) {
-  const button = h(
-    "button",
-    { type: "button", class: "quiet small csv", "aria-label": `Download ${name} as CSV`, click },
-    "CSV",
-  );
+  const button = h("button", { class: "quiet small csv", "aria-label": `Download ${name} as CSV`, click }, "CSV");
   async function click() {
     button.disabled = true;
     await download(table, name).finally(() => {
@@ -53,11 +50,11 @@ function nameOf(table) {
 async function download(table, name) {
   try {
     const rows = await (sources.get(table) ?? (() => rowsOf(table)))();
-    save(`${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`, csvText(rows));
+    const file = `${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`;
+    saveFile(file, new Blob([csvText(rows)], { type: "text/csv" }));
     announce(`${name}: ${rows.length - 1} rows were downloaded.`);
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-    announce(`${name} could not be downloaded. ${error.message}`);
+    announce(`${name} could not be downloaded. ${refusal(error).message}`);
   }
 }
 
@@ -91,11 +88,4 @@ function quoted(value) {
   // Spreadsheets execute texts that begin like a formula; an apostrophe prevents it.
   if (/^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** @param {string} name @param {string} text */
-function save(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

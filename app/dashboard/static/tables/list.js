@@ -3,7 +3,9 @@
  * columns to choose, rows to select for bulk actions, row details, and the text of an empty list.
  * @module
  */
-import { conditionalReader, get, Problem } from "../page/api.js";
+import { keyedList } from "./table.js";
+import { showOnly } from "../page/content.js";
+import { conditionalReader, getAll, Problem } from "../page/api.js";
 import { elementById, emptyState, h, problemBox, replace, scrollRegion } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 import { columnChooser } from "./column_chooser.js";
@@ -86,12 +88,7 @@ function remember(values) {
   history.replaceState(null, "", `${location.pathname}${text && `?${text}`}${location.hash}`);
 }
 
-/**
- * Show a list on its page.
- *
- * @param {List} list
- * @returns {() => void} reload the list
- */
+/** Show a list on its page. @param {List} list @returns {() => void} reload the list */
 export function showList(list) {
   const form = elementById("filters", HTMLFormElement);
   const reload = listTable(elementById(list.kind), form, { ...list, columns: [...list.columns, ID] });
@@ -143,8 +140,7 @@ function listTable(place, form, list) {
   const node = h("div", { class: "panel list-panel" }, scroll);
   csvSource(table, allRows);
   form.append(h("span", { class: "list-tools" }, csvButton(table, label), chooser.node));
-  /** @type {Map<string, ReturnType<typeof listRow>>} */
-  const rows = new Map();
+  const rows = keyedList(table, (/** @type {any} */ item) => listRow(item, list, selection, () => reload()), 1);
   let columns = list.columns;
   /** @type {Page | null} */
   let shownPage = null;
@@ -175,24 +171,11 @@ function listTable(place, form, list) {
   /** Read the rows of this page and all later ones, sorted and filtered as shown, in the visible columns. */
   async function allRows() {
     const visible = shown();
-    /** @type {import("./csv.js").Row[]} */
-    const table = [visible.map(({ label }) => label)];
     const query = new URLSearchParams(address().split("?")[1]);
     query.set("limit", String(DOWNLOAD_PAGE_SIZE));
-    /** @type {string | null} */
-    let next;
-    do {
-      const page = /** @type {Page} */ (await get(`${path}?${query}`));
-      for (const item of page.items)
-        table.push(
-          cellsOf(
-            /** @type {HTMLTableRowElement} */ (h("tr", {}, ...visible.map((column) => cellOf(null, column, item)))),
-          ),
-        );
-      next = page.next_cursor;
-      if (next) query.set("cursor", next);
-    } while (next);
-    return table;
+    const items = await getAll(`${path}?${query}`);
+    const row = (/** @type {any} */ item) => h("tr", {}, ...visible.map((column) => cellOf(null, column, item)));
+    return [visible.map(({ label }) => label), ...items.map((item) => cellsOf(row(item)))];
   }
 
   async function refresh() {
@@ -208,8 +191,7 @@ function listTable(place, form, list) {
   /** Show why the API refused a filter, and keep polling, so that the user can correct it. @param {unknown} error */
   function refused(error) {
     if (!(error instanceof Problem) || error.status !== 422) throw error;
-    place.removeAttribute("aria-busy");
-    replace(place, problemBox(error));
+    showOnly(place, problemBox(error));
     return null;
   }
 
@@ -224,7 +206,7 @@ function listTable(place, form, list) {
   }
 
   function openRows() {
-    return [...rows.values()].filter((row) => row.isOpen());
+    return rows.entries().filter((row) => row.isOpen());
   }
 
   function draw() {
@@ -234,8 +216,7 @@ function listTable(place, form, list) {
     showPager(next);
     selection?.setItems(items);
     if (!items.length) {
-      for (const row of rows.values()) row.node.remove();
-      rows.clear();
+      rows.arrange([]);
       replace(place, emptyList(list));
       return;
     }
@@ -243,7 +224,7 @@ function listTable(place, form, list) {
     columns = list.columns.toSpliced(position, 0, ...(list.furtherColumns?.(items) ?? []));
     const visible = shown();
     drawHead(visible);
-    arrange(items, visible);
+    for (const [index, row] of rows.arrange(items).entries()) row.update(items[index], visible);
     if (!place.contains(node)) replace(place, node);
     fit();
   }
@@ -274,26 +255,6 @@ function listTable(place, form, list) {
     chooser.offer(columns.slice(1), new Set(visible.map(({ key }) => key)));
   }
 
-  /**
-   * Put the rows in the items' order without moving rows that are already in place, so that focus stays.
-   * @param {any[]} items
-   * @param {ListColumn[]} visible
-   */
-  function arrange(items, visible) {
-    const wanted = new Set(items.map(({ id }) => id));
-    for (const [id, row] of rows) {
-      if (wanted.has(id)) continue;
-      row.node.remove();
-      rows.delete(id);
-    }
-    items.forEach((item, index) => {
-      const row = rows.get(item.id) ?? listRow(item, list, selection, () => reload());
-      rows.set(item.id, row);
-      row.update(item, visible);
-      if (table.children[index + 1] !== row.node) table.insertBefore(row.node, table.children[index + 1] || null);
-    });
-  }
-
   /** @param {ListColumn} column */
   function resort(column) {
     const now = sortedBy(columns);
@@ -314,8 +275,7 @@ function listTable(place, form, list) {
   }
 
   const reload = poll(refresh, (problem) => {
-    place.removeAttribute("aria-busy");
-    replace(place, problemBox(problem));
+    showOnly(place, problemBox(problem));
   });
   return reload;
 }
@@ -351,6 +311,6 @@ function heading(column, { key, descending }, resort) {
       "data-column": column.key,
       "aria-sort": column.key === key && (descending ? "descending" : "ascending"),
     },
-    sort ? h("button", { type: "button", class: "sort", click: () => resort(column) }, label) : label,
+    sort ? h("button", { class: "sort", click: () => resort(column) }, label) : label,
   );
 }

@@ -1,7 +1,4 @@
-/**
- * Rows of a list, which keep unchanged cells, so that focus and open rows stay.
- * @module
- */
+/** Rows of a list, which keep unchanged cells, so that focus and open rows stay. @module */
 import { announce, h, replace, setAttribute } from "../page/dom.js";
 
 /** @typedef {import("./list.js").ListColumn} ListColumn */
@@ -17,9 +14,7 @@ import { announce, h, replace, setAttribute } from "../page/dom.js";
 export function listRow(first, list, selection, reload) {
   const row = h("tr");
   const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
-  const open =
-    list.details &&
-    h("button", { type: "button", class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
+  const open = list.details && h("button", { class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
   /** @type {Map<string, HTMLElement>} */
   let cells = new Map();
   let drawn = "";

@@ -1,7 +1,4 @@
-/**
- * Filters and pages of lists, as parameters of the URL.
- * @module
- */
+/** Filters and pages of lists, as parameters of the URL. @module */
 import { pagePath } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { elementById, findAll, h, replace } from "../page/dom.js";
@@ -64,11 +61,7 @@ export async function offerDatasetFilter(form, parameter) {
   showFilters(form);
 }
 
-/**
- * Offer the projects in a filter, if there are any.
- *
- * @param {HTMLFormElement} form of the filters
- */
+/** Offer the projects in a filter, if there are any. @param {HTMLFormElement} form of the filters */
 export async function offerProjectFilter(form) {
   const { items, bound } = await get("/v1/projects");
   const names = items.map(({ name }) => name);
@@ -126,10 +119,7 @@ function controls(form) {
   return [...selects, ...findAll(form, "input[data-filter]", HTMLInputElement)];
 }
 
-/**
- * @param {HTMLSelectElement} select
- * @param {string} value
- */
+/** @param {HTMLSelectElement} select @param {string} value */
 function hasOption(select, value) {
   return [...select.options].some((option) => option.value === value);
 }

@@ -1,7 +1,4 @@
-/**
- * Link that skips to the first row of a list, the second tab stop of the page.
- * @module
- */
+/** Link that skips to the first row of a list, the second tab stop of the page. @module */
 import { find, h } from "../page/dom.js";
 
 /** @param {HTMLElement} place of the list */

@@ -1,72 +1,42 @@
-/**
- * Tables that are sortable or paged, lists keyed by id, and search fields for them.
- * @module
- */
-import { get } from "../page/api.js";
-import { failureBox } from "../page/content.js";
+/** Tables that are sortable or paged, lists keyed by id, and search fields for them. @module */
+import { get, getAll } from "../page/api.js";
+import { latestReader } from "../page/content.js";
 import { h, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
 /**
- * Return a search field for the content below it.
- *
- * @param {string} label
- * @param {string} placeholder
- * @param {Attributes} listeners
- * @returns {HTMLInputElement}
- */
-export function searchField(label, placeholder, listeners) {
-  return h("input", {
-    type: "search",
-    placeholder,
-    "aria-label": label,
-    autocomplete: "off",
-    spellcheck: "false",
-    ...listeners,
-  });
-}
-
-/**
  * Return a list whose entries keep their elements across updates, so that focus and open details stay.
  *
  * @template {{id: string}} Item
- * @template {{node: HTMLElement, update: (item: Item) => unknown}} Entry
+ * @template {{node: HTMLElement, update: (item: Item, ...more: any[]) => unknown}} Entry
  * @param {HTMLElement} list
  * @param {(item: Item) => Entry} make
+ * @param {number} [first] number of children before the entries
  */
-export function keyedList(list, make) {
+export function keyedList(list, make, first = 0) {
   /** @type {Map<string, Entry>} */
-  const entries = new Map();
+  let entries = new Map();
 
   /** Put the nodes in the items' order without moving nodes that are already in place. @param {Item[]} items */
   function arrange(items) {
-    const wanted = new Set(items.map(({ id }) => id));
-    for (const id of [...entries.keys()]) {
-      if (!wanted.has(id)) entries.delete(id);
-    }
-    const nodes = items.map((item) => {
-      const entry = entries.get(item.id) ?? make(item);
-      entries.set(item.id, entry);
-      return entry.node;
-    });
-    for (const child of [...list.children]) {
+    entries = new Map(items.map((item) => [item.id, entries.get(item.id) ?? make(item)]));
+    const nodes = [...entries.values()].map(({ node }) => node);
+    for (const child of [...list.children].slice(first)) {
       if (!nodes.some((node) => node === child)) child.remove();
     }
     nodes.forEach((node, index) => {
-      if (list.children[index] !== node) list.insertBefore(node, list.children[index] || null);
+      const there = list.children[first + index];
+      if (there !== node) list.insertBefore(node, there ?? null);
     });
+    return [...entries.values()];
   }
 
   return {
     arrange,
-    /** @param {string} id */
-    entry: (id) => entries.get(id),
+    entries: () => [...entries.values()],
     /** @param {Item[]} items */
-    show(items) {
-      arrange(items);
-      return Promise.all(items.map((item) => entries.get(item.id)?.update(item)));
-    },
+    show: (items) => Promise.all(arrange(items).map((entry, index) => entry.update(items[index]))),
   };
 }
 
@@ -99,7 +69,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   let most = first;
   const headings = columns.map((column) => heading(column, () => sort(column)));
   const body = h("tbody");
-  const all = h("button", { type: "button", class: "quiet small", click: showAll });
+  const all = h("button", { class: "quiet small", click: showAll });
   const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
   const table = /** @type {HTMLTableElement} */ (h("table", {}, tableHead(...headings), body, foot));
   csvSource(table, () => [
@@ -165,19 +135,10 @@ function keyOf({ key, label }) {
 
 /** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
 function heading({ label, title, number }, click) {
-  return h(
-    "th",
-    { scope: "col", class: number && "number", title },
-    h("button", { type: "button", class: "sort", click }, label),
-  );
+  return h("th", { scope: "col", class: number && "number", title }, h("button", { class: "sort", click }, label));
 }
 
-/**
- * @template Row
- * @param {Column<Row>} column
- * @param {Row} row
- * @param {number} index
- */
+/** @template Row @param {Column<Row>} column @param {Row} row @param {number} index */
 function cell({ number, value, cell: content }, row, index) {
   const attributes = { class: number && "number" };
   const shown = content ? content(row) : value(row);
@@ -221,7 +182,7 @@ function focusFirst(row) {
  *
  * @template {string} Path
  * @param {string} label name of the table for screen readers
- * @param {HTMLElement[]} heads cells of the head
+ * @param {(Child | Child[])[]} heads as those of `tableHead`
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
  * @returns {HTMLElement[]} the table, and the elements below it
@@ -229,49 +190,27 @@ function focusFirst(row) {
 export function pagedTable(label, heads, address, row) {
   const body = h("tbody");
   const below = h("div", { class: "rows" });
-
-  /** @param {string | null} [cursor] @returns {Promise<Page<Path>>} */
-  async function readPage(cursor) {
-    const page = await get(cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address);
-    return /** @type {Page<Path>} */ (page);
-  }
+  const load = latestReader(below);
 
   /** @param {string} [cursor] */
-  async function read(cursor) {
-    below.setAttribute("aria-busy", "true");
-    try {
-      const page = await readPage(cursor);
-      const before = body.rows.length;
-      body.append(...page.items.map(row));
-      const next = page.next_cursor;
-      replace(
-        below,
-        next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more"),
-      );
-      if (before) focusFirst(body.rows[before]);
-    } catch (error) {
-      replace(
-        below,
-        failureBox(error, () => read(cursor)),
-      );
-    } finally {
-      below.removeAttribute("aria-busy");
-    }
+  function read(cursor) {
+    const path = cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address;
+    return load(
+      () => get(path),
+      (answer) => {
+        const { items, next_cursor: next } = /** @type {Page<Path>} */ (answer);
+        const before = body.rows.length;
+        body.append(...items.map(row));
+        replace(below, next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"));
+        if (before) focusFirst(body.rows[before]);
+      },
+    );
   }
 
   /** Read all rows, including pages that are not loaded yet. */
   async function readAll() {
-    /** @type {import("./csv.js").Row[]} */
-    const rows = [heads.map((head) => head.textContent)];
-    /** @type {string | null} */
-    let cursor = "";
-    do {
-      /** @type {Page<Path>} */
-      const page = await readPage(cursor);
-      rows.push(...page.items.map((item) => cellsOf(row(item))));
-      cursor = page.next_cursor;
-    } while (cursor);
-    return rows;
+    const items = await getAll(address);
+    return [cellsOf(table.rows[0]), ...items.map((item) => cellsOf(row(item)))];
   }
 
   read();

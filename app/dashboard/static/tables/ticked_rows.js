@@ -1,7 +1,4 @@
-/**
- * Selected rows of a list, and the bar with the actions for them.
- * @module
- */
+/** Selected rows of a list, and the bar with the actions for them. @module */
 import { h, replace, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { parameters } from "./paged_list.js";
@@ -78,7 +75,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
         bar,
         words,
         ...actions.map((action) => action(ticked)),
-        h("button", { type: "button", class: "quiet", click: clear }, "Clear"),
+        h("button", { class: "quiet", click: clear }, "Clear"),
       );
   }
 

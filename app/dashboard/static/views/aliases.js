@@ -2,9 +2,10 @@
  * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them.
  * @module
  */
+import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { elementById, emptyState, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { changes, dataTable, elementById, emptyState, h, problemBox, replace, rowHead } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -16,7 +17,7 @@ const LIMIT = 50;
 const field = elementById("alias", HTMLInputElement);
 const place = elementById("aliases");
 field.value = new URLSearchParams(location.search).get("alias") ?? field.value;
-let shown = "";
+const isNew = changes();
 let typing = 0;
 
 const pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
@@ -37,11 +38,8 @@ async function refresh() {
   const { items } = await get(
     /** @type {const} */ (`/v1/aliases?${new URLSearchParams({ alias, limit: `${LIMIT}` })}`),
   );
-  const state = JSON.stringify([alias, items]);
-  if (state === shown) return false;
-  shown = state;
-  place.removeAttribute("aria-busy");
-  replace(place, items.length ? table(items) : emptyTable(alias));
+  if (!isNew([alias, items])) return false;
+  showOnly(place, items.length ? table(items) : emptyTable(alias));
   return false;
 }
 
@@ -57,15 +55,7 @@ function table(items) {
   return h(
     "div",
     { class: "panel list-panel", "data-wide": true },
-    scrollRegion(
-      "Aliases",
-      h(
-        "table",
-        { class: "list" },
-        tableHead(...heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words))),
-        h("tbody", {}, ...items.map(row)),
-      ),
-    ),
+    dataTable("Aliases", heads, items.map(row), { class: "list" }),
   );
 }
 
@@ -76,7 +66,7 @@ function row({ name, version, alias, gated, metrics, updated_at: moved }) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("a", { class: "name", href: page }, `${name}:${version}`)),
+    rowHead(h("a", { class: "name", href: page }, `${name}:${version}`)),
     h("td", {}, h("a", { class: "quiet-link", href: `${page}#view=aliases` }, `${name}@${alias}`)),
     h("td", {}, main ? `${main[0]} ${metric(main[1])}` : h("span", { class: "missing" }, "not tested")),
     h("td", {}, gated ? "gated" : "none"),

@@ -2,11 +2,11 @@
  * `/settings/audit`: requests that changed or tried to change data. `?key=` shows the requests of one API key.
  * @module
  */
+import { pagedTable } from "../tables/table.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { change, outcome } from "../settings/labels.js";
-import { pagedTable } from "../tables/table.js";
 
 const PAGE_SIZE = 50;
 const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
@@ -41,8 +41,7 @@ async function open() {
 
 function show() {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(select.value && { key_id: select.value }) });
-  const heads = HEADS.map((label) => h("th", { scope: "col" }, label));
-  replace(place, ...pagedTable("Audit log", heads, `/v1/audit?${query}`, row));
+  replace(place, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, row));
 }
 
 /** @param {Schemas["AuditEntry"]} entry */

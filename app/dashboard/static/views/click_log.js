@@ -1,18 +1,28 @@
-/**
- * `/click-logs/{id}`: one click log: its findings and counts, the jobs that can use it, and their results.
- * @module
- */
+/** `/click-logs/{id}`: one click log: its findings and counts, the jobs that can use it, and their results. @module */
+import { jobPanels } from "../clicks/log_jobs.js";
 import { bindForms } from "../clicks/forms.js";
 import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel, statisticsOf } from "../clicks/log.js";
-import { jobPanels } from "../clicks/log_jobs.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
-import { clickLogApi, jobPage, pageObjectId } from "../page/addresses.js";
+import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, panel, problemBox, replace, statusBadge } from "../page/dom.js";
+import {
+  actionRow,
+  announce,
+  elementById,
+  h,
+  hint,
+  metaLine,
+  pageHead,
+  panel,
+  problemBox,
+  replace,
+  statusBadge,
+  headingRow,
+} from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -36,19 +46,12 @@ const bar = progressBar();
 let shown = null;
 
 bindForms(id);
-poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such click log",
-    sentence: `No click log has the id ${id}.`,
-    href: "/click-logs",
-    action: "All click logs",
-  }),
-);
+poll(refresh, (problem) => showMissing(place, problem, { noun: "click log", id, list: "/click-logs" }));
 
 async function refresh() {
   const log = await read(clickLogApi(id));
   if (log !== shown) draw(log);
-  if (log.status === "pending" && log.job_id) bar.update(await readJob(`/v1/jobs/${encodeURIComponent(log.job_id)}`));
+  if (log.status === "pending" && log.job_id) bar.update(await readJob(jobApi(log.job_id)));
   return log.status === "pending";
 }
 
@@ -62,18 +65,14 @@ function draw(log) {
   place.dataset.status = status;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("div", { class: "job-heading" }, h("h1", {}, name), statusBadge(status)),
-      h(
-        "div",
-        { class: "actions" },
+    pageHead(
+      headingRow(h("h1", {}, name), statusBadge(status)),
+      actionRow(
         log.job_id && h("a", { class: "button quiet", href: jobPage(log.job_id) }, "Job"),
         status !== "pending" && deleteButton(log),
       ),
     ),
-    h("p", { class: "job-meta" }, logSource(log), " · ", timeElement(log.created_at), " · ", h("code", {}, id)),
+    metaLine(logSource(log), timeElement(log.created_at), h("code", {}, id)),
     ...contents(log),
   );
 }
@@ -81,16 +80,14 @@ function draw(log) {
 /** @param {ClickLog} log @returns {Child[]} */
 function contents(log) {
   const statistics = statisticsOf(log);
-  if (log.status === "pending")
-    return [bar.node, h("p", { class: "hint" }, "Findings and counts appear here after the log has been read.")];
+  if (log.status === "pending") return [bar.node, hint("Findings and counts appear here after the log has been read.")];
   if (log.problem) return [faults(log.problem)];
   if (!statistics) return [];
   const period = periodLabel(statistics);
-  const words = { heading: "Findings", nothing: "No problems found." };
   return [
     logTiles(statistics),
-    period.length > 0 && h("p", { class: "hint" }, "Lists were shown ", ...period, "."),
-    findingsPanel(log.findings ?? [], () => false, words),
+    period.length > 0 && hint("Lists were shown ", ...period, "."),
+    findingsPanel(log.findings ?? [], () => false),
     ranksPanel(statistics),
     actionsPanel(log),
     steps(),
@@ -123,7 +120,7 @@ function steps() {
       "ul",
       { class: "next-steps" },
       ...STEPS.map(([form, words, detail]) =>
-        h("li", {}, h("p", { class: "hint" }, detail), h("a", { class: "button small", href: `#${form}` }, words)),
+        h("li", {}, hint(detail), h("a", { class: "button small", href: `#${form}` }, words)),
       ),
     ),
   );

@@ -1,7 +1,4 @@
-/**
- * `/click-logs`: the list of click logs, and the forms that upload and simulate one.
- * @module
- */
+/** `/click-logs`: the list of click logs, and the forms that upload and simulate one. @module */
 import { offerColumns } from "../clicks/columns.js";
 import { logSource } from "../clicks/log.js";
 import { severityCounts } from "../figures/marks.js";

@@ -1,7 +1,6 @@
-/**
- * `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run.
- * @module
- */
+/** `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run. @module */
+import { actionButton } from "../page/actions.js";
+import { showOnly } from "../page/content.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
@@ -11,9 +10,9 @@ import { isActive, iterationWord } from "../jobs/labels.js";
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
-import { compareWith, jobPage, modelApi, openPage } from "../page/addresses.js";
-import { conditionalReader, creator, get, Problem, Unavailable } from "../page/api.js";
-import { elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import { compareWith, modelApi, openPage, resultPage } from "../page/addresses.js";
+import { conditionalReader, creator, get, refusal } from "../page/api.js";
+import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -159,9 +158,7 @@ async function showCutoffs(drawn, names) {
 function absentLabel(absent) {
   return (
     absent > 0 &&
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `${count(absent)} of the jobs in the URL ${absent > 1 ? "do not exist or are not trainings" : "does not exist or is not a training"}.`,
     )
   );
@@ -215,18 +212,9 @@ function againstChampion(best, champion, active, name) {
     : champion === best.model && "The best one is the champion";
   if (reason || !champion) return h("span", { class: "hint" }, reason);
   const words = active ? "Best so far against champion" : "Best against champion";
-  const button = h("button", { type: "button", class: "primary", title: `${best.model} against ${champion}` }, words);
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    try {
-      await compareWithChampion(best, champion, name);
-    } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-      replace(missing, problemBox(error));
-    }
-    button.disabled = false;
-  });
-  return button;
+  const title = `${best.model} against ${champion}`;
+  const compare = () => compareWithChampion(best, champion, name);
+  return actionButton(words, "primary", compare, (error) => replace(missing, problemBox(refusal(error))), { title });
 }
 
 /**
@@ -250,12 +238,11 @@ async function compareWithChampion({ job, model }, champion, name) {
     ...(contract && { contract }),
     ...(labels && { label_map: labels }),
   });
-  return openPage(`${jobPage(created.id)}#result`);
+  return openPage(resultPage(created.id));
 }
 
 function showEmpty() {
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
     emptyState(
       "Nothing to compare",

@@ -2,7 +2,7 @@
  * `/comparisons/{id}`: verdicts of all pairs of systems, the queries that changed, and both rankings of a query.
  * @module
  */
-import { datasetName } from "../datasets/dataset.js";
+import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
@@ -13,10 +13,29 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, helpLink, loadInto, showMissing } from "../page/content.js";
-import { elementById, findAll, h, replace, setAttribute, tableHead } from "../page/dom.js";
+import { compareWith, comparisonApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { helpLink, loadInto, openObject } from "../page/content.js";
+import {
+  actionRow,
+  columnHead,
+  dataTable,
+  disclosure,
+  elementById,
+  findAll,
+  h,
+  hint,
+  metaLine,
+  numberCell,
+  numberHeads,
+  pageHead,
+  panelHead,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  tableHead,
+} from "../page/dom.js";
 import { count, metric as fourDigits, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
@@ -35,7 +54,7 @@ const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
  * @returns {{node: HTMLElement, show: (metric: string, pair: Pair) => void}}
  */
 function verdictMatrix({ systems, pairs }, choose) {
-  const node = h("div", { class: "scroll", role: "region", "aria-label": "Verdicts of all pairs", tabindex: "0" });
+  const node = scrollRegion("Verdicts of all pairs");
   /** @param {number} one @param {number} other */
   const pairOf = (one, other) => pairs.find(({ a, b }) => (a === one && b === other) || (a === other && b === one));
   /** @param {System} system */
@@ -45,22 +64,18 @@ function verdictMatrix({ systems, pairs }, choose) {
   function show(metric, chosen) {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLElement ? activeElement.dataset.place : undefined;
-    /** @param {System} system */
-    const column = (system) => h("th", { scope: "col" }, name(system));
     /** @param {System} system @param {number} index */
     const row = (system, index) =>
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name(system)),
-        ...systems.map((_, other) => cell(index, other, metric, chosen)),
-      );
+      h("tr", {}, rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
     replace(
       node,
       h(
         "table",
         { class: "matrix" },
-        tableHead(h("td", { class: "hint" }, "row against column"), ...systems.map(column)),
+        tableHead(
+          h("td", { class: "hint" }, "row against column"),
+          ...systems.map((system) => columnHead(name(system))),
+        ),
         h("tbody", {}, ...systems.map(row)),
       ),
     );
@@ -77,7 +92,6 @@ function verdictMatrix({ systems, pairs }, choose) {
     const difference = found && (turned && found.difference !== null ? -found.difference : found.difference);
     const label = `${systems[row].name} against ${systems[column].name}: ${verdict || "not defined"}, ${signed(difference)}`;
     const attributes = {
-      type: "button",
       "data-verdict": verdict || "none",
       "data-place": `${row}-${column}`,
       "aria-pressed": String(pair === chosen),
@@ -130,35 +144,23 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
  * @param {(queryId: string) => void} open
  */
 function list(title, queries, names, open) {
-  if (!queries.length) return h("section", {}, h("h3", {}, title), h("p", { class: "hint" }, "No query."));
-  /** @param {Child} words @param {string} [kind] */
-  const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
-  /** @param {string} name */
-  const system = (name) => head(h("span", { class: "name", title: name }, name), "number");
+  if (!queries.length) return h("section", {}, h("h3", {}, title), hint("No query."));
+  const systems = names.map((name) => h("span", { class: "name", title: name }, name));
   /** @param {Schemas["ChangedQuery"]} changed */
   const row = ({ a, b, difference, ...query }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, openedQuery(query, open)),
-      h("td", { class: "number" }, fourDigits(a)),
-      h("td", { class: "number" }, fourDigits(b)),
+      rowHead(openedQuery(query, open)),
+      numberCell(fourDigits(a)),
+      numberCell(fourDigits(b)),
       h("td", { class: "number", "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
     );
   return h(
     "section",
     {},
     h("h3", {}, title),
-    h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        {},
-        tableHead(head("Query"), system(names[0]), system(names[1]), head("Difference", "number")),
-        h("tbody", {}, ...queries.map(row)),
-      ),
-    ),
+    dataTable(`Queries: ${title.toLowerCase()}`, ["Query", numberHeads(...systems, "Difference")], queries.map(row)),
   );
 }
 
@@ -170,9 +172,7 @@ function list(title, queries, names, open) {
  */
 function openedQuery(query, open) {
   const { query_id: id } = query;
-  return queryName(query, (words) =>
-    h("button", { type: "button", class: "link", value: id, click: () => open(id) }, words),
-  );
+  return queryName(query, (words) => h("button", { class: "link", value: id, click: () => open(id) }, words));
 }
 
 /**
@@ -224,7 +224,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   const changed = changedQueries(pair, names, showQuery);
   const both = comparedQuery(comparison, showQuery);
   const every = h("div", { class: "rows" });
-  const folded = h("details", { class: "more" }, h("summary", {}, "Every query"), every);
+  const folded = disclosure("Every query", every);
   let current = metric;
 
   /** @param {string} name */
@@ -256,16 +256,10 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
     h(
       "section",
       { class: "panel" },
-      h("div", { class: "panel-head" }, h("h2", {}, "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
+      panelHead(h("h2", {}, "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
       differenceTable(comparison, [pair]),
     ),
-    h(
-      "section",
-      { class: "panel query-values" },
-      h("div", { class: "panel-head" }, h("h2", {}, "Query by query"), tabs.node),
-      plot,
-      folded,
-    ),
+    h("section", { class: "panel query-values" }, panelHead(h("h2", {}, "Query by query"), tabs.node), plot, folded),
     h(
       "section",
       { class: "panel" },
@@ -279,8 +273,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
 /** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
 async function drawn({ id, systems }, pair, metric, names) {
   const found = pair.metrics[metric];
-  if (!found)
-    return h("p", { class: "hint" }, `${metric} is undefined on every query for at least one of the systems.`);
+  if (!found) return hint(`${metric} is undefined on every query for at least one of the systems.`);
   const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
   const { differences } = await get(comparisonApi(id, `/differences?${values}`));
   return differencePlot(differences, found, {
@@ -290,27 +283,10 @@ async function drawn({ id, systems }, pair, metric, names) {
   });
 }
 
-const id = decoded(pagePath().split("/")[2]);
+const id = pageObjectId();
 const place = elementById("comparison");
 
-open();
-
-async function open() {
-  try {
-    draw(await get(comparisonApi(id)));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such comparison",
-        sentence: `No comparison has the id ${id}.`,
-        href: "/comparisons",
-        action: "All comparisons",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
+openObject(place, async () => draw(await get(comparisonApi(id))), { noun: "comparison", id, list: "/comparisons" });
 
 /** @param {Comparison} comparison */
 function draw(comparison) {
@@ -345,25 +321,15 @@ function draw(comparison) {
   );
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "h1",
-        {},
-        title,
-        h("span", { class: "kind" }, " on "),
-        h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset)),
-      ),
-      h(
-        "div",
-        { class: "actions" },
+    pageHead(
+      headingOn(title, "on", dataset),
+      actionRow(
         h("a", { class: "button quiet", href: newComparison }, "New comparison"),
-        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+        h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
       ),
     ),
-    h("p", { class: "job-meta" }, "Comparison · ", timeElement(created), " · ", h("code", {}, id)),
+    metaLine("Comparison", timeElement(created), h("code", {}, id)),
     finding(comparison),
     resultFindings(systems.flatMap((system) => system.findings || [])),
     means.node,
@@ -372,12 +338,7 @@ function draw(comparison) {
       h(
         "section",
         { class: "panel" },
-        h(
-          "div",
-          { class: "panel-head" },
-          h("h2", {}, "Every pair"),
-          h("p", { class: "hint" }, "Select a pair to show it below."),
-        ),
+        panelHead(h("h2", {}, "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
       ),
@@ -398,16 +359,10 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
     { class: "finding-panel", "data-verdict": verdict || "several", "aria-label": "Conclusion" },
     verdict && verdictChip(verdict),
     h("p", { class: "sentence" }, sentence),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `Decided by ${metrics[0]}: Fisher's randomisation test with ${count(permutations)} permutations, seed ${seed}, at 0.05 ${corrected}.${folds}`,
     ),
-    h(
-      "p",
-      { class: "hint" },
-      `${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`,
-    ),
+    hint(`${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`),
   );
 }
 
@@ -451,18 +406,14 @@ function meansOf({ systems, metrics }, chosen) {
       !higher && "Lower is better.",
       "The tests, which compare query by query, decide whether two systems differ.",
     ];
-    replace(
-      body,
-      whiskers(`${metric} with 95% intervals`, [{ rows }]),
-      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
-    );
+    replace(body, whiskers(`${metric} with 95% intervals`, [{ rows }]), hint(words.filter(Boolean).join(" ")));
     chosen(metric);
   }
 
   tabs.show(current);
   queueMicrotask(() => show(current));
   return {
-    node: h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Systems"), tabs.node), body),
+    node: h("section", { class: "panel" }, panelHead(h("h2", {}, "Systems"), tabs.node), body),
     metric: () => current,
   };
 }
@@ -470,7 +421,7 @@ function meansOf({ systems, metrics }, chosen) {
 /** @param {Comparison} comparison */
 function allTests(comparison) {
   const place = h("div", {});
-  const folded = h("details", { class: "more" }, h("summary", {}, "Tests of all pairs and metrics"), place);
+  const folded = disclosure("Tests of all pairs and metrics", place);
   folded.addEventListener(
     "toggle",
     () => folded.open && !place.hasChildNodes() && place.append(differenceTable(comparison, comparison.pairs)),

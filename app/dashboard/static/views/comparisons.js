@@ -1,8 +1,6 @@
-/**
- * `/comparisons`: the list of comparisons, and the forms that compare and that upload runs.
- * @module
- */
-import { openPage } from "../page/addresses.js";
+/** `/comparisons`: the list of comparisons, and the forms that compare and that upload runs. @module */
+import { searchField } from "../forms/controls.js";
+import { comparisonPage, openPage, resultPage } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
 import {
   asSystem,
@@ -16,11 +14,10 @@ import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
-import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
-import { searchField } from "../tables/table.js";
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
@@ -28,8 +25,7 @@ const COLUMNS = [
     key: "conclusion",
     label: "Conclusion",
     fields: ["sentence"],
-    cell: ({ id, sentence }) =>
-      h("a", { class: "quiet-link conclusion", href: `/comparisons/${encodeURIComponent(id)}` }, sentence),
+    cell: ({ id, sentence }) => h("a", { class: "quiet-link conclusion", href: comparisonPage(id) }, sentence),
   },
   { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
   {
@@ -60,7 +56,7 @@ async function systemPicker(place, changed) {
   });
   const options = h("div", { class: "options" });
   const order = h("ol", { class: "chosen", "aria-label": "Chosen systems, in order" });
-  const words = h("p", { class: "hint" });
+  const words = hint();
 
   function show() {
     const text = field.value.trim().toLowerCase();
@@ -68,7 +64,7 @@ async function systemPicker(place, changed) {
     replace(
       options,
       ...found.map(option),
-      text && !found.length && h("p", { class: "hint" }, `Press Enter to add “${field.value.trim()}”.`),
+      text && !found.length && hint(`Press Enter to add “${field.value.trim()}”.`),
     );
     showOrder();
   }
@@ -87,7 +83,6 @@ async function systemPicker(place, changed) {
       h(
         "button",
         {
-          type: "button",
           class: "quiet small",
           "aria-label": `Leave out ${names.get(reference) ?? reference}`,
           click: () => toggle(reference, false),
@@ -191,5 +186,5 @@ async function offerChoices() {
 
 /** Open the page of a job, which redirects to the result once it exists. @param {{id: string}} job */
 function openJob({ id }) {
-  openPage(`/jobs/${encodeURIComponent(id)}#result`);
+  openPage(resultPage(id));
 }

@@ -2,26 +2,33 @@
  * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file.
  * @module
  */
-import { datasetActions, DATASET_ROLES, sourceLabel } from "../datasets/dataset.js";
+import { DATASET_ROLES, datasetActions, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
-import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
+import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
+  actionRow,
   announce,
+  columnHead,
+  dataTable,
   elementById,
   h,
+  hint,
+  metaLine,
+  numberHeads,
+  pageHead,
   problemBox,
   replace,
-  scrollRegion,
+  rowHead,
   setAttribute,
   setText,
   statusBadge,
-  tableHead,
+  headingRow,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -70,8 +77,8 @@ function problemCauses(problem, causes, begun) {
   const { title } = problem;
   /** @type {Set<string>} */
   const ignored = new Set();
-  const button = h("button", { type: "button", class: "primary", click: readAgain }, "Ignore and read again");
-  const actions = h("div", { class: "actions" }, button);
+  const button = h("button", { class: "primary", click: readAgain }, "Ignore and read again");
+  const actions = actionRow(button);
 
   async function readAgain() {
     button.disabled = true;
@@ -104,7 +111,7 @@ function problemCauses(problem, causes, begun) {
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, column ? h("code", {}, column) : h("span", { class: "missing" }, "rows")),
+      rowHead(column ? h("code", {}, column) : h("span", { class: "missing" }, "rows")),
       h("td", { class: "fault-detail" }, title),
       h("td", { class: "number", "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
       h(
@@ -122,28 +129,17 @@ function problemCauses(problem, causes, begun) {
     );
   }
 
-  const rows = causes.map(row);
   const canIgnore = causes.some((cause) => cause.can_ignore);
   choose("", false);
   return h(
     "section",
     { class: "panel faults rows", "aria-label": "Problems by cause" },
     h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalLabel(causes))),
-    canIgnore &&
-      h("p", { class: "hint" }, "The upload is kept. It can be read again without the columns that you ignore."),
-    scrollRegion(
+    canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
+    dataTable(
       "Problems by cause and column",
-      h(
-        "table",
-        {},
-        tableHead(
-          ...["Column", "Cause", "Count", "Lines", "Found"].map((words) =>
-            h("th", { scope: "col", class: words === "Count" && "number" }, words),
-          ),
-          h("td", {}),
-        ),
-        h("tbody", {}, ...rows),
-      ),
+      ["Column", "Cause", numberHeads("Count"), "Lines", "Found", ""],
+      causes.map(row),
     ),
     canIgnore && actions,
     problem.errors.length > 0 &&
@@ -193,25 +189,15 @@ function placeTable({ errors, more }) {
     ({ name }) => !(file && name === "file") && errors.some((fault) => (fault[name] ?? "") !== ""),
   );
   return [
-    file && h("p", { class: "hint" }, "In ", h("code", {}, file), "."),
-    scrollRegion(
+    file && hint("In ", h("code", {}, file), "."),
+    dataTable(
       "Problems by place",
-      h(
-        "table",
-        {},
-        tableHead(...columns.map((column) => h("th", { scope: "col", class: column.class }, column.label))),
+      columns.map((column) => columnHead(column.label, { class: column.class })),
+      errors.map((fault) =>
         h(
-          "tbody",
+          "tr",
           {},
-          ...errors.map((fault) =>
-            h(
-              "tr",
-              {},
-              ...columns.map((column) =>
-                h("td", { class: column.class, "data-name": column.name }, column.cell(fault)),
-              ),
-            ),
-          ),
+          ...columns.map((column) => h("td", { class: column.class, "data-name": column.name }, column.cell(fault))),
         ),
       ),
     ),
@@ -296,12 +282,7 @@ function asked() {
   return { name, value: decoded(value) };
 }
 
-/**
- * Keep the search text in the URL, without a history entry.
- *
- * @param {string} view
- * @param {string} value
- */
+/** Keep the search text in the URL, without a history entry. @param {string} view @param {string} value */
 function remember(view, value) {
   history.replaceState(null, "", value ? `#${view}=${encodeURIComponent(value)}` : `#${view}`);
 }
@@ -309,10 +290,9 @@ function remember(view, value) {
 /** @param {HTMLElement} place @param {ReadDataset} dataset */
 function overview(place, { id, statistics, findings }) {
   const columns = statistics.query_columns || {};
-  const words = { heading: "Findings", nothing: "No problems found." };
   place.append(
     tiles(statistics),
-    ...(findings ? [findingsPanel(findings, () => id, words)] : []),
+    ...(findings ? [findingsPanel(findings, () => id)] : []),
     distributions(statistics),
     ...(Object.keys(columns).length ? [queryColumns(columns)] : []),
   );
@@ -330,7 +310,7 @@ function queries(place, dataset, wanted) {
   place.replaceChildren(queryList(dataset, wanted, (prefix) => remember("queries", prefix)));
 }
 
-const id = decoded(pagePath().split("/")[2]);
+const id = pageObjectId();
 const place = elementById("dataset");
 const read = conditionalReader();
 const readJob = conditionalReader();
@@ -339,20 +319,12 @@ const create = creator();
 let shown = null;
 const bar = progressBar();
 
-const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such dataset",
-    sentence: `No dataset has the id ${id}.`,
-    href: "/datasets",
-    action: "All datasets",
-  }),
-);
+const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "dataset", id, list: "/datasets" }));
 
 async function refresh() {
   const dataset = await read(datasetApi(id));
   if (dataset !== shown) draw(dataset);
-  if (dataset.status === "pending" && dataset.job_id)
-    bar.update(await readJob(`/v1/jobs/${encodeURIComponent(dataset.job_id)}`));
+  if (dataset.status === "pending" && dataset.job_id) bar.update(await readJob(jobApi(dataset.job_id)));
   return dataset.status === "pending";
 }
 
@@ -366,20 +338,11 @@ function draw(dataset) {
   place.dataset.status = status;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("div", { class: "job-heading" }, h("h1", {}, name), statusBadge(status)),
-      datasetActions(dataset),
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
+    pageHead(headingRow(h("h1", {}, name), statusBadge(status)), datasetActions(dataset)),
+    metaLine(
       sourceLabel(dataset),
-      " · ",
       timeElement(dataset.created_at),
-      status === "ready" && resultLinks(),
-      " · ",
+      ...(status === "ready" ? resultLinks() : []),
       h("code", {}, id),
     ),
     parts && siblings(parts),
@@ -392,10 +355,7 @@ function contents(dataset) {
   const { problem, statistics } = dataset;
   if (dataset.status === "ready" && statistics) return datasetViews({ ...dataset, statistics });
   if (dataset.status === "pending") {
-    return [
-      bar.node,
-      h("p", { class: "hint" }, "Findings and statistics appear here after the dataset has been read."),
-    ];
+    return [bar.node, hint("Findings and statistics appear here after the dataset has been read.")];
   }
   if (!problem) return [];
   const faulty = /** @type {FaultyFile} */ ({ ...problem, errors: problem.errors ?? [] });
@@ -410,12 +370,7 @@ function contents(dataset) {
 /** Return links to the evaluations and rankings of the dataset. */
 function resultLinks() {
   const query = new URLSearchParams({ dataset_id: id });
-  return [
-    " · ",
-    h("a", { href: `/evaluations?${query}` }, "Evaluations"),
-    " · ",
-    h("a", { href: `/rankings?${query}` }, "Rankings"),
-  ];
+  return [h("a", { href: `/evaluations?${query}` }, "Evaluations"), h("a", { href: `/rankings?${query}` }, "Rankings")];
 }
 
 /** Return links to the datasets of the same upload. @param {Record<string, string>} parts */

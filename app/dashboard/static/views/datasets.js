@@ -1,16 +1,13 @@
-/**
- * `/datasets`: the list of datasets, and the forms that add one.
- * @module
- */
+/** `/datasets`: the list of datasets, and the forms that add one. @module */
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
+import { bindChoices, bindDialogs, choose, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
-import { creator, Problem, request, Unavailable } from "../page/api.js";
-import { announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
+import { creator, refusal, request } from "../page/api.js";
+import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
@@ -73,11 +70,7 @@ function lengthLabel(lengths) {
 
 /** @param {import("../tables/list.js").Ticked} ticked */
 function deleteTicked({ ids, items, clear, reload }) {
-  const button = h(
-    "button",
-    { type: "button", class: "danger quiet", click },
-    `Delete ${counted(ids.length, "dataset")}`,
-  );
+  const button = h("button", { class: "danger quiet", click }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {
     const only = ids.length === 1 && items.get(ids[0])?.name;
     const words = {
@@ -94,8 +87,7 @@ function deleteTicked({ ids, items, clear, reload }) {
       const { body } = await request("/v1/datasets/delete", { method: "POST", json: { ids } });
       report(body.items);
     } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-      button.after(h("span", { class: "error", role: "alert" }, error.message));
+      button.after(alertText(refusal(error).message));
     }
   }
   /**
@@ -110,7 +102,7 @@ function deleteTicked({ ids, items, clear, reload }) {
     reload();
     if (!kept.length) return clear();
     const reasons = kept.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);
-    button.after(h("span", { class: "error", role: "alert" }, `In use: ${reasons.join("; ")}`));
+    button.after(alertText(`In use: ${reasons.join("; ")}`));
   }
   return button;
 }
@@ -123,11 +115,7 @@ function deleteTicked({ ids, items, clear, reload }) {
  */
 function uploadForm(form, uploaded) {
   previewFiles(form);
-  acceptDrops(form, (layout) => {
-    const choice = find(form, `[name="layout"][value="${layout}"]`, HTMLInputElement);
-    choice.checked = true;
-    choice.dispatchEvent(new Event("change", { bubbles: true }));
-  });
+  acceptDrops(form, (layout) => choose(form, "layout", layout));
   form.addEventListener("change", ({ target }) => {
     if (target instanceof HTMLInputElement && target.files?.length) target.closest("details")?.setAttribute("open", "");
   });

@@ -1,7 +1,4 @@
-/**
- * The API documentation; Swagger UI is a separate script, which is loaded first.
- * @module
- */
+/** The API documentation; Swagger UI is a separate script, which is loaded first. @module */
 import { urlOf } from "../page/addresses.js";
 import { chosenTheme } from "../page/chosen_theme.js";
 

@@ -1,13 +1,10 @@
-/**
- * `/drift/{id}`: drift between the training data and scored samples, feature by feature.
- * @module
- */
+/** `/drift/{id}`: drift between the training data and scored samples, feature by feature. @module */
 import { profiles } from "../figures/profiles.js";
 import { VERDICTS } from "../models/drift.js";
-import { jobPage, modelPage, pageObjectId } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, showMissing } from "../page/content.js";
-import { elementById, h, replace, statusBadge } from "../page/dom.js";
+import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { openObject } from "../page/content.js";
+import { actionRow, elementById, h, hint, metaLine, pageHead, replace, statusBadge, headingRow } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -21,24 +18,7 @@ const FEATURE_VERDICTS = { ...VERDICTS, shift: ["running", "small shift"] };
 
 const id = pageObjectId();
 const place = elementById("report");
-open();
-
-async function open() {
-  try {
-    show(await get(/** @type {const} */ (`/v1/drift-reports/${encodeURIComponent(id)}`)));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such report",
-        sentence: `No drift report has the id ${id}.`,
-        href: "/models",
-        action: "All models",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
+openObject(place, async () => show(await get(driftReportApi(id))), { noun: "drift report", id, list: "/models" });
 
 /** @param {Report} report */
 function show(report) {
@@ -47,12 +27,8 @@ function show(report) {
   document.title = `Drift of ${model} · Rankery`;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "div",
-        { class: "job-heading" },
+    pageHead(
+      headingRow(
         h(
           "h1",
           {},
@@ -61,16 +37,11 @@ function show(report) {
         ),
         statusBadge(status, words),
       ),
-      job && h("div", { class: "actions" }, h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
+      job && actionRow(h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
     ),
-    h(
-      "p",
-      { class: "job-meta" },
-      "Samples from ",
-      timeElement(since),
-      " to ",
-      timeElement(until),
-      ` · ${counted(queries, "query", "queries")}, ${counted(documents, "document")} · `,
+    metaLine(
+      ["Samples from ", timeElement(since), " to ", timeElement(until)],
+      `${counted(queries, "query", "queries")}, ${counted(documents, "document")}`,
       h("code", {}, id),
     ),
     h(
@@ -106,9 +77,7 @@ function comparison(compared) {
     "section",
     { class: "panel" },
     h("h2", {}, title),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
     ),
     picture,
@@ -127,11 +96,7 @@ function columns(pick) {
       label: "Feature",
       value: ({ name }) => name,
       cell: (feature) =>
-        h(
-          "button",
-          { type: "button", class: "link", "aria-label": `Show ${feature.name}`, click: () => pick(feature) },
-          feature.name,
-        ),
+        h("button", { class: "link", "aria-label": `Show ${feature.name}`, click: () => pick(feature) }, feature.name),
     },
     {
       label: "Verdict",

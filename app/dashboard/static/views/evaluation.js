@@ -1,8 +1,5 @@
-/**
- * `/evaluations/{id}`: the metrics of a model or ranking compared with baselines, by segment and by query.
- * @module
- */
-import { datasetName } from "../datasets/dataset.js";
+/** `/evaluations/{id}`: the metrics of a model or ranking compared with baselines, by segment and by query. @module */
+import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
@@ -15,20 +12,34 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
-  datasetPage,
-  decoded,
   evaluationApi,
-  setHashValues,
   hashValue,
+  jobApi,
+  jobPage,
   modelPage,
-  pagePath,
+  pageObjectId,
   queryPage,
   rankingApi,
   rankingPage,
+  setHashValues,
 } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, helpLink, showMissing } from "../page/content.js";
-import { elementById, h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { get } from "../page/api.js";
+import { helpLink, openObject } from "../page/content.js";
+import {
+  actionRow,
+  dataTable,
+  elementById,
+  factList,
+  h,
+  hint,
+  metaLine,
+  numberCell,
+  numberHeads,
+  pageHead,
+  panelHead,
+  replace,
+  rowHead,
+} from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Evaluation"]} Evaluation */
@@ -45,12 +56,10 @@ function evaluationActions(evaluation) {
   const compared = ranking || evaluation.system;
   if (ranking) offer(files, ranking);
   else if (job) offerOfJob(files, job);
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
     model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
-    job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
     h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
     deleteButton("evaluations", id),
   );
@@ -79,7 +88,7 @@ function offer(files, ranking) {
  * @param {string} job
  */
 async function offerOfJob(files, job) {
-  const evaluated = await get(`/v1/jobs/${encodeURIComponent(job)}`).catch(() => null);
+  const evaluated = await get(jobApi(job)).catch(() => null);
   const ranking = evaluated?.result?.ranking_id;
   if (ranking) offer(files, ranking);
 }
@@ -98,39 +107,28 @@ function metricNumbers({ metrics, contract }) {
   return h(
     "section",
     { class: "panel numbers" },
-    h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
-    scrollRegion("Numbers", metricTable(names, metrics)),
+    panelHead(h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
+    dataTable(
+      "Numbers",
+      ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
+      names.map((name) => row(name, metrics[name])),
+    ),
     h("h3", {}, "Metric definitions ", contract && h("small", {}, presetLabel(contract))),
-    h("dl", { class: "conventions" }, ...conventionEntries(names, metrics)),
-  );
-}
-
-/** @param {string[]} names @param {Evaluation["metrics"]} metrics */
-function metricTable(names, metrics) {
-  const heads = ["Metric", "Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out"];
-  /** @param {string} words @param {number} index */
-  const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
-  return h(
-    "table",
-    {},
-    tableHead(...heads.map(head)),
-    h("tbody", {}, ...names.map((name) => row(name, metrics[name]))),
+    factList("conventions", conventionEntries(names, metrics)),
   );
 }
 
 /** @param {string} name @param {Schemas["MetricSummary"]} summary */
 function row(name, summary) {
-  /** @param {Child} value */
-  const number = (value) => h("td", { class: "number" }, value);
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
-    number(h("strong", {}, metric(summary.mean))),
-    number(intervalLabel(summary)),
-    ...QUANTILES.map(([key]) => number(metric(summary.quantiles?.[key]))),
-    number(count(summary.queries)),
-    number(count(summary.skipped)),
+    rowHead(name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
+    numberCell(h("strong", {}, metric(summary.mean))),
+    numberCell(intervalLabel(summary)),
+    ...QUANTILES.map(([key]) => numberCell(metric(summary.quantiles?.[key]))),
+    numberCell(count(summary.queries)),
+    numberCell(count(summary.skipped)),
   );
 }
 
@@ -147,14 +145,10 @@ function conventionEntries(names, metrics) {
     const words = contractLabel(metrics[name].contract) || "needs no convention";
     together.set(words, [...(together.get(words) || []), name]);
   }
-  return [...together].map(([words, same]) => h("div", {}, h("dt", {}, same.join(", ")), h("dd", {}, words)));
+  return [...together].map(([words, same]) => /** @type {const} */ ([same.join(", "), words]));
 }
 
-/**
- * Show the metrics of single queries, the worst first; the URL has the filters.
- *
- * @param {Evaluation} evaluation
- */
+/** Show the metrics of single queries, the worst first; the URL has the filters. @param {Evaluation} evaluation */
 function queryValues({ id, dataset_id: dataset, metrics }) {
   /** @param {Schemas["QueryValues"]} row */
   const query = (row) => queryName(row, (words) => h("a", { href: queryPage(dataset, row.query_id) }, words));
@@ -177,27 +171,10 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
   return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
 }
 
-const id = decoded(pagePath().split("/")[2]);
+const id = pageObjectId();
 const place = elementById("evaluation");
 
-open();
-
-async function open() {
-  try {
-    draw(await get(evaluationApi(id)));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such evaluation",
-        sentence: `No evaluation has the id ${id}.`,
-        href: "/evaluations",
-        action: "All evaluations",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
+openObject(place, async () => draw(await get(evaluationApi(id))), { noun: "evaluation", id, list: "/evaluations" });
 
 /** @param {Evaluation} evaluation */
 function draw(evaluation) {
@@ -206,19 +183,8 @@ function draw(evaluation) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "h1",
-        {},
-        system,
-        h("span", { class: "kind" }, " on "),
-        h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset)),
-      ),
-      evaluationActions(evaluation),
-    ),
-    h("p", { class: "job-meta" }, "Evaluation · ", timeElement(created), " · ", h("code", {}, id)),
+    pageHead(headingOn(system, "on", dataset), evaluationActions(evaluation)),
+    metaLine("Evaluation", timeElement(created), h("code", {}, id)),
     resultFindings(findings),
     ...byMetric(evaluation, names),
     byCutoff(evaluation),
@@ -250,7 +216,7 @@ function byMetric(evaluation, names) {
       tabs,
       body,
       draw,
-      node: h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), tabs.node), body),
+      node: h("section", { class: "panel" }, panelHead(h("h2", {}, title), tabs.node), body),
     };
   });
   /** @param {string} name */
@@ -285,9 +251,7 @@ function againstBaselines({ system, metrics, baselines }) {
           ],
         },
       ]),
-      h(
-        "p",
-        { class: "hint" },
+      hint(
         [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)]
           .filter(Boolean)
           .join(" · "),
@@ -320,7 +284,7 @@ function bySegment({ metrics }, slices) {
         kinds.map((by) => ({ name: by, rows: rows(by, metric) })),
         { reference: metrics[metric].mean, counted: true },
       ),
-      h("p", { class: "hint" }, "The dashed line is the mean over all queries."),
+      hint("The dashed line is the mean over all queries."),
     ],
   };
 }

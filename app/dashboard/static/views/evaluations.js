@@ -1,12 +1,9 @@
-/**
- * `/evaluations`: the list of evaluations, and the form that starts one.
- * @module
- */
+/** `/evaluations`: the list of evaluations, and the form that starts one. @module */
 import { intervalLabel } from "../figures/whiskers.js";
 import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { modelPage, openPage } from "../page/addresses.js";
+import { evaluationPage, modelPage, openPage, rankingPage, resultPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
@@ -21,7 +18,7 @@ const COLUMNS = [
     sort: "system",
     fields: ["model_id"],
     cell: ({ id, system, model_id: model }) => [
-      h("a", { class: "name", href: `/evaluations/${encodeURIComponent(id)}`, title: system }, system),
+      h("a", { class: "name", href: evaluationPage(id), title: system }, system),
       !model && h("span", { class: "tag plain" }, "run"),
     ],
   },
@@ -68,7 +65,7 @@ function showSubject() {
   words.hidden = !model && !ranking;
   const subject = model
     ? h("a", { href: modelPage(model) }, "one model")
-    : h("a", { href: `/rankings/${encodeURIComponent(ranking ?? "")}` }, "one ranking");
+    : h("a", { href: rankingPage(ranking ?? "") }, "one ranking");
   replace(words, "Only evaluations of ", subject, " · ", h("a", { href: "/evaluations" }, "All"));
 }
 
@@ -92,7 +89,7 @@ async function offerChoices() {
     await datasetOffered;
     const { model: typed, ...asked } = payloadOf(form);
     const { id } = await create("/v1/jobs", { kind: "evaluate", ...asked, ...system() });
-    openPage(`/jobs/${encodeURIComponent(id)}#result`);
+    openPage(resultPage(id));
   });
   const [, { presets }] = await offered;
   await datasetOffered;

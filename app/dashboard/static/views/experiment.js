@@ -2,19 +2,24 @@
  * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration.
  * @module
  */
+import { actionButtons } from "../page/actions.js";
 import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
-import { tileList } from "../figures/marks.js";
+import { progressTile, tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/addresses.js";
-import { conditionalReader, Problem, request, Unavailable } from "../page/api.js";
-import { helpLink, showMissing } from "../page/content.js";
+import { conditionalReader, request } from "../page/api.js";
+import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
+  changes,
   confirmed,
   elementById,
   h,
+  headingRow,
+  metaLine,
+  pageHead,
   panel,
   problemBox,
   replace,
@@ -47,12 +52,7 @@ let shown = null;
 let trainings = [];
 
 const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such experiment",
-    sentence: `No experiment has the id ${id}.`,
-    href: "/experiments",
-    action: "All experiments",
-  }),
+  showMissing(place, problem, { noun: "experiment", id, list: "/experiments" }),
 );
 
 /** @param {boolean} mayDiffer */
@@ -75,23 +75,10 @@ function build(first) {
   const outcome = h("div", { class: "view" });
   const report = reportPanels();
   const trainings = trainingsPanel(first);
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("div", { class: "job-heading" }, h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")),
-      actions.node,
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
-      `${first.title} (${first.year}) · `,
-      timeElement(first.created_at),
-      " · ",
-      h("code", {}, first.id),
-    ),
+    pageHead(headingRow(h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
+    metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", {}, first.id)),
     actions.failure,
     progress,
     outcome,
@@ -121,24 +108,21 @@ function showProgress(node, experiment) {
   const all = trainingCount(counts);
   const ended = counts.succeeded + counts.failed + counts.cancelled;
   const waiting = counts.planned + counts.queued;
-  /** @param {string} name @param {string} value @param {Child} [detail] */
-  const tile = (name, value, detail) =>
-    h("div", { class: "study-tile" }, h("span", {}, name), h("strong", {}, value), detail && h("small", {}, detail));
   replace(
     node,
     h(
       "div",
       { class: "study-tiles" },
-      tile(
+      progressTile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
         all ? `${count(counts.shared)} existed already` : "preparing the data",
       ),
-      tile("Running", count(counts.running), `${count(waiting)} waiting`),
-      tile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
-      tile("Scale", scale, dry ? "dry run" : null),
-      tile("Data", experiment.data, dataDetail(experiment)),
-      tile("Tables", count(tables.length), tables.map(tableName).join(", ")),
+      progressTile("Running", count(counts.running), `${count(waiting)} waiting`),
+      progressTile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
+      progressTile("Scale", scale, dry ? "dry run" : null),
+      progressTile("Data", experiment.data, dataDetail(experiment)),
+      progressTile("Tables", count(tables.length), tables.map(tableName).join(", ")),
     ),
     isRunning(experiment) &&
       h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),
@@ -294,14 +278,12 @@ function trainingsPanel({ folds }) {
     h("h2", {}, "Trainings"),
     table.node,
   );
-  let known = "";
+  const isNew = changes();
   return {
     node,
     /** @param {Training[]} items */
     update(items) {
-      const state = JSON.stringify(items);
-      if (state === known) return;
-      known = state;
+      if (!isNew(items)) return;
       varied = differing(items);
       node.hidden = items.length === 0;
       table.show(items);
@@ -333,23 +315,7 @@ function experimentActions() {
   const remove = deleteButton("experiments", id);
   let state = "";
 
-  /** @param {string} words @param {() => Promise<unknown>} act @param {string} kind */
-  function button(words, act, kind) {
-    const made = h("button", { type: "button", class: kind, click }, words);
-    async function click() {
-      made.disabled = true;
-      replace(failure);
-      try {
-        await act();
-        pollNow();
-      } catch (error) {
-        if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-        replace(failure, problemBox(error));
-      }
-      made.disabled = false;
-    }
-    return made;
-  }
+  const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
     const sure = await confirmed({

@@ -1,7 +1,5 @@
-/**
- * `/experiments`: the list of experiments, kept current, and the form that runs one.
- * @module
- */
+/** `/experiments`: the list of experiments, kept current, and the form that runs one. @module */
+import { checkBox } from "../forms/controls.js";
 import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
@@ -96,12 +94,7 @@ async function offerPapers() {
     setText(elementById("paper-title"), paper ? `${paper.authors}: ${paper.title} (${paper.year})` : "");
     const place = elementById("tables");
     const boxes = (paper?.tables ?? []).map(({ name, caption }) =>
-      h(
-        "label",
-        { class: "check" },
-        h("input", { type: "checkbox", value: name, checked: true }),
-        h("span", {}, `${tableName(name)} `, h("small", {}, caption)),
-      ),
+      checkBox({ value: name, checked: true }, h("span", {}, `${tableName(name)} `, h("small", {}, caption))),
     );
     replace(place, find(place, "legend"), ...boxes);
   };

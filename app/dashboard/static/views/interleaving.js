@@ -2,13 +2,14 @@
  * `/interleavings/{id}`: one interleaving: its verdict, the share of preferences so far, its rankers, and client code.
  * @module
  */
+import { actionButton } from "../page/actions.js";
 import { tileList } from "../figures/marks.js";
 import { creditTable, deltaFigure, differenceLabel, neededLabel, preferenceFigure } from "../interleavings/verdict.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
-import { failureBox, showMissing, snippet } from "../page/content.js";
-import { announce, elementById, h, panel, replace } from "../page/dom.js";
+import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
+import { actionRow, announce, elementById, h, hint, metaLine, pageHead, panel, replace } from "../page/dom.js";
 import { count, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -25,14 +26,7 @@ let shown = null;
 /** @type {Verdict | null} */
 let shownVerdict = null;
 
-poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such interleaving",
-    sentence: `No interleaving has the id ${id}.`,
-    href: "/interleavings",
-    action: "All interleavings",
-  }),
-);
+poll(refresh, (problem) => showMissing(place, problem, { noun: "interleaving", id, list: "/interleavings" }));
 
 async function refresh() {
   const [interleaving, verdict] = await Promise.all([
@@ -52,21 +46,12 @@ async function refresh() {
 function draw(interleaving) {
   shown = interleaving;
   document.title = `${interleaving.name} · Rankery`;
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h("h1", {}, interleaving.name),
-      h("div", { class: "actions" }, clickLogButton(), deleteButton(interleaving)),
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
-      `${interleaving.method.replaceAll("_", " ")} · created `,
-      timeElement(interleaving.created_at),
-      " · ",
+    pageHead(h("h1", {}, interleaving.name), actionRow(clickLogButton(), deleteButton(interleaving))),
+    metaLine(
+      interleaving.method.replaceAll("_", " "),
+      ["created ", timeElement(interleaving.created_at)],
       h("code", {}, id),
     ),
     result,
@@ -95,9 +80,7 @@ function verdictParts({ unit, difference }, verdict) {
       panel(
         "The test so far",
         ...figures,
-        h(
-          "p",
-          { class: "hint" },
+        hint(
           "The test ends where the share crosses a limit, or where a difference of interest is excluded. Frequent checks do not increase its error.",
         ),
       ),
@@ -107,7 +90,7 @@ function verdictParts({ unit, difference }, verdict) {
         creditTable(pairs),
         h("h3", {}, "Share of wins above one half"),
         deltaFigure(pairs),
-        h("p", { class: "hint" }, "Over all lists with a click; 95% intervals by bootstrap over users."),
+        hint("Over all lists with a click; 95% intervals by bootstrap over users."),
       ),
   ];
 }
@@ -134,7 +117,7 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
         ),
       ),
     ),
-    h("p", { class: "hint" }, `${settings.join("; ")}.`),
+    hint(`${settings.join("; ")}.`),
   );
 }
 
@@ -160,23 +143,17 @@ client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 /** Return the button that makes a click log of the lists and opens it. */
 function clickLogButton() {
   const create = creator();
-  const button = h("button", { type: "button", class: "quiet", click: make }, "Make a click log");
-  return button;
-
-  async function make() {
-    button.toggleAttribute("disabled", true);
-    try {
-      const log = await create("/v1/click-logs/interleaved", { interleaving_id: id });
-      openPage(clickLogPage(log.id));
-    } catch (error) {
-      button.toggleAttribute("disabled", false);
-      const box = failureBox(error, () => {
-        box.remove();
-        make();
-      });
-      place.prepend(box);
-    }
-  }
+  const make = async () => {
+    const log = await create("/v1/click-logs/interleaved", { interleaving_id: id });
+    openPage(clickLogPage(log.id));
+  };
+  return actionButton("Make a click log", "quiet", make, (error, retry) => {
+    const box = failureBox(error, () => {
+      box.remove();
+      retry();
+    });
+    place.prepend(box);
+  });
 }
 
 /** @param {Interleaving} interleaving */

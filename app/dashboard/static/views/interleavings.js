@@ -1,7 +1,4 @@
-/**
- * `/interleavings`: the list of interleavings, and the form that creates one.
- * @module
- */
+/** `/interleavings`: the list of interleavings, and the form that creates one. @module */
 import { readOffered } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { sampleSize } from "../interleavings/verdict.js";

@@ -1,8 +1,5 @@
-/**
- * `/jobs/{id}`: one job. With #result the page redirects to the result once it exists.
- * @module
- */
-import { pagePath, urlOf } from "../page/addresses.js";
+/** `/jobs/{id}`: one job. With #result the page redirects to the result once it exists. @module */
+import { jobApi, pageObjectId, urlOf } from "../page/addresses.js";
 import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
@@ -24,9 +21,25 @@ import {
 import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
-import { showMissing } from "../page/content.js";
-import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
-import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
+import { showMissing, showOnly } from "../page/content.js";
+import {
+  announce,
+  changes,
+  elementById,
+  h,
+  headingRow,
+  hint,
+  numberCell,
+  numberHeads,
+  pageHead,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
+import { briefDuration, count, elapsed, momentLabel, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
@@ -51,31 +64,26 @@ function hasHistory({ attempts = [] }) {
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
 function attemptsPanel() {
-  const words = h("p", { class: "hint" });
-  const rows = h("tbody");
-  const head = h("tr");
+  const words = hint();
+  const table = h("table");
   const node = h(
     "section",
     { class: "panel attempts", hidden: true },
     h("h2", {}, "Attempts"),
     words,
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), rows)),
+    scrollRegion("Attempts of the job", table),
   );
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     node.hidden = !hasHistory(job);
     const { attempts = [] } = job;
-    const state = JSON.stringify([attempts.map(({ phases: _, ...attempt }) => attempt), job.status]);
-    if (node.hidden || state === shown) return;
-    shown = state;
-    const names = ["Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker"].filter(
-      (name) => name !== false,
-    );
-    replace(head, ...names.map((name) => h("th", { scope: "col" }, name)));
+    if (node.hidden || !isNew([attempts.map(({ phases: _, ...attempt }) => attempt), job.status])) return;
+    const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
+    const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
     replace(words, historyLabel(job));
-    replace(rows, ...attempts.map((attempt, index) => attemptRow(attempt, index + 1, job)));
+    replace(table, head, h("tbody", {}, ...rows));
   }
   return { node, update };
 }
@@ -120,7 +128,7 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
   return h(
     "tr",
     { "data-ending": ending || "running" },
-    h("th", { scope: "row" }, number),
+    rowHead(number),
     h(
       "td",
       {},
@@ -131,7 +139,7 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
       ),
     ),
     hasCheckpoints(job) && h("td", {}, from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
-    h("td", {}, ended ? lasted(started, ended) : "–"),
+    h("td", {}, ended ? elapsed(started, ended) : "–"),
     h("td", {}, timeElement(started)),
     h(
       "td",
@@ -142,43 +150,26 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
   );
 }
 
-/** @param {string} started @param {string} ended */
-function lasted(started, ended) {
-  const seconds = (Date.parse(ended) - Date.parse(started)) / 1000;
-  return seconds < 1 ? "under 1 s" : duration(seconds);
-}
-
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} hidden where nothing was recorded */
 function phasesPanel() {
   const rows = h("tbody");
-  /** @param {string} words @param {Attributes} [attributes] */
-  const column = (words, attributes = {}) => h("th", { scope: "col", ...attributes }, words);
-  const memory = column("Peak memory", { class: "number" });
-  const head = h(
-    "tr",
-    {},
-    column("Phase"),
-    column("Took", { class: "number" }),
-    h("td", { class: "bar-cell" }),
-    memory,
-  );
-  const note = h("p", { class: "hint" });
+  const [took, memory] = numberHeads("Took", "Peak memory");
+  const head = tableHead("Phase", took, h("td", { class: "bar-cell" }), memory);
+  const note = hint();
   const node = h(
     "section",
     { class: "panel phases", hidden: true },
     h("h2", {}, "Phases"),
-    h("table", {}, h("thead", {}, head), rows),
+    h("table", {}, head, rows),
     note,
   );
-  let shown = "";
+  const isNew = changes();
 
   /** @param {Job} job */
   function update({ attempts = [] }) {
     const phases = attempts.at(-1)?.phases || [];
     node.hidden = phases.length === 0;
-    const state = JSON.stringify(phases);
-    if (node.hidden || state === shown) return;
-    shown = state;
+    if (node.hidden || !isNew(phases)) return;
     const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
     memory.hidden = most === 0;
     const longest = Math.max(...phases.map(({ seconds }) => seconds)) || 1;
@@ -201,14 +192,13 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, phase),
-    h("td", { class: "number" }, briefDuration(seconds)),
+    rowHead(phase),
+    numberCell(briefDuration(seconds)),
     h("td", { class: "bar-cell" }, bar(seconds / longest)),
-    most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
+    most > 0 && numberCell(bytes === null ? "–" : size(bytes)),
   );
 }
 
-const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 /** @type {Record<string, string>} */
 const LOGGED_ENDINGS = {
   succeeded: "succeeded",
@@ -228,14 +218,12 @@ function jobLog() {
     h("h2", { id: "log-title" }, "Log"),
     list,
   );
-  let shown = "";
+  const isNew = changes();
   return {
     node,
     update(job) {
       const events = eventsOf(job);
-      const state = JSON.stringify(events);
-      if (state === shown) return;
-      shown = state;
+      if (!isNew(events)) return;
       replace(list, ...events.map(line));
     },
   };
@@ -248,7 +236,7 @@ function line([at, words, detail]) {
   return h(
     "li",
     {},
-    h("span", { class: "moment", title: at }, at ? MOMENT.format(new Date(at)) : "now"),
+    h("span", { class: "moment", title: at }, at ? momentLabel(new Date(at)) : "now"),
     h("span", {}, words, detail && h("small", {}, ` ${detail}`)),
   );
 }
@@ -290,24 +278,17 @@ function eventsOf(job) {
   return events;
 }
 
-const id = decodeURIComponent(pagePath().split("/").at(-1) ?? "");
+const id = pageObjectId();
 const place = elementById("job");
 const read = conditionalReader();
 /** @type {((job: Job) => Promise<void>) | null} */
 let view = null;
 let lastStatus = "";
 
-const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such job",
-    sentence: `No job has the id ${id}.`,
-    href: "/jobs",
-    action: "All jobs",
-  }),
-);
+const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "job", id, list: "/jobs" }));
 
 async function refresh() {
-  const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
+  const job = await read(jobApi(id));
   const found = resultLink(job);
   if (location.hash === "#result" && found) {
     location.replace(urlOf(found.href));
@@ -346,16 +327,15 @@ async function build(first) {
   const findingsPlace = h("div", { class: "job-findings" });
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
-    path: `/v1/jobs/${encodeURIComponent(first.id)}`,
+    path: jobApi(first.id),
     members: { name: "name", notes: "notes" },
     list: "/jobs",
     read: labelsOf,
     changed: (job) => setText(heading, job.title),
   });
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
-    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
+    pageHead(headingRow(heading, status, unusual), actions.node),
     meta,
     bar.node,
     inside,
@@ -411,8 +391,7 @@ function showFindings(place, { findings, spec }) {
   /** @param {Schemas["Finding"]} finding */
   const datasetOf = ({ role, example_kind: kind }) =>
     kind === "query" && role && (datasetIn(spec[role]) ?? datasetIn(spec, `${role}_dataset_id`) ?? spec.dataset_id);
-  const words = { heading: "Findings", nothing: "No problems found." };
-  replace(place, findingsPanel(findings, datasetOf, words));
+  replace(place, findingsPanel(findings, datasetOf));
 }
 
 /** @param {unknown} part of a specification @param {string} [name] @returns {string | undefined} */

@@ -1,7 +1,4 @@
-/**
- * `/jobs`: the list of jobs that match the filters of the URL, kept current.
- * @module
- */
+/** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
 import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
@@ -11,9 +8,9 @@ import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
-import { compareJobs, datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
-import { announce, h } from "../page/dom.js";
+import { alertText, announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
@@ -142,7 +139,7 @@ function details(job, changed) {
   return {
     node,
     async update() {
-      const whole = await read(`/v1/jobs/${encodeURIComponent(job.id)}`);
+      const whole = await read(jobApi(job.id));
       detail ??= jobDetail(whole);
       if (!node.hasChildNodes()) node.append(detail.node, actions.node);
       actions.update(whole);
@@ -179,7 +176,7 @@ function deleteEnded(ticked) {
 function cancelActive(ticked) {
   const ids = tickedIds(ticked, isActive);
   if (!ids.length) return null;
-  const button = h("button", { type: "button", class: "danger quiet", click }, `Cancel ${counted(ids.length, "job")}`);
+  const button = h("button", { class: "danger quiet", click }, `Cancel ${counted(ids.length, "job")}`);
   async function click() {
     button.disabled = true;
     try {
@@ -195,7 +192,7 @@ function cancelActive(ticked) {
       ticked.reload();
     } catch (error) {
       button.disabled = false;
-      button.after(h("span", { class: "error", role: "alert" }, messageOf(error)));
+      button.after(alertText(messageOf(error)));
       if (!(error instanceof Problem)) return;
     }
   }

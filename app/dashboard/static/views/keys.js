@@ -1,11 +1,8 @@
-/**
- * `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once.
- * @module
- */
+/** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { get, Problem, request, Unavailable } from "../page/api.js";
+import { getAll, refusal, request } from "../page/api.js";
 import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -46,29 +43,15 @@ show();
 
 async function show() {
   try {
-    const keys = await allKeys();
+    const keys = await getAll("/v1/keys?limit=200");
     table.show(keys);
-    replace(place, keys.length ? table.node : h("p", { class: "hint" }, NO_KEY));
+    replace(place, keys.length ? table.node : hint(NO_KEY));
     create.hidden = false;
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
-    replace(place, problemBox(error));
+    replace(place, problemBox(refusal(error)));
   } finally {
     place.removeAttribute("aria-busy");
   }
-}
-
-/** @returns {Promise<Key[]>} */
-async function allKeys() {
-  /** @type {Key[]} */
-  const keys = [];
-  let cursor = "";
-  do {
-    const page = await get(`/v1/keys?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    keys.push(...page.items);
-    cursor = page.next_cursor ?? "";
-  } while (cursor);
-  return keys;
 }
 
 /** @param {Key} key */
@@ -98,11 +81,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  return h(
-    "button",
-    { type: "button", class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click },
-    "Revoke",
-  );
+  return h("button", { class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click }, "Revoke");
 }
 
 async function send() {
@@ -120,7 +99,7 @@ async function send() {
       "section",
       { class: "panel", "aria-label": "New key" },
       h("h2", {}, `${body.name} was created`),
-      h("p", { class: "hint" }, "This is the secret of the key. Copy it now: it is not shown again."),
+      hint("This is the secret of the key. Copy it now: it is not shown again."),
       snippet("secret", body.secret, "secret"),
     ),
   );

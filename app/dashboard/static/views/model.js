@@ -1,7 +1,5 @@
-/**
- * `/models/{ref}`: one version of a model in several views, chosen by #view=.
- * @module
- */
+/** `/models/{ref}`: one version of a model in several views, chosen by #view=. @module */
+import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
@@ -13,12 +11,28 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, hashValue, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
-import { creator, get, Problem } from "../page/api.js";
-import { failureBox, loadInto, showMissing } from "../page/content.js";
-import { elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { failureBox, loadInto, openObject } from "../page/content.js";
+import {
+  actionRow,
+  disclosure,
+  elementById,
+  factList,
+  find,
+  findAll,
+  h,
+  hint,
+  metaLine,
+  pageHead,
+  panelHead,
+  problemBox,
+  replace,
+  setAttribute,
+} from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
+/** @typedef {readonly [name: string, value: Child | Child[]]} Fact */
 /** @typedef {Schemas["Model"]} Model */
 
 /** @param {Model} model @returns {Node[]} */
@@ -44,33 +58,27 @@ function modelHead(model) {
     "on the test data",
   ]);
   return [
-    h(
-      "div",
-      { class: "page-head" },
+    pageHead(
       h("h1", {}, title ?? reference, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
-      h(
-        "div",
-        { class: "actions" },
+      actionRow(
         h("a", { class: "button", href: compareWith([reference]) }, "Compare"),
         h(
           "a",
           { class: "button quiet", href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
           "Evaluations",
         ),
-        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+        h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
         deleteButton("models", id),
       ),
     ),
-    h(
-      "p",
-      { class: "job-meta" },
-      title && `${reference} · `,
-      loss?.name || source,
-      dataset && [" on ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))],
-      " · ",
+    metaLine(
+      title && reference,
+      [
+        loss?.name || source,
+        ...(dataset ? [" on ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))] : []),
+      ],
       timeElement(created),
-      version > 1 && [" · after ", h("a", { href: modelPage(`${name}:${version - 1}`) }, `${name}:${version - 1}`)],
-      " · ",
+      version > 1 && ["after ", h("a", { href: modelPage(`${name}:${version - 1}`) }, `${name}:${version - 1}`)],
       h("code", {}, id),
     ),
     tileList([
@@ -116,7 +124,7 @@ function descriptionPanel(model) {
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
   const head = h("h2", {}, "Lineage");
-  const checksum = fact("SHA-256 of the model file", h("code", { class: "digest" }, sha256));
+  const checksum = /** @type {Fact} */ (["SHA-256 of the model file", h("code", { class: "digest" }, sha256)]);
   const imported = source === "imported";
   const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
@@ -124,37 +132,28 @@ function lineagePanel(model) {
       "section",
       { class: "panel" },
       head,
-      h("p", { class: "hint" }, "The model was created before the lineage was recorded."),
-      h("dl", { class: "facts wide" }, checksum),
+      hint("The model was created before the lineage was recorded."),
+      factList("facts wide", [checksum]),
     );
   return h(
     "section",
     { class: "panel lineage" },
-    h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, lineageHint(imported, automatic))),
-    h(
-      "dl",
-      { class: "facts wide" },
+    panelHead(head, hint(lineageHint(imported, automatic))),
+    factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
       lineage.init_model && base(lineage.init_model),
       checksum,
-      ...Object.entries(lineage.names_in_file ?? {}).map(([name, written]) =>
-        fact(`${name} in the model file`, h("code", {}, written)),
+      ...Object.entries(lineage.names_in_file ?? {}).map(
+        ([name, written]) => /** @type {Fact} */ ([`${name} in the model file`, h("code", {}, written)]),
       ),
-    ),
-    h(
-      "dl",
-      { class: "facts" },
-      lineage.seed !== null && fact("seed", short(lineage.seed)),
-      fact("rankery", lineage.rankery),
-      ...Object.entries(lineage.libraries).map(([name, version]) => fact(name, version)),
-      fact("machine", lineage.machine),
-    ),
-    h(
-      "details",
-      { class: "more" },
-      h("summary", {}, "Request as JSON"),
-      h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2)),
-    ),
+    ]),
+    factList("facts", [
+      lineage.seed !== null && ["seed", short(lineage.seed)],
+      ["rankery", lineage.rankery],
+      ...Object.entries(lineage.libraries),
+      ["machine", lineage.machine],
+    ]),
+    disclosure("Request as JSON", h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),
     !imported && !automatic && reproduction(model),
   );
 }
@@ -167,52 +166,30 @@ function lineageHint(imported, automatic) {
     : "Everything that determines the model file.";
 }
 
-/** @param {string} name @param {Child | Child[]} value */
-function fact(name, value) {
-  return h("div", {}, h("dt", {}, name), h("dd", {}, value ?? "–"));
-}
-
-/** @param {[role: string, dataset: Schemas["LineageDataset"]]} entry */
+/** @param {[role: string, dataset: Schemas["LineageDataset"]]} entry @returns {Fact} */
 function dataset([role, { id, digest }]) {
-  return fact(role, [
-    h("a", { href: datasetPage(id) }, datasetName(id)),
-    digest && h("small", {}, "content ", h("code", { class: "digest" }, digest)),
-  ]);
+  const content = digest && h("small", {}, "content ", h("code", { class: "digest" }, digest));
+  return [role, [h("a", { href: datasetPage(id) }, datasetName(id)), content]];
 }
 
-/** @param {Schemas["LineageModel"]} model */
+/** @param {Schemas["LineageModel"]} model @returns {Fact} */
 function base({ id, model, trees }) {
-  return fact("continued from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]);
+  return ["continued from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]];
 }
 
 /** @param {Model} model */
 function reproduction({ id }) {
   const place = h("div", { class: "reproduction", hidden: true });
   const create = creator();
-  const button = h(
-    "button",
-    { type: "button", click: () => reproduce().catch(refused) },
-    "Train again and compare files",
-  );
-
-  async function reproduce() {
-    button.disabled = true;
+  const reproduce = async () => {
     const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
-    button.disabled = false;
     replace(place, noResultNotice(job) || reproductionResult(job));
-  }
-
-  /** @param {unknown} error */
-  function refused(error) {
-    button.disabled = false;
+  };
+  const button = actionButton("Train again and compare files", "", reproduce, (error, retry) => {
     place.hidden = false;
-    replace(
-      place,
-      failureBox(error, () => reproduce().catch(refused)),
-    );
-  }
-
-  return h("div", { class: "rows" }, h("div", { class: "actions" }, button), place);
+    replace(place, failureBox(error, retry));
+  });
+  return h("div", { class: "rows" }, actionRow(button), place);
 }
 
 /** @param {import("../jobs/labels.js").Job} job */
@@ -244,17 +221,20 @@ async function aboutView(model) {
 /** @param {Model} model */
 function settings({ loss, scorer, hyperparameters }) {
   if (!loss) return null;
-  /** @param {[name: string, value: Json]} fact */
-  const fact = ([name, value]) =>
-    value !== null && h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, short(value)));
   /** @param {Record<string, Json> | null} values */
-  const facts = (values) => h("dl", { class: "facts" }, ...Object.entries(values || {}).map(fact));
+  const facts = (values) => {
+    const known = Object.entries(values || {}).filter(([, value]) => value !== null);
+    return factList(
+      "facts",
+      known.map(([name, value]) => [name.replaceAll("_", " "), short(value)]),
+    );
+  };
   return h(
     "section",
     { class: "panel" },
     h("h2", {}, `Loss: ${loss.name}`),
     facts(loss),
-    h("details", { class: "more" }, h("summary", {}, "Hyperparameters"), facts(scorer ?? hyperparameters)),
+    disclosure("Hyperparameters", facts(scorer ?? hyperparameters)),
   );
 }
 
@@ -296,29 +276,16 @@ const views = elementById("views");
 /** @type {Set<string>} */
 const filled = new Set();
 
-open();
+openObject(place, open, { noun: "model", list: "/models", sentence: `No model has the id or name ${ref}.` });
 
 async function open() {
-  try {
-    const model = await get(modelApi(ref));
-    document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
-    replace(place, ...modelHead(model));
-    replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
-    views.hidden = false;
-    addEventListener("hashchange", () => show(model));
-    show(model);
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such model",
-        sentence: `No model has the id or name ${ref}.`,
-        href: "/models",
-        action: "All models",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
+  const model = await get(modelApi(ref));
+  document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
+  replace(place, ...modelHead(model));
+  replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
+  views.hidden = false;
+  addEventListener("hashchange", () => show(model));
+  show(model);
 }
 
 /** Show a view, and fill it when it is first shown. @param {Model} model */
@@ -346,11 +313,9 @@ async function versionsView({ id, name }) {
   const box = modelTicks(link);
   /** @param {Model} model */
   const tick = (model) => box(`${name}:${model.version}`, model.created_at);
-  const head = h(
-    "div",
-    { class: "panel-head" },
+  const head = panelHead(
     h("h2", {}, `Versions of ${name}`),
-    h("div", { class: "actions" }, link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")),
+    actionRow(link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")),
   );
   return [h("section", { class: "panel" }, head, versionTable(name, { tick, current: id }))];
 }

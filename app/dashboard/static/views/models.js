@@ -1,8 +1,5 @@
-/**
- * `/models`: versions of models, and the form that imports one.
- * @module
- */
-import { datasetPage } from "../page/addresses.js";
+/** `/models`: versions of models, and the form that imports one. @module */
+import { datasetPage, resultPage } from "../page/addresses.js";
 import { tagList } from "../forms/labels.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
@@ -88,11 +85,7 @@ function reference({ name, version }) {
 function tested({ metrics, job_id: job }, name) {
   const value = metrics?.[name];
   if (typeof value !== "number") return null;
-  return h(
-    "a",
-    { class: "quiet-link", href: `/jobs/${encodeURIComponent(job)}#result`, title: "Evaluation" },
-    metric(value),
-  );
+  return h("a", { class: "quiet-link", href: resultPage(job), title: "Evaluation" }, metric(value));
 }
 
 /** Show the aliases of this version, then those of its name that point at other versions. @param {Model} model */
@@ -130,11 +123,7 @@ function importForm(form, place, imported) {
     }
   });
 
-  /**
-   * Follow the job. If it makes no model, the form keeps its values.
-   *
-   * @param {import("../jobs/labels.js").Job} job
-   */
+  /** Follow the job. If it makes no model, the form keeps its values. @param {import("../jobs/labels.js").Job} job */
   async function follow(job) {
     form.hidden = true;
     try {

@@ -1,7 +1,4 @@
-/**
- * `/studies/new`: the form that submits a study.
- * @module
- */
+/** `/studies/new`: the form that submits a study. @module */
 import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { openPage, studyPage } from "../page/addresses.js";

@@ -1,7 +1,5 @@
-/**
- * `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service.
- * @module
- */
+/** `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service. @module */
+import { showOnly } from "../page/content.js";
 import { recentVerdicts, verdictList } from "../evaluation/recent_verdicts.js";
 import { progressBar } from "../figures/marks.js";
 import { failureLine } from "../jobs/failures.js";
@@ -9,7 +7,7 @@ import { statusWord } from "../jobs/labels.js";
 import { championList } from "../models/champions.js";
 import { jobPage } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
-import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, h, hint, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
@@ -173,7 +171,7 @@ function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog)
       "li",
       { class: "step" },
       h("h3", {}, name),
-      h("p", { class: "hint" }, words),
+      hint(words),
       h("a", { class: index === 0 ? "button primary" : "button quiet", href }, action),
     );
   return h(
@@ -223,8 +221,7 @@ let rareReadAt = 0;
 let rareDue = true;
 
 poll(refresh, (problem) => {
-  page.removeAttribute("aria-busy");
-  replace(page, problemBox(problem));
+  showOnly(page, problemBox(problem));
 });
 
 /** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */

@@ -1,16 +1,14 @@
-/**
- * `/datasets/{id}/queries/{query_id}`: the documents of one query with labels and features.
- * @module
- */
+/** `/datasets/{id}/queries/{query_id}`: the documents of one query with labels and features. @module */
+import { searchField } from "../forms/controls.js";
 import { readFeatures } from "../datasets/features.js";
 import { documentName } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
-import { failureBox, showMissing } from "../page/content.js";
-import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { get } from "../page/api.js";
+import { failureBox, openObject } from "../page/content.js";
+import { elementById, factList, h, pageHead, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
-import { searchField, sortableTable } from "../tables/table.js";
+import { sortableTable } from "../tables/table.js";
 
 const FEW_FEATURES = 8;
 
@@ -32,7 +30,7 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
   const words = h("p", { class: "hint", role: "status" });
   const few = names.length > FEW_FEATURES && ranked.slice(0, FEW_FEATURES);
   /** @param {string} label @param {string} value */
-  const choice = (label, value) => h("button", { type: "button", value, click: () => choose(value) }, label);
+  const choice = (label, value) => h("button", { value, click: () => choose(value) }, label);
   const choices = [choice(`Best ${FEW_FEATURES} single features`, "few"), choice(`All ${count(names.length)}`, "all")];
   const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
   const places = new Map(names.map((name, index) => [name, index]));
@@ -132,31 +130,16 @@ const place = elementById("query");
 
 setAttribute(elementById("back"), "href", datasetPage(id, "queries"));
 document.title = `Query ${queryId} · Rankery`;
-open();
+openObject(place, open, {
+  noun: "query",
+  list: datasetPage(id, "queries"),
+  action: "All queries of the dataset",
+});
 
 async function open() {
-  try {
-    const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);
-    setText(elementById("back"), dataset.name);
-    draw(dataset, query, profiles);
-  } catch (error) {
-    refuse(error);
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
-}
-
-/** @param {unknown} error */
-function refuse(error) {
-  if (error instanceof Problem && error.status < 500) {
-    const href = datasetPage(id, "queries");
-    showMissing(place, error, {
-      title: "There is no such query",
-      sentence: error.message,
-      href,
-      action: "All queries of the dataset",
-    });
-  } else replace(place, failureBox(error, open));
+  const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);
+  setText(elementById("back"), dataset.name);
+  draw(dataset, query, profiles);
 }
 
 /** @param {number} offset */
@@ -172,7 +155,7 @@ function draw({ statistics }, query, profiles) {
     largestLabel: statistics?.label_range?.maximum,
     weighted,
   });
-  const more = h("button", { type: "button", class: "quiet small", click: readMore }, "Show more");
+  const more = h("button", { class: "quiet small", click: readMore }, "Show more");
   const below = h("div", {}, more);
 
   async function readMore() {
@@ -197,20 +180,11 @@ function draw({ statistics }, query, profiles) {
   const text = query.query_text;
   const heading = h("h1", { class: "query-id" }, h("span", { class: "kind" }, "Query "), text ?? queryId);
   if (text) document.title = `${text} · Rankery`;
-  replace(
-    place,
-    h("div", { class: "page-head" }, heading),
-    facts(query),
-    h("div", { class: "panel" }, table.node, below),
-  );
+  replace(place, pageHead(heading), facts(query), h("div", { class: "panel" }, table.node, below));
   show();
 }
 
-/**
- * Return the names of the features, the best single ranker first.
- *
- * @param {Schemas["FeatureProfile"][]} profiles
- */
+/** Return the names of the features, the best single ranker first. @param {Schemas["FeatureProfile"][]} profiles */
 function rankedFeatures(profiles) {
   /** @param {Schemas["FeatureProfile"]} profile */
   const worth = ({ ndcg_at_10: value }) => value ?? -1;
@@ -226,10 +200,5 @@ function facts({ query_id: name, query_text: text, total, weight, columns }) {
     typeof weight === "number" && ["weight", short(weight)],
     ...Object.entries(columns || {}),
   ];
-  const known = facts.filter((fact) => !!fact);
-  return h(
-    "dl",
-    { class: "figures" },
-    ...known.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-  );
+  return factList("figures", facts);
 }

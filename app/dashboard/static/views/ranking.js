@@ -1,8 +1,5 @@
-/**
- * `/rankings/{id}`: the queries of a ranking and the documents of one: #query=q7&prefix=q.
- * @module
- */
-import { datasetName } from "../datasets/dataset.js";
+/** `/rankings/{id}`: the queries of a ranking and the documents of one: #query=q7&prefix=q. @module */
+import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { documentFeatures, documentName, queryList } from "../datasets/queries.js";
 import { bar, grade, gradeLegend } from "../figures/marks.js";
@@ -10,7 +7,6 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import {
   compareWith,
   datasetApi,
-  datasetPage,
   setHashValues,
   hashValue,
   modelPage,
@@ -19,8 +15,25 @@ import {
   pageObjectId,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { failureBox, showMissing } from "../page/content.js";
-import { elementById, emptyState, h, problemBox, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { failureBox, openObject } from "../page/content.js";
+import {
+  actionRow,
+  dataTable,
+  elementById,
+  emptyState,
+  factList,
+  h,
+  hint,
+  metaLine,
+  numberCell,
+  numberHeads,
+  pageHead,
+  panelHead,
+  problemBox,
+  replace,
+  rowHead,
+  setAttribute,
+} from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /**
@@ -69,7 +82,7 @@ function rankedQuery({ id }, dataset) {
   const node = h(
     "section",
     { class: "panel ranked-query", "aria-label": "One query" },
-    h("div", { class: "panel-head" }, title, gradeLegend(dataset?.statistics)),
+    panelHead(title, gradeLegend(dataset?.statistics)),
     place,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
@@ -113,17 +126,11 @@ function rankedQuery({ id }, dataset) {
       CUTOFF,
     );
     const features = dataset && documentFeatures(dataset.id, queryId);
-    const facts = [
-      ["documents", count(documents.length)],
-      ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
-      [`DCG@${CUTOFF}`, metric(dcg)],
-      [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
-    ];
     const more =
       documents.length > most &&
       h(
         "button",
-        { type: "button", class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
+        { class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
         `Show all ${counted(documents.length, "document")}`,
       );
     replace(
@@ -131,16 +138,15 @@ function rankedQuery({ id }, dataset) {
       h(
         "div",
         { class: "rows" },
-        h(
-          "dl",
-          { class: "figures" },
-          ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-        ),
+        factList("figures", [
+          ["documents", count(documents.length)],
+          ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
+          [`DCG@${CUTOFF}`, metric(dcg)],
+          [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
+        ]),
         table(documents.slice(0, most), gains, features),
         more,
-        h(
-          "p",
-          { class: "hint" },
+        hint(
           "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations use the conventions of each metric.",
         ),
       ),
@@ -150,28 +156,15 @@ function rankedQuery({ id }, dataset) {
   /** @param {Document[]} documents @param {number[]} gains @param {Features} features */
   function table(documents, gains, features) {
     const most = Math.max(...gains, Number.MIN_VALUE);
-    /** @type {[words: string, kind?: string][]} */
     const heads = [
-      ["Rank", "number"],
-      ["Label"],
-      ["Document"],
-      ["Score", "number"],
-      ["Adds to DCG", "number"],
-      ["", "bar-head"],
+      ...numberHeads("Rank"),
+      ...["Label", "Document"],
+      ...numberHeads("Score", "Adds to DCG"),
+      h("td", { class: "bar-head" }),
+      ...(features ? [""] : []),
     ];
-    if (features) heads.push([""]);
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
-    return scrollRegion(
-      "Ranked documents",
-      h(
-        "table",
-        { class: "ranked" },
-        tableHead(
-          ...heads.map(([words, kind]) => h(words ? "th" : "td", { scope: words && "col", class: kind }, words)),
-        ),
-        h("tbody", {}, ...rows),
-      ),
-    );
+    return dataTable("Ranked documents", heads, rows, { class: "ranked" });
   }
 
   /**
@@ -187,13 +180,7 @@ function rankedQuery({ id }, dataset) {
     const below = h("tr", { class: "reasons", hidden: true }, inside);
     const button = h(
       "button",
-      {
-        type: "button",
-        class: "quiet small",
-        "aria-expanded": "false",
-        "aria-label": `Features of ${name}`,
-        click: toggle,
-      },
+      { class: "quiet small", "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
       "Features",
     );
     function toggle() {
@@ -204,11 +191,11 @@ function rankedQuery({ id }, dataset) {
     const shown = h(
       "tr",
       { "data-document": name },
-      h("td", { class: "number" }, count(rank)),
+      numberCell(count(rank)),
       h("td", {}, grade(label, largest)),
-      h("th", { scope: "row" }, documentName(document)),
-      h("td", { class: "number" }, short(score)),
-      h("td", { class: "number" }, gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
+      rowHead(documentName(document)),
+      numberCell(short(score)),
+      numberCell(gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
       h("td", { class: "bar-cell" }, bar(gain / most)),
       features && h("td", {}, button),
     );
@@ -221,24 +208,11 @@ function rankedQuery({ id }, dataset) {
 const id = pageObjectId();
 const place = elementById("ranking");
 
-open();
+openObject(place, open, { noun: "ranking", id, list: "/rankings" });
 
 async function open() {
-  try {
-    const ranking = await get(rankingApi(id, "?limit=1"));
-    draw(ranking, await datasetOf(ranking));
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, {
-        title: "There is no such ranking",
-        sentence: `No ranking has the id ${id}.`,
-        href: "/rankings",
-        action: "All rankings",
-      });
-    } else replace(place, failureBox(error, open));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
+  const ranking = await get(rankingApi(id, "?limit=1"));
+  draw(ranking, await datasetOf(ranking));
 }
 
 /** Return the dataset of a ranking, null where it was deleted. @param {Ranking} ranking */
@@ -263,23 +237,9 @@ function draw(ranking, dataset) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "h1",
-        {},
-        system,
-        h("span", { class: "kind" }, " ranks "),
-        h("a", { class: "quiet-link", href: datasetPage(datasetId) }, datasetName(datasetId)),
-      ),
-      actions(ranking),
-    ),
-    h(
-      "p",
-      { class: "job-meta" },
+    pageHead(headingOn(system, "ranks", datasetId), actions(ranking)),
+    metaLine(
       model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run",
-      " · ",
       h("code", {}, id),
     ),
     resultFindings(findings),
@@ -295,9 +255,7 @@ function draw(ranking, dataset) {
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
-  return h(
-    "div",
-    { class: "actions" },
+  return actionRow(
     h(
       "a",
       { class: "button", href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },

@@ -1,12 +1,9 @@
-/**
- * `/rankings`: rankings of models and uploaded runs, and the forms that add one.
- * @module
- */
+/** `/rankings`: rankings of models and uploaded runs, and the forms that add one. @module */
 import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
-import { compareWith, modelPage, openPage, rankingPage } from "../page/addresses.js";
+import { compareWith, modelPage, openPage, rankingPage, resultPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
@@ -100,5 +97,5 @@ async function offerChoices() {
 
 /** Open the page of a job, which redirects to the ranking once it exists. @param {{id: string}} job */
 function follow({ id }) {
-  openPage(`/jobs/${encodeURIComponent(id)}#result`);
+  openPage(resultPage(id));
 }

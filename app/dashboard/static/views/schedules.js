@@ -1,29 +1,33 @@
-/**
- * `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training.
- * @module
- */
+/** `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training. @module */
+import { showOnly } from "../page/content.js";
+import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
-import { datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
+import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import {
+  actionRow,
   announce,
   confirmed,
+  disclosure,
   elementById,
   emptyState,
   find,
   h,
+  hint,
+  panelHead,
   problemBox,
   replace,
+  rowHead,
   statusBadge,
+  headingRow,
 } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";
 import { cronWords } from "../schedules/cron.js";
-import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
 /** @typedef {Schemas["ScheduleRun"]} Run */
@@ -55,8 +59,7 @@ const form = elementById("schedule-form", HTMLFormElement);
 const training = elementById("training", HTMLSelectElement);
 const create = creator();
 const times = timesBuilder();
-/** @type {Map<string, ReturnType<typeof card>>} */
-const cards = new Map();
+const cards = keyedList(place, card);
 
 elementById("create").addEventListener("click", openForm);
 if (new URLSearchParams(location.search).has("from")) openForm();
@@ -76,26 +79,15 @@ onSubmit(form, async () => {
 });
 
 const pollNow = poll(refresh, (problem) => {
-  place.removeAttribute("aria-busy");
-  replace(place, problemBox(problem));
+  showOnly(place, problemBox(problem));
 });
 
 async function refresh() {
   const { items } = await get("/v1/schedules?limit=200");
   place.removeAttribute("aria-busy");
-  const known = new Set(items.map(({ id }) => id));
-  for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
-  const nodes = items.map((schedule) => {
-    const shown = cards.get(schedule.id) ?? card(schedule);
-    cards.set(schedule.id, shown);
-    shown.update(schedule);
-    return shown.node;
-  });
-  const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
-  if (!nodes.length) {
-    const words = "A schedule repeats a training on the newest data of a name, and can promote the model.";
-    replace(place, emptyState("No schedules yet", words));
-  } else if (!same) replace(place, ...nodes);
+  const words = "A schedule repeats a training on the newest data of a name, and can promote the model.";
+  if (items.length) cards.show(items);
+  else replace(place, emptyState("No schedules yet", words));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 
@@ -125,7 +117,7 @@ async function offerTrainings() {
  * @returns {Promise<Json>}
  */
 async function scheduledJob(id) {
-  const job = await get(/** @type {const} */ (`/v1/jobs/${encodeURIComponent(id)}`));
+  const job = await get(jobApi(id));
   return byDatasetNames(await requestOf(job), job.dataset_names);
 }
 
@@ -140,13 +132,13 @@ function card(first) {
   const path = /** @type {const} */ (`/v1/schedules/${encodeURIComponent(first.id)}`);
   const heading = h("h2", {});
   const state = h("span", { class: "status" });
-  const facts = h("p", { class: "hint" });
+  const facts = hint();
   const last = h("p", {});
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { type: "button", class: "quiet small", click: () => runAction(switchEnabled) });
+  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
   const rows = h("div", { class: "rows" });
-  const runs = h("details", { class: "more" }, h("summary", {}, "Runs"), rows);
+  const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
   let shownRun = "";
@@ -177,24 +169,19 @@ function card(first) {
 
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
-    const cells = heads.map((words) => h("th", { scope: "col" }, words));
-    replace(rows, ...pagedTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
+    replace(rows, ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
   }
 
   return {
     node: h(
       "article",
       { class: "panel", "data-schedule": first.id },
-      h(
-        "div",
-        { class: "panel-head" },
-        h("div", { class: "job-heading" }, heading, state),
-        h(
-          "div",
-          { class: "actions" },
-          h("button", { type: "button", class: "small", click: () => runAction(run) }, "Run now"),
+      panelHead(
+        headingRow(heading, state),
+        actionRow(
+          h("button", { class: "small", click: () => runAction(run) }, "Run now"),
           toggle,
-          h("button", { type: "button", class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+          h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
         ),
       ),
       facts,
@@ -252,7 +239,7 @@ function runRow(run) {
   return h(
     "tr",
     { "data-run": run.id },
-    h("th", { scope: "row" }, timeElement(due), trigger === "request" && h("small", {}, " on request")),
+    rowHead(timeElement(due), trigger === "request" && h("small", {}, " on request")),
     h("td", {}, statusBadge(STATES[status], status)),
     h("td", {}, detail && h("span", { class: "wrap" }, detail)),
     h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),

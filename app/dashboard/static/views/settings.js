@@ -1,19 +1,17 @@
-/**
- * `/settings`: the theme of the dashboard, and the settings of the service as it read them.
- * @module
- */
+/** `/settings`: the theme of the dashboard, and the settings of the service as it read them. @module */
+import { searchField } from "../forms/controls.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
 import { settingLabel } from "../settings/labels.js";
-import { searchField, sortableTable } from "../tables/table.js";
+import { sortableTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Setting"]} Setting */
 
 const THEMES = { system: "As the system", light: "Light", dark: "Dark" };
 
 const buttons = Object.entries(THEMES).map(([theme, label]) =>
-  h("button", { type: "button", value: theme, click: () => chooseTheme(theme) }, label),
+  h("button", { value: theme, click: () => chooseTheme(theme) }, label),
 );
 replace(elementById("themes"), ...buttons);
 document.addEventListener("themechange", showTheme);

@@ -1,14 +1,23 @@
-/**
- * `/settings/storage`: bytes by kind, bytes that retention would free, and the trash.
- * @module
- */
+/** `/settings/storage`: bytes by kind, bytes that retention would free, and the trash. @module */
+import { pagedTable } from "../tables/table.js";
 import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, Problem, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import { announce, confirmed, elementById, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  dataTable,
+  elementById,
+  factList,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  problemBox,
+  replace,
+} from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
-import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Storage"]} Storage */
 /** @typedef {Storage["kinds"][number]} KindOfStorage */
@@ -40,23 +49,16 @@ function showStorage(measureAgain) {
 /** @param {Storage} found */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
-  const entries = [
-    ["Stored", size(total)],
-    ["Free on the disk", free === null ? "–" : size(free)],
-    ["In the trash", size(kinds.reduce((sum, { trash_bytes: bytes }) => sum + bytes, 0))],
-    ["Retention would free", size(freed)],
-  ];
   return h(
     "div",
     {},
-    h(
-      "dl",
-      { class: "figures" },
-      ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-    ),
-    h(
-      "p",
-      { class: "hint" },
+    factList("figures", [
+      ["Stored", size(total)],
+      ["Free on the disk", free === null ? "–" : size(free)],
+      ["In the trash", size(kinds.reduce((sum, { trash_bytes: bytes }) => sum + bytes, 0))],
+      ["Retention would free", size(freed)],
+    ]),
+    hint(
       "Measured ",
       timeElement(at),
       days
@@ -68,41 +70,40 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
 
 /** @param {Storage} found */
 function table({ kinds, total_bytes: total }) {
-  const heads = ["Kind", "Objects", "Bytes", "", "In the trash", "Kept", "Retention would free"];
-  /** @param {string} words */
-  const number = (words) => h("td", { class: "number" }, words);
   /** @param {KindOfStorage} kind */
   const row = (kind) =>
     h(
       "tr",
       {},
       h("th", { scope: "row", class: "wrap" }, kind.label),
-      number(count(kind.objects)),
-      number(size(kind.size_bytes)),
+      numberCell(count(kind.objects)),
+      numberCell(size(kind.size_bytes)),
       h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
-      number(kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–"),
-      number(kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
-      number(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
+      numberCell(
+        kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–",
+      ),
+      numberCell(kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
+      numberCell(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
     );
-  const head = heads.map((words, index) =>
-    h(words ? "th" : "td", { scope: words && "col", class: index > 0 && words && "number" }, words),
-  );
-  return scrollRegion("Storage by kind", h("table", {}, tableHead(...head), h("tbody", {}, ...kinds.map(row))));
+  const heads = [
+    "Kind",
+    numberHeads("Objects", "Bytes"),
+    "",
+    numberHeads("In the trash", "Kept", "Retention would free"),
+  ];
+  return dataTable("Storage by kind", heads, kinds.map(row));
 }
 
 function showTrash() {
-  const heads = ["Name", "Kind", "Bytes", "Deleted", "By", "Purged", ""];
-  const cells = heads.map((words) =>
-    h(words ? "th" : "td", { scope: words && "col", class: words === "Bytes" && "number" }, words),
-  );
-  replace(trash, ...pagedTable("Trash", cells, `/v1/trash?limit=${PAGE_SIZE}`, trashRow));
+  const heads = ["Name", "Kind", numberHeads("Bytes"), "Deleted", "By", "Purged", ""];
+  replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashRow));
 }
 
 /** @param {TrashItem} item */
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
     "button",
-    { type: "button", class: "quiet small", "aria-label": `Restore ${name}`, click: () => restored(id, name) },
+    { class: "quiet small", "aria-label": `Restore ${name}`, click: () => restored(id, name) },
     "Restore",
   );
   return h(
@@ -110,7 +111,7 @@ function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_b
     { "data-trash": id },
     h("th", { scope: "row", title: id }, name),
     h("td", {}, kind),
-    h("td", { class: "number" }, size(bytes)),
+    numberCell(size(bytes)),
     h("td", {}, timeElement(at)),
     h("td", {}, by ? h("code", {}, by) : "–"),
     h("td", {}, purge ? timeElement(purge) : "–"),

@@ -1,7 +1,4 @@
-/**
- * `/studies`: the list of studies, kept current.
- * @module
- */
+/** `/studies`: the list of studies, kept current. @module */
 import { studyPage } from "../page/addresses.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, metric } from "../page/format.js";

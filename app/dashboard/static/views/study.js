@@ -1,25 +1,38 @@
-/**
- * `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion.
- * @module
- */
+/** `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion. @module */
+import { pValue, signed } from "../evaluation/verdict.js";
 import { datasetName } from "../datasets/dataset.js";
-import { bars } from "../figures/marks.js";
-import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObjectId } from "../page/addresses.js";
-import { conditionalReader, get } from "../page/api.js";
-import { helpLink, showMissing } from "../page/content.js";
+import { bars, progressTile } from "../figures/marks.js";
+import {
+  comparisonPage,
+  datasetApi,
+  datasetPage,
+  jobPage,
+  modelPage,
+  pageObjectId,
+  studyApi,
+} from "../page/addresses.js";
+import { conditionalReader, get, getAll } from "../page/api.js";
+import { helpLink, showMissing, showOnly } from "../page/content.js";
 import {
   announce,
+  changes,
+  dataTable,
   elementById,
   h,
+  headingRow,
+  hint,
+  metaLine,
+  numberCell,
+  numberHeads,
+  pageHead,
   panel,
   problemBox,
   replace,
-  scrollRegion,
+  rowHead,
   setAttribute,
   setText,
-  tableHead,
 } from "../page/dom.js";
-import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
+import { count, counted, duration, metric, percent, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
@@ -50,14 +63,7 @@ let shown = null;
 /** @type {Trial[]} */
 let trials = [];
 
-const pollNow = poll(refresh, (problem) =>
-  showMissing(place, problem, {
-    title: "There is no such study",
-    sentence: `No study has the id ${id}.`,
-    href: "/studies",
-    action: "All studies",
-  }),
-);
+const pollNow = poll(refresh, (problem) => showMissing(place, problem, { noun: "study", id, list: "/studies" }));
 
 /** @param {boolean} mayDiffer */
 async function refresh(mayDiffer) {
@@ -76,21 +82,9 @@ function trialsReader() {
   /** @type {ReturnType<typeof conditionalReader>[]} */
   const readers = [];
   return async () => {
-    /** @type {Trial[]} */
-    const trials = [];
-    let cursor = "";
     let index = 0;
-    do {
-      readers[index] ??= conditionalReader();
-      const query = new URLSearchParams({ limit: "1000", ...(cursor && { cursor }) });
-      const page = /** @type {Schemas["TrialPage"]} */ (
-        await readers[index](`/v1/studies/${encodeURIComponent(id)}/trials?${query}`)
-      );
-      trials.push(...page.items);
-      cursor = page.next_cursor ?? "";
-      index += 1;
-    } while (cursor);
-    return trials;
+    const path = studyApi(id, "/trials?limit=1000");
+    return getAll(path, (address) => (readers[index++] ??= conditionalReader())(address));
   };
 }
 
@@ -104,20 +98,15 @@ async function build(first) {
   const importance = importancePanel();
   const table = trialsPanel(first);
   const dataset = await datasetOf(first.dataset_id);
-  place.removeAttribute("aria-busy");
-  replace(
+  showOnly(
     place,
-    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, h("h1", {}, first.name), status), actions.node),
-    h(
-      "p",
-      { class: "job-meta" },
-      "Study of ",
-      first.model_name,
-      " on ",
-      h("a", { class: "quiet-link", href: datasetPage(first.dataset_id) }, dataset),
-      " · ",
+    pageHead(headingRow(h("h1", {}, first.name), status), actions.node),
+    metaLine(
+      [
+        `Study of ${first.model_name} on `,
+        h("a", { class: "quiet-link", href: datasetPage(first.dataset_id) }, dataset),
+      ],
       timeElement(first.created_at),
-      " · ",
       h("code", {}, first.id),
     ),
     actions.failure,
@@ -129,7 +118,7 @@ async function build(first) {
     table.node,
     settingsPanel(first),
   );
-  let drawn = "";
+  const isNew = changes();
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
     document.title = `${study.name}: ${study.status} · Rankery`;
     setText(status, study.status);
@@ -137,9 +126,7 @@ async function build(first) {
     actions.update(study, trials);
     showProgress(progress, study, trials);
     replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
-    const state = JSON.stringify(trials);
-    if (state === drawn) return;
-    drawn = state;
+    if (!isNew(trials)) return;
     history.update(study, trials);
     for (const figure of figures) figure.update(study, trials);
     table.update(study, trials);
@@ -149,7 +136,7 @@ async function build(first) {
 
 /** @param {string} dataset */
 async function datasetOf(dataset) {
-  return get(`/v1/datasets/${encodeURIComponent(dataset)}`).then(
+  return get(datasetApi(dataset)).then(
     ({ name }) => name,
     () => datasetName(dataset),
   );
@@ -161,36 +148,28 @@ function showProgress(node, study, trials) {
   const ended = counts.succeeded + counts.pruned + counts.failed + counts.cancelled;
   const seconds = trials.reduce((sum, trial) => sum + (trial.seconds ?? 0), 0);
   const gain = best && standard ? best.value - standard.value : null;
-  /** @param {string} name @param {string} value @param {Child} [detail] */
-  const tile = (name, value, detail) =>
-    h("div", { class: "study-tile" }, h("span", {}, name), h("strong", {}, value), detail && h("small", {}, detail));
   replace(
     node,
     h(
       "div",
       { class: "study-tiles" },
-      tile(
+      progressTile(
         "Trials",
         `${count(ended)} of ${count(budget.trials)}`,
         counts.running ? `${counted(counts.running, "running", "running")}` : null,
       ),
-      tile(
+      progressTile(
         "Pruned",
         ended ? percent(counts.pruned, ended) : "–",
         counts.failed ? `${count(counts.failed)} failed` : null,
       ),
-      tile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
-      tile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
-      tile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
+      progressTile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
+      progressTile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
+      progressTile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
     ),
     isRunning(study) &&
       h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),
   );
-}
-
-/** @param {number} value */
-function signed(value) {
-  return value > 0 ? `+${fixed(value, 4)}` : fixed(value, 4);
 }
 
 /** Show the conclusion, best against default. @param {Study} study */
@@ -208,36 +187,29 @@ function conclusionPanel(study) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, name, h("small", {}, note)),
-      h("td", { class: "number" }, h("strong", {}, metric(winner))),
-      h("td", { class: "number" }, metric(standard)),
-      h("td", { class: "number" }, winner !== null && standard !== null ? signed(winner - standard) : "–"),
+      rowHead(name, h("small", {}, note)),
+      numberCell(h("strong", {}, metric(winner))),
+      numberCell(metric(standard)),
+      numberCell(winner !== null && standard !== null ? signed(winner - standard) : "–"),
     );
-  /** @param {string} words */
-  const head = (words) => h("th", { scope: "col", class: "number" }, words);
   return h(
     "section",
     { class: "finding-panel", "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
     h("h2", {}, "Best against default ", helpLink("how-to/studies/", "Studies")),
     h("p", { class: "sentence" }, conclusion.sentence),
-    scrollRegion(
+    dataTable(
       "Best against default",
-      h(
-        "table",
-        { class: "against" },
-        tableHead(h("td", {}), head(`trial ${conclusion.winner_number}`), head("default"), head("difference")),
-        h(
-          "tbody",
-          {},
-          row("Held-out queries", held.winner, held.default, heldLabel(held)),
-          row(
-            "Objective",
-            validated.winner,
-            validated.default,
-            `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
-          ),
+      ["", numberHeads(`trial ${conclusion.winner_number}`, "default", "difference")],
+      [
+        row("Held-out queries", held.winner, held.default, heldLabel(held)),
+        row(
+          "Objective",
+          validated.winner,
+          validated.default,
+          `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
         ),
-      ),
+      ],
+      { class: "against" },
     ),
     h(
       "p",
@@ -259,8 +231,8 @@ function conclusionPanel(study) {
 function heldLabel({ interval, p_value: p, queries }) {
   return [
     queries !== null && counted(queries, "query", "queries"),
-    interval && `95% interval ${interval.map(signed).join(" to ")}`,
-    p !== null && `p ${p < 0.0001 ? "< 0.0001" : p.toFixed(4)}`,
+    interval && `95% interval ${interval.map((end) => signed(end)).join(" to ")}`,
+    p !== null && `p ${pValue(p)}`,
   ]
     .filter(Boolean)
     .join(", ");
@@ -282,7 +254,7 @@ function importancePanel() {
     async update(trials) {
       if (trials < 5 || trials === known) return;
       known = trials;
-      const { importances, trials: used } = await get(`/v1/studies/${encodeURIComponent(id)}/importance`);
+      const { importances, trials: used } = await get(studyApi(id, "/importance"));
       const entries = Object.entries(importances).sort(([, one], [, other]) => other - one);
       node.hidden = entries.length === 0;
       replace(
@@ -292,9 +264,7 @@ function importancePanel() {
           entries.map(([pointer, share]) => [parameterName(pointer), share]),
           (share) => percent(share, 1),
         ),
-        h(
-          "p",
-          { class: "hint" },
+        hint(
           `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials are weak evidence.`,
         ),
       );

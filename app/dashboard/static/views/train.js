@@ -7,8 +7,8 @@ import { offerContracts, readOffered } from "../forms/choices.js";
 import { budgetLabel, costLabel, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
 import { fillControls, readEarlier } from "../forms/earlier.js";
 import { bindOptionGroups } from "../forms/option_groups.js";
-import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
-import { choose, chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
+import { bindChoices, choose, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
 import { gridOf, MAX_GRID_POINTS, offerLosses } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
 import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
@@ -56,7 +56,7 @@ async function prepare() {
     get("/v1/scorers"),
     readEarlier(),
   ]);
-  if (earlier) selectRadio("goal", earlier.kind === "auto-train" ? "best" : "loss");
+  if (earlier) choose(form, "goal", earlier.kind === "auto-train" ? "best" : "loss");
   fillFields(form, schemas);
   offerScorers(scorers);
   offerLosses(items);
@@ -82,7 +82,7 @@ async function fillFrom(earlier) {
   const { scorer } = request;
   chooseScorer(scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
   // The earlier training determines the sizes.
-  selectRadio("sizes", "defaults");
+  choose(form, "sizes", "defaults");
   chooseHeldOut(form, request);
   setCheckBox("early", Boolean(request.early_stopping));
   setCheckBox("distributed", Boolean(request.distribution));
@@ -96,13 +96,6 @@ function setCheckBox(name, on) {
   const box = find(form, `[name="${name}"]`, HTMLInputElement);
   box.checked = on;
   box.dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-/** Select a radio button. @param {string} name @param {string} value */
-function selectRadio(name, value) {
-  const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
-  choice.checked = true;
-  choice.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
 /** Beginning of a pointer into a batch: the number of the job. */

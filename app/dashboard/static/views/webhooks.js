@@ -2,14 +2,30 @@
  * `/settings/webhooks`: webhooks, the form that creates one, its secret, which is shown once, and its deliveries.
  * @module
  */
+import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
-import { get, request } from "../page/api.js";
-import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, problemBox, replace, statusBadge } from "../page/dom.js";
+import { getAll, request } from "../page/api.js";
+import { showOnly, snippet } from "../page/content.js";
+import {
+  actionRow,
+  announce,
+  confirmed,
+  disclosure,
+  elementById,
+  find,
+  h,
+  hint,
+  numberCell,
+  panelHead,
+  problemBox,
+  replace,
+  rowHead,
+  statusBadge,
+  headingRow,
+} from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
-import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Webhook"]} Webhook */
 /** @typedef {Schemas["Delivery"]} Delivery */
@@ -20,8 +36,7 @@ const place = elementById("webhooks");
 const create = elementById("create");
 const dialog = elementById("webhook-dialog", HTMLDialogElement);
 const form = elementById("webhook-form", HTMLFormElement);
-/** @type {Map<string, ReturnType<typeof card>>} */
-const cards = new Map();
+const cards = keyedList(place, card);
 
 create.addEventListener("click", () => dialog.showModal());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
@@ -34,38 +49,16 @@ onSubmit(form, async () => {
 });
 
 const pollNow = poll(refresh, (problem) => {
-  place.removeAttribute("aria-busy");
-  replace(place, problemBox(problem));
+  showOnly(place, problemBox(problem));
 });
 
 async function refresh() {
-  const webhooks = await allWebhooks();
+  const webhooks = await getAll("/v1/webhooks?limit=200");
   create.hidden = false;
   place.removeAttribute("aria-busy");
-  const known = new Set(webhooks.map(({ id }) => id));
-  for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
-  for (const webhook of webhooks) {
-    if (!cards.has(webhook.id)) cards.set(webhook.id, card(webhook));
-    cards.get(webhook.id)?.update(webhook);
-  }
-  const nodes = webhooks.map(({ id }) => /** @type {ReturnType<typeof card>} */ (cards.get(id)).node);
-  const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
-  if (!nodes.length) replace(place, h("p", { class: "hint nothing-yet" }, "There is no webhook yet."));
-  else if (!same) replace(place, ...nodes);
+  if (webhooks.length) cards.show(webhooks);
+  else replace(place, h("p", { class: "hint nothing-yet" }, "There is no webhook yet."));
   return webhooks.some(({ waiting }) => waiting > 0);
-}
-
-/** @returns {Promise<Webhook[]>} */
-async function allWebhooks() {
-  /** @type {Webhook[]} */
-  const webhooks = [];
-  let cursor = "";
-  do {
-    const page = await get(`/v1/webhooks?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    webhooks.push(...page.items);
-    cursor = page.next_cursor ?? "";
-  } while (cursor);
-  return webhooks;
 }
 
 /** @param {{url: string, secret: string}} webhook @param {string} words */
@@ -77,11 +70,7 @@ function showSecret({ url, secret }, words) {
       "section",
       { class: "panel", "aria-label": "Secret" },
       h("h2", {}, `The webhook ${words}`),
-      h(
-        "p",
-        { class: "hint" },
-        `This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`,
-      ),
+      hint(`This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`),
       snippet("secret", secret, "secret"),
     ),
   );
@@ -89,19 +78,15 @@ function showSecret({ url, secret }, words) {
   made.scrollIntoView({ block: "nearest" });
 }
 
-/**
- * Show one webhook: URL, actions, and its deliveries on request.
- *
- * @param {Webhook} first
- */
+/** Show one webhook: URL, actions, and its deliveries on request. @param {Webhook} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
   const state = h("span", { class: "status" });
-  const facts = h("p", { class: "hint" });
+  const facts = hint();
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { type: "button", class: "quiet small", click: () => runAction(switchEnabled) });
-  const deliveries = h("details", { class: "more" }, h("summary", {}, "Deliveries"));
+  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
+  const deliveries = disclosure("Deliveries");
   const rows = h("div", { class: "rows" });
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
@@ -142,10 +127,9 @@ function card(first) {
 
   function showDeliveries() {
     const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Created", ""];
-    const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
     replace(
       rows,
-      ...pagedTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`), deliveryRow),
+      ...pagedTable("Deliveries", heads, /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`), deliveryRow),
     );
   }
 
@@ -154,16 +138,16 @@ function card(first) {
     const last = delivery.log.at(-1);
     const redeliver = h(
       "button",
-      { type: "button", class: "quiet small", click: () => runAction(() => redelivered(delivery)) },
+      { class: "quiet small", click: () => runAction(() => redelivered(delivery)) },
       "Send again",
     );
     return h(
       "tr",
       { "data-delivery": delivery.id },
-      h("th", { scope: "row" }, delivery.event_kind),
+      rowHead(delivery.event_kind),
       h("td", {}, h("code", {}, delivery.object_id)),
       h("td", {}, statusBadge(STATES[delivery.state], delivery.state)),
-      h("td", { class: "number" }, count(delivery.attempts)),
+      numberCell(count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
       h("td", {}, delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
       h("td", {}, timeElement(delivery.created_at)),
@@ -178,20 +162,18 @@ function card(first) {
     showDeliveries();
   }
 
-  const actions = h(
-    "div",
-    { class: "actions" },
-    h("button", { type: "button", class: "small", click: () => runAction(test) }, "Send a test"),
+  const actions = actionRow(
+    h("button", { class: "small", click: () => runAction(test) }, "Send a test"),
     toggle,
-    h("button", { type: "button", class: "quiet small", click: () => runAction(rotate) }, "New secret"),
-    h("button", { type: "button", class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+    h("button", { class: "quiet small", click: () => runAction(rotate) }, "New secret"),
+    h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
   );
   const heading = h("h2", { class: "wrap" }, first.url);
   return {
     node: h(
       "article",
       { class: "panel", "data-webhook": first.id },
-      h("div", { class: "panel-head" }, h("div", { class: "job-heading" }, heading, state), actions),
+      panelHead(headingRow(heading, state), actions),
       facts,
       outcome,
       deliveries,

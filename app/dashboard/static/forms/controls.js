@@ -1,0 +1,28 @@
+/** Controls that pages make: text fields, check boxes, and labels around them. @module */
+import { h } from "../page/dom.js";
+
+/** Return a field for a line of text, without suggestions of the browser. @param {Attributes} [attributes] */
+export function textInput(attributes = {}) {
+  return h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
+}
+
+/** Return a check box within its label. @param {Attributes} attributes of the box @param {...(Child | Child[])} words */
+export function checkBox(attributes, ...words) {
+  return h("label", { class: "check" }, h("input", { type: "checkbox", ...attributes }), ...words);
+}
+
+/**
+ * Return a control within its label.
+ *
+ * @param {Child | Child[]} words
+ * @param {HTMLElement} control
+ * @param {Child} [note] below the control
+ */
+export function field(words, control, note) {
+  return h("label", { class: "field" }, words, control, note && h("small", { class: "below" }, note));
+}
+
+/** Return a field for a search. @param {string} label @param {string} placeholder @param {Attributes} listeners */
+export function searchField(label, placeholder, listeners) {
+  return textInput({ type: "search", placeholder, "aria-label": label, ...listeners });
+}
