@@ -3,10 +3,10 @@
  * @module
  */
 import { timesLabel } from "./labels.js";
-import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
+import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
 import { h, scrollRegion, tableHead } from "../page/dom.js";
-import { briefDuration, metric } from "../page/format.js";
+import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
 

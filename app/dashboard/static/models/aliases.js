@@ -3,7 +3,7 @@
  * @module
  */
 import { estimates } from "../clicks/counterfactual.js";
-import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
+import { signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
@@ -11,7 +11,7 @@ import { modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import { announce, confirmed, h, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
-import { count, metric, timeElement } from "../page/format.js";
+import { count, metric, pValue, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
 /** @type {Record<string, string>} */

@@ -25,7 +25,7 @@ export async function driftView(model) {
     const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE_SIZE) });
-    replace(list, ...pagedTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
+    replace(list, ...pagedTable("Drift reports", cells, `/v1/drift-reports?${query}`, row, "No drift report yet."));
   };
   refresh();
   return [h("section", { class: "panel" }, h("h2", {}, "Drift reports"), list), driftForm(model, refresh)];

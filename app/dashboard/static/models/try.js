@@ -189,7 +189,7 @@ function candidateTable(shown) {
       ),
       h("td", { class: "number" }, candidate.label === null ? "–" : grade(candidate.label, largest)),
       h("td", { class: "number" }, metric(score)),
-      ...shown.map((feature) => h("td", {}, field(candidate, feature))),
+      ...shown.map((feature) => h("td", { class: "number" }, field(candidate, feature))),
       h("td", {}, why),
     );
     return [row, reasons];
@@ -355,7 +355,7 @@ export async function tryView(model) {
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });
       const documents =
         total > candidates.length
-          ? `the first ${counted(candidates.length, "document")} of ${total}`
+          ? `The first ${counted(candidates.length, "document")} of ${total}`
           : counted(total, "document");
       replace(words, searched && [h("strong", {}, searched), ": "], `${documents}.`);
       table.take(candidates);

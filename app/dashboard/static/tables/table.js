@@ -224,9 +224,10 @@ function focusFirst(row) {
  * @param {HTMLElement[]} heads cells of the head
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
+ * @param {string} [empty] sentence below a table without rows
  * @returns {HTMLElement[]} the table, and the elements below it
  */
-export function pagedTable(label, heads, address, row) {
+export function pagedTable(label, heads, address, row, empty = "") {
   const body = h("tbody");
   const below = h("div", { class: "rows" });
 
@@ -247,6 +248,7 @@ export function pagedTable(label, heads, address, row) {
       replace(
         below,
         next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more"),
+        !body.rows.length && empty && h("p", { class: "hint" }, empty),
       );
       if (before) focusFirst(body.rows[before]);
     } catch (error) {

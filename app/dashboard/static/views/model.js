@@ -112,6 +112,9 @@ function descriptionPanel(model) {
   });
 }
 
+/** Names that are not written in lower case. @type {Record<string, string>} */
+const LIBRARIES = { lightgbm: "LightGBM", numpy: "NumPy", pytorch: "PyTorch", torch: "PyTorch" };
+
 /** @param {Model} model */
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
@@ -146,7 +149,7 @@ function lineagePanel(model) {
       { class: "facts" },
       lineage.seed !== null && fact("seed", short(lineage.seed)),
       fact("rankery", lineage.rankery),
-      ...Object.entries(lineage.libraries).map(([name, version]) => fact(name, version)),
+      ...Object.entries(lineage.libraries).map(([name, version]) => fact(LIBRARIES[name] ?? name, version)),
       fact("machine", lineage.machine),
     ),
     h(

@@ -48,7 +48,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
   ];
   return h(
     "div",
-    {},
+    { class: "rows" },
     h(
       "dl",
       { class: "figures" },
@@ -76,7 +76,7 @@ function table({ kinds, total_bytes: total }) {
     h(
       "tr",
       {},
-      h("th", { scope: "row", class: "wrap" }, kind.label),
+      h("th", { scope: "row" }, h("span", { class: "wrap" }, kind.label)),
       number(count(kind.objects)),
       number(size(kind.size_bytes)),
       h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
@@ -95,7 +95,7 @@ function showTrash() {
   const cells = heads.map((words) =>
     h(words ? "th" : "td", { scope: words && "col", class: words === "Bytes" && "number" }, words),
   );
-  replace(trash, ...pagedTable("Trash", cells, `/v1/trash?limit=${PAGE_SIZE}`, trashRow));
+  replace(trash, ...pagedTable("Trash", cells, `/v1/trash?limit=${PAGE_SIZE}`, trashRow, "The trash is empty."));
 }
 
 /** @param {TrashItem} item */

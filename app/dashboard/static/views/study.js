@@ -329,7 +329,7 @@ function settingsPanel(study) {
       ...entry("Budget", bounds.filter(Boolean).join(", or ")),
       ...entry("Best so far", bestLabel(study.best)),
       ...Object.entries(jobs).flatMap(([name, job]) =>
-        job ? entry(`Job: ${name}`, h("a", { href: jobPage(job) }, job)) : [],
+        job ? entry(`Job: ${name}`, h("a", { href: jobPage(job), title: job }, "Open job page")) : [],
       ),
     ),
   );
