@@ -3,7 +3,6 @@
  * @module
  */
 import { pagePath, urlOf } from "../page/addresses.js";
-import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
@@ -12,6 +11,7 @@ import { jobDetail } from "../jobs/detail.js";
 import {
   errorsAndWarnings,
   hasCheckpoints,
+  hasClickResult,
   outcomeDetail,
   isActive,
   isDoubtful,
@@ -352,9 +352,7 @@ async function build(first) {
     read: labelsOf,
     changed: (job) => setText(heading, job.title),
   });
-  place.removeAttribute("aria-busy");
-  replace(
-    place,
+  const parts = [
     h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
     meta,
     bar.node,
@@ -367,7 +365,7 @@ async function build(first) {
     phases.node,
     log.node,
     isResubmittable && asCode(first),
-  );
+  ];
   return async (job) => {
     document.title = `${job.title}: ${job.status} · Rankery`;
     setText(status, statusWord(job));
@@ -395,6 +393,9 @@ async function build(first) {
     log.update(job);
     showFindings(findingsPlace, job);
     await detail.update(job);
+    // Parts are shown together: one that is filled later would move the others.
+    if (!heading.isConnected) replace(place, ...parts);
+    place.removeAttribute("aria-busy");
   };
 }
 
