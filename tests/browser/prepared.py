@@ -41,6 +41,11 @@ def run_text(table: str) -> str:
     )
 
 
+def shown_metric(value: float) -> str:
+    """Return a metric as pages show it: with two digits from 10, as of ranks, else with four."""
+    return f"{value:.{4 if abs(value) < 10 else 2}f}"
+
+
 @dataclass
 class Prepared:
     """Results by their names in the tests, each made once.

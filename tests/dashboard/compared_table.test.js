@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differingSettings, trainingLabels, withoutPrefix } from "../../app/dashboard/static/jobs/compared_table.js";
+import {
+  differingSettings,
+  lacksSettings,
+  trainingLabels,
+  withoutPrefix,
+} from "../../app/dashboard/static/jobs/compared_table.js";
 
 const CATALOGUE = {
   losses: [{ name: "lambdarank", parameters: [{ name: "sigma", default: 1 }] }],
@@ -25,6 +30,12 @@ test("settings that are the same in all trainings are left out", () => {
 test("a default value is equal to an omitted one", () => {
   assert.deepEqual(settingsOf({ hyperparameters: { num_leaves: 31 } }, {}), []);
   assert.deepEqual(settingsOf({ hyperparameters: { num_leaves: 15 } }, {}), [["num_leaves", 15, undefined]]);
+});
+
+test("the schemas are needed only where a training lacks a setting", () => {
+  const leaves = { hyperparameters: { num_leaves: 15 }, loss: { name: "lambdarank", sigma: 1 } };
+  assert.equal(lacksSettings([job("job_1", leaves), job("job_2", { ...leaves, loss: { name: "mse" } })]), false);
+  assert.equal(lacksSettings([job("job_1", leaves), job("job_2", { loss: { name: "mse" } })]), true);
 });
 
 test("the default of a loss is no difference from another loss", () => {

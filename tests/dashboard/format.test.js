@@ -18,6 +18,7 @@ test("a noun follows its count", () => {
 test("a metric has four decimals and a minus as wide as a plus", () => {
   assert.equal(format.metric(0.47114), "0.4711");
   assert.equal(format.metric(-0.5), "−0.5000");
+  assert.equal(format.metric(132.5667), "132.57");
   assert.equal(format.metric(NaN), "–");
   assert.equal(format.metric(null), "–");
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { opposite, pValue, signed } from "../../app/dashboard/static/evaluation/verdict.js";
+import { opposite, signed } from "../../app/dashboard/static/evaluation/verdict.js";
+import { pValue } from "../../app/dashboard/static/page/format.js";
 
 test("a difference has its sign, and ± where it rounds to zero", () => {
   assert.equal(signed(0.01234), "+0.0123");

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.prepared import MISSING_FROM_RUN, Json, Prepared
+from tests.browser.prepared import MISSING_FROM_RUN, Json, Prepared, shown_metric
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -39,7 +39,7 @@ def of_three(prepared: Prepared) -> Json:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.4f}".replace("-", "−")
+    return f"{'−' if value < 0 else '+'}{shown_metric(abs(value))}"
 
 
 def test_the_conclusion_comes_first(visit: Visit, of_two: Json) -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.prepared import COUNTRIES, QUERIES, Json, Prepared
+from tests.browser.prepared import COUNTRIES, QUERIES, Json, Prepared, shown_metric
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,8 @@ def evaluation(visit: Visit, prepared: Prepared) -> Json:
 def _numbers(summary: Json) -> str:
     if summary["mean"] is None:
         return "–"
-    return f"{summary['mean']:.4f} {summary['lower']:.4f} – {summary['upper']:.4f}"
+    mean, lower, upper = (shown_metric(summary[name]) for name in ("mean", "lower", "upper"))
+    return f"{mean} {lower} – {upper}"
 
 
 def _rows(page: Page, panel: str) -> list[tuple[str, str]]:
@@ -116,7 +117,7 @@ def test_queries_are_read_page_after_page(visit: Visit, prepared: Prepared, eval
     expect(rows).to_have_count(QUERIES)
     expect(page.get_by_role("button", name="Show more")).to_have_count(0)
     query = prepared.get(f"/v1/evaluations/{evaluation['id']}/queries?sort=ndcg@10&limit=2")["items"][1]
-    expect(rows.nth(1).locator("td")).to_have_text([f"{query['values'][name]:.4f}" for name in METRICS])
+    expect(rows.nth(1).locator("td")).to_have_text([shown_metric(query["values"][name]) for name in METRICS])
     rows.nth(1).get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Query {query['query_id']}")
 

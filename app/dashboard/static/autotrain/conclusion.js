@@ -1,9 +1,9 @@
 /** The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model. @module */
 import { timesLabel } from "./labels.js";
-import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
+import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
 import { actionRow, dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
-import { briefDuration, metric } from "../page/format.js";
+import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
 

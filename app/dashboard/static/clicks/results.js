@@ -20,16 +20,6 @@ const RESULTS = {
   counterfactual: counterfactualResult,
 };
 
-/** Check whether the page of a job shows a result about clicks. @param {Job} job */
-export function hasClickResult({ kind, spec }) {
-  return kind in RESULTS || (kind === "train" && isOnClicks(spec));
-}
-
-/** @param {JobSpecification} spec */
-function isOnClicks({ clicks }) {
-  return typeof clicks === "object" && clicks !== null;
-}
-
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function clickResult() {
   const node = h("div", { class: "click-result", hidden: true });

@@ -60,14 +60,14 @@ const names = new Map();
 /** @type {Promise<void> | null} */
 let pendingRead = null;
 
-/** Return an element that shows the id until the name has been read. @param {string} id */
+/** Return an element that shows a dataset's name once it has been read, or its id if it cannot be read. @param {string} id */
 export function datasetName(id) {
-  const node = h("span", { title: id }, names.get(id) ?? id);
+  const node = h("span", { title: id }, names.has(id) ? (names.get(id) ?? id) : "…");
   if (!names.has(id)) {
-    // API unreachable: the id stays, and the next call reads the name again.
+    // API unreachable: the next call reads the name again.
     findName(id).then(
       (name) => setText(node, name ?? id),
-      () => {},
+      () => setText(node, id),
     );
   }
   return node;

@@ -44,7 +44,7 @@ function entry({ at, href, title, verdict, sentence }) {
   return h(
     "li",
     { class: "recent-result", "data-verdict": verdict },
-    verdictChip(verdict),
+    verdict && verdictChip(verdict),
     h("a", { class: "quiet-link", href }, sentence),
     h("p", { class: "job-meta" }, title, " · ", timeElement(at)),
   );

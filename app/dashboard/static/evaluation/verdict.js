@@ -1,7 +1,7 @@
 /** Verdicts and differences of comparisons, with plots and tables of the differences. @module */
 import { linearScale } from "../figures/scales.js";
 import { h, svg } from "../page/dom.js";
-import { count, counted, metric, percent } from "../page/format.js";
+import { count, counted, metric, metricDigits, percent, pValue } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
 /** @typedef {"better" | "worse" | "no evidence"} Verdict */
@@ -24,16 +24,10 @@ export function verdictChip(verdict) {
 }
 
 /** Return a difference with its sign: "+0.0123". @param {number | null | undefined} value @param {number} [digits] */
-export function signed(value, digits = 4) {
+export function signed(value, digits) {
   if (typeof value !== "number") return "–";
-  const words = Math.abs(value).toFixed(digits);
+  const words = Math.abs(value).toFixed(digits ?? metricDigits(value));
   return `${Number(words) === 0 ? "±" : value < 0 ? "−" : "+"}${words}`;
-}
-
-/** Return a p-value: "0.0302", "< 0.0001". @param {number | null | undefined} value */
-export function pValue(value) {
-  if (typeof value !== "number") return "–";
-  return value < 1e-4 ? "< 0.0001" : value.toFixed(4);
 }
 
 const HEIGHT = 100;

@@ -2,11 +2,10 @@
  * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
  * @module
  */
-import { pValue } from "../evaluation/verdict.js";
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
 import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
-import { counted } from "../page/format.js";
+import { counted, pValue } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Cell} Cell */

@@ -5,7 +5,7 @@
 import { announce, h, replace, setAttribute, svg } from "../page/dom.js";
 import { dragging } from "./dragging.js";
 import { drawing } from "./drawing.js";
-import { frameOf, wholeRange } from "./frame.js";
+import { frameOf, HEIGHT, wholeRange } from "./frame.js";
 import { figureLegend, groupOf, swatch } from "./legend.js";
 import { nearestStop, stopsOf, wordsOf } from "./reading.js";
 
@@ -60,6 +60,8 @@ export function figureView() {
   function draw(newFigure) {
     if (newFigure.key !== figure?.key) view = {};
     figure = newFigure;
+    // A figure that is drawn later, when it is on the page, must not move what is below.
+    plot.style.setProperty("min-height", `${figure.height ?? HEIGHT}px`);
     setAttribute(plot, "aria-label", figure.summary);
     redraw();
   }

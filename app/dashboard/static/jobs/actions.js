@@ -125,8 +125,3 @@ export function noResultNotice({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
   return problem ? problemBox(problem) : hint(`${label} was cancelled.`);
 }
-
-/** Maximum number of trainings in one comparison. */
-export const MAX_COMPARED = 20;
-/** Maximum number of systems whose intervals are drawn as bands in one figure, so that the bands stay readable. */
-export const MAX_BANDS = 10;

@@ -1,10 +1,9 @@
 /** Table of several trainings: the settings that differ, and their metrics. @module */
-import { pValue } from "../evaluation/verdict.js";
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, hint, replace } from "../page/dom.js";
-import { counted, fixed, metric } from "../page/format.js";
+import { counted, fixed, metric, pValue } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { LOSS } from "./labels.js";
@@ -43,6 +42,20 @@ export function differingSettings(jobs, catalogue) {
     .map((name) => ({ name, values: new Map(specs.map(({ id, spec }) => [id, spec.get(name)])) }));
 }
 
+/**
+ * Check whether a training lacks a setting of another one. `differingSettings` then needs the schemas, whose defaults the
+ * training has.
+ *
+ * @param {import("./labels.js").Job[]} jobs
+ */
+export function lacksSettings(jobs) {
+  const names = jobs.map(({ spec }) =>
+    flatten(spec).flatMap(([name]) => (name.includes(" ") || IGNORED_SETTINGS.test(name) ? [] : name)),
+  );
+  const every = new Set(names.flat());
+  return names.some(({ length }) => length < every.size);
+}
+
 /** Return the kind of scorer as a setting, also of trees, whose specifications name none. @param {Job["spec"]} spec @returns {[string, unknown]} */
 function scorerOf({ scorer }) {
   return [SCORER, scorer?.kind ?? "trees"];
@@ -52,7 +65,7 @@ function scorerOf({ scorer }) {
 function isDefault(spec, name, { losses, scorers, schemas }) {
   const value = JSON.stringify(spec.get(name));
   const [part, field] = name.split(" ");
-  if (field === undefined) return JSON.stringify(schemas.Hyperparameters.properties?.[name]?.default) === value;
+  if (field === undefined) return JSON.stringify(schemas.Hyperparameters?.properties?.[name]?.default) === value;
   const owners = {
     loss: losses.find((loss) => loss.name === spec.get("loss name")),
     scorer: scorers.find(({ kind }) => kind === spec.get(SCORER)),

@@ -1,12 +1,9 @@
 /** Details of a job: problem, learning curve, candidates, metrics, times and diagnostics. @module */
 import { evaluationApi } from "../page/addresses.js";
-import { leaderboard } from "../autotrain/leaderboard.js";
-import { clickResult, hasClickResult } from "../clicks/results.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { diagnosticsCurve } from "../evaluation/diagnostics.js";
 import { historyReader, learningCurve, TIME_PARTS } from "./curves.js";
 import { foldsTable } from "./folds.js";
-import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
+import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
 import {
   changes,
@@ -227,6 +224,23 @@ function trainingLoss(job) {
 }
 
 /**
+ * Return the result of a job that only its kind has. Few jobs have one, so its scripts are not loaded with the page.
+ *
+ * @param {import("./labels.js").Job} job
+ * @returns {Promise<{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void> | void} | null>}
+ */
+async function kindResult(job) {
+  if (job.kind === "auto-train") return (await import("../autotrain/leaderboard.js")).leaderboard(job);
+  return hasClickResult(job) ? (await import("../clicks/results.js")).clickResult() : null;
+}
+
+/** @param {import("./labels.js").Job} job */
+async function diagnosticsOf({ kind, spec }) {
+  if (kind !== "train" || !spec?.diagnostics) return null;
+  return (await import("../evaluation/diagnostics.js")).diagnosticsCurve();
+}
+
+/**
  * Details of a job, for an opened row and the job page: problem, learning curve, metrics, times, diagnostics.
  *
  * @param {import("./labels.js").Job} first
@@ -237,21 +251,20 @@ export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });
   const curve = trains(first) ? learningCurve() : null;
   const times = trains(first) ? iterationTimes(iterationWord(first)) : null;
-  const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
   const folds = trains(first) ? foldsTable() : null;
-  const candidates = first.kind === "auto-train" ? leaderboard(first) : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
-  const clicks = hasClickResult(first) ? clickResult() : null;
+  const later = Promise.all([kindResult(first), diagnosticsOf(first)]);
+  const resultPlace = h("div", { hidden: true });
+  const diagnosticsPlace = h("div", { hidden: true });
   const node = h(
     "div",
     { class: "job-detail" },
     problem,
     (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
-    candidates?.node,
-    clicks?.node,
+    resultPlace,
     folds?.node,
     times?.node,
-    diagnostics?.node,
+    diagnosticsPlace,
   );
   const readHistory = historyReader(first.id);
   /** @type {Evaluation | null} */
@@ -276,15 +289,17 @@ export function jobDetail(first) {
 
   /** @param {import("./labels.js").Job} job */
   async function read(job) {
+    const [result, diagnostics] = await later;
+    if (result) resultPlace.replaceWith(result.node);
+    if (diagnostics) diagnosticsPlace.replaceWith(diagnostics.node);
     if (curve) {
       const history = await readHistory(job);
       curve.update(job, history);
       times?.update(history);
       await diagnostics?.update(history);
     }
-    await candidates?.update(job);
+    await result?.update(job);
     folds?.update(job);
-    clicks?.update(job);
     const id = job.result?.evaluation_id;
     if (table && id && !evaluation) evaluation = await get(evaluationApi(id));
     table?.update(job, evaluation);

@@ -175,8 +175,20 @@ export function outcomeLabel(job) {
   return words.join(" · ") || "did not start";
 }
 
+const CLICK_KINDS = new Set(["click-model", "judge", "propensity", "simulate-clicks", "counterfactual"]);
+
+/** Check whether the page of a job shows a result about clicks. @param {Job} job */
+export function hasClickResult({ kind, spec }) {
+  return CLICK_KINDS.has(kind) || (kind === "train" && typeof spec.clicks === "object" && spec.clicks !== null);
+}
+
 /** Name of the training loss among the metrics of the training data; it is not a metric. */
 export const LOSS = "loss";
+
+/** Maximum number of trainings in one comparison. */
+export const MAX_COMPARED = 20;
+/** Maximum number of systems whose intervals are drawn as bands in one figure, so that the bands stay readable. */
+export const MAX_BANDS = 10;
 
 /** @type {Record<string, string>} */
 const HINTS = {

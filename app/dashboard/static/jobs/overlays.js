@@ -139,8 +139,9 @@ export function timesOf(lines) {
     name,
     label: name,
     axis: "milliseconds",
-    words: `${TIME_PARTS[name]}. Wall time of an ${iterationLabel(lines)}; trainings that ran at the same time as others took longer.`,
+    words: `${TIME_PARTS[name]}. Wall time of an ${iterationLabel(lines)} after the first, which also prepares the data. Trainings that ran at the same time as others took longer.`,
     shown: (value) => (value === undefined ? "–" : milliseconds(value)),
-    values: ({ milliseconds: times, iterations }) => times[name] ?? iterations.map(() => null),
+    values: ({ milliseconds: times, iterations }) =>
+      iterations.map((_, index) => (index > 0 || iterations.length === 1 ? (times[name]?.[index] ?? null) : null)),
   }));
 }

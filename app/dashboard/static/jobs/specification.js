@@ -189,7 +189,7 @@ export function plainName(name) {
   return name
     .replace(/dataset_id$/, "dataset")
     .replace(/^click_log_id$/, "click log")
-    .replace(/^distribution /, "")
+    .replace(/^(distribution|options) /, "")
     .replace(/ (name|kind)$/, "")
     .replaceAll("_", " ");
 }
@@ -206,7 +206,10 @@ export function shown(name, content, job) {
     const id = String(content);
     return h("a", { href: datasetPage(id), title: id }, job.dataset_names[id] ?? id);
   }
-  if (name === "click_log_id") return h("a", { href: clickLogPage(String(content)) }, String(content));
+  if (name === "click_log_id") {
+    const id = String(content);
+    return h("a", { href: clickLogPage(id), title: id }, String(job.spec.log_name ?? id));
+  }
   if (name === "limits seconds" || name === "budget_seconds") return duration(Number(content));
   if (name === "limits memory_bytes") return size(Number(content));
   if (name === "contract" && isObject(content)) return contractLabel(content);

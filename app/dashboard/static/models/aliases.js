@@ -2,7 +2,7 @@
 import { field, textInput } from "../forms/controls.js";
 import { actionButton } from "../page/actions.js";
 import { estimates } from "../clicks/counterfactual.js";
-import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
+import { signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
@@ -26,7 +26,7 @@ import {
   setText,
   statusBadge,
 } from "../page/dom.js";
-import { count, metric, timeElement } from "../page/format.js";
+import { count, metric, pValue, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
 /** @type {Record<string, string>} */

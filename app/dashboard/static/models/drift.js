@@ -22,7 +22,7 @@ export async function driftView(model) {
   const refresh = () => {
     const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE_SIZE) });
-    replace(list, ...pagedTable("Drift reports", heads, `/v1/drift-reports?${query}`, row));
+    replace(list, ...pagedTable("Drift reports", heads, `/v1/drift-reports?${query}`, row, "No drift report yet."));
   };
   refresh();
   return [h("section", { class: "panel" }, h("h2", {}, "Drift reports"), list), driftForm(model, refresh)];

@@ -238,8 +238,7 @@ async function offerChoices(form, reference) {
 export async function insideView(model, view) {
   /** @param {Record<string, string | number>} changed */
   const remember = (changed) => setHashValues({ view: "inside", ...changed });
-  const waiting = h("div", { class: "skeleton chart" });
-  view.prepend(waiting);
+  view.setAttribute("aria-busy", "true");
   /** @type {Schemas["ModelImportance"] | null} */
   let importance;
   /** @type {Entry[]} */
@@ -249,9 +248,9 @@ export async function insideView(model, view) {
       isTrees(model) ? get(modelApi(model.id, "/importance")) : null,
       get(modelApi(model.id, "/inspections")),
     ]);
-    waiting.remove();
   } catch (error) {
-    waiting.replaceWith(failureBox(error, () => location.reload()));
+    view.prepend(failureBox(error, () => location.reload()));
+    view.removeAttribute("aria-busy");
     return;
   }
   const importances = importancePanel(elementById("importance"), importance, {
@@ -264,7 +263,8 @@ export async function insideView(model, view) {
   if (importance) treePanel(elementById("trees"), model.id, importance.trees, hashValue("tree"), remember);
   inspectionForm(model, (id) => show(id, true));
   const asked = hashValue("inspection");
-  if (items.length) show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
+  if (items.length) await show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
+  view.removeAttribute("aria-busy");
 
   /** Show another inspection. @param {string} id */
   function choose(id) {

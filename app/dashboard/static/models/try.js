@@ -192,7 +192,7 @@ function candidateTable(shown) {
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
       numberCell(candidate.label === null ? "–" : grade(candidate.label, largest)),
       numberCell(metric(score)),
-      ...shown.map((feature) => h("td", {}, field(candidate, feature))),
+      ...shown.map((feature) => numberCell(field(candidate, feature))),
       h("td", {}, why),
     );
     return [row, reasons];
@@ -351,7 +351,7 @@ export async function tryView(model) {
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });
       const documents =
         total > candidates.length
-          ? `the first ${counted(candidates.length, "document")} of ${total}`
+          ? `The first ${counted(candidates.length, "document")} of ${total}`
           : counted(total, "document");
       replace(words, searched && [h("strong", {}, searched), ": "], `${documents}.`);
       table.take(candidates);

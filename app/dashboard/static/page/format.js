@@ -22,12 +22,23 @@ export function fixed(value, digits) {
 }
 
 /**
- * Return a metric with four digits, as differences between rankers are in the third.
+ * Return a metric with four digits, as differences between rankers are in the third; with two from 10, as of ranks.
  *
  * @param {number | null | undefined} value
  */
 export function metric(value) {
-  return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, 4);
+  return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
+}
+
+/** Return the number of decimals of a metric or of a difference of metrics. @param {number} value */
+export function metricDigits(value) {
+  return Math.abs(value) < 10 ? 4 : 2;
+}
+
+/** Return a p-value: "0.0302", "< 0.0001". @param {number | null | undefined} value */
+export function pValue(value) {
+  if (typeof value !== "number") return "–";
+  return value < 1e-4 ? "< 0.0001" : value.toFixed(4);
 }
 
 /**

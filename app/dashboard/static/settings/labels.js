@@ -55,6 +55,7 @@ const ACTIONS = {
   empty: "Emptied",
   labels: "Labelled",
   pause: "Paused",
+  rank: "Ranked with",
   redeliver: "Delivered again",
   reproduce: "Reproduced",
   restore: "Restored",

@@ -1,7 +1,7 @@
 /** Tables that are sortable or paged, lists keyed by id, and search fields for them. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
@@ -185,9 +185,10 @@ function focusFirst(row) {
  * @param {(Child | Child[])[]} heads as those of `tableHead`
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
+ * @param {string} [empty] sentence below a table without rows
  * @returns {HTMLElement[]} the table, and the elements below it
  */
-export function pagedTable(label, heads, address, row) {
+export function pagedTable(label, heads, address, row, empty = "") {
   const body = h("tbody");
   const below = h("div", { class: "rows" });
   const load = latestReader(below);
@@ -201,7 +202,11 @@ export function pagedTable(label, heads, address, row) {
         const { items, next_cursor: next } = /** @type {Page<Path>} */ (answer);
         const before = body.rows.length;
         body.append(...items.map(row));
-        replace(below, next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"));
+        replace(
+          below,
+          next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"),
+          !body.rows.length && empty && hint(empty),
+        );
         if (before) focusFirst(body.rows[before]);
       },
     );

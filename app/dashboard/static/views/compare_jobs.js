@@ -2,11 +2,16 @@
 import { actionButton } from "../page/actions.js";
 import { showOnly } from "../page/content.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
-import { comparedTable, differingSettings, trainingLabels, withoutPrefix } from "../jobs/compared_table.js";
+import {
+  comparedTable,
+  differingSettings,
+  lacksSettings,
+  trainingLabels,
+  withoutPrefix,
+} from "../jobs/compared_table.js";
 import { historiesReader } from "../jobs/curves.js";
-import { isActive, iterationWord } from "../jobs/labels.js";
+import { isActive, iterationWord, MAX_BANDS, MAX_COMPARED } from "../jobs/labels.js";
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
@@ -28,7 +33,9 @@ const readHistories = historiesReader();
 const create = creator();
 const hashState = new URLSearchParams(location.hash.slice(1));
 const sort = hashState.get("sort");
-const catalogue = Promise.all([get("/v1/losses"), get("/v1/scorers"), get("/v1/job-schemas")]);
+const catalogue = Promise.all([get("/v1/losses"), get("/v1/scorers")]);
+/** The largest answer of the page, read when a training lacks a setting. @type {Promise<Schemas["JobSchemas"]> | null} */
+let jobSchemas = null;
 let wanted = hashState.get("metric");
 const curves = comparedCurves(
   { metric: wanted, smoothing: Number(hashState.get("smoothing") ?? 0) },
@@ -59,14 +66,18 @@ const slots = new Map();
 let shownState = "";
 let pollNow = () => {};
 
-if (ids.length) pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
+if (ids.length) pollNow = poll(refresh, showProblem);
 else showEmpty();
+
+/** @param {import("../page/api.js").Problem} problem */
+function showProblem(problem) {
+  showOnly(place, problemBox(problem));
+}
 
 async function refresh() {
   const query = new URLSearchParams(ids.map((id) => ["job", id]));
   if (wanted) query.set("metric", wanted);
   const ranking = /** @type {Schemas["TrainingRanking"]} */ (await read(`/v1/trainings?${query}`));
-  place.removeAttribute("aria-busy");
   if (!ranking.items.length) return showEmpty();
   const drawn = ranking.items.slice(0, MAX_COMPARED).map(({ job }) => job);
   const histories = await readHistories(drawn);
@@ -79,13 +90,16 @@ async function refresh() {
   ]);
   if (state !== shownState) await show(ranking, drawn, histories);
   shownState = state;
+  place.removeAttribute("aria-busy");
   return ranking.items.some(({ job }) => isActive(job));
 }
 
 /** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, History>} histories */
 async function show(ranking, drawn, histories) {
-  const [{ items: losses }, { items: scorers }, { schemas }] = await catalogue;
+  const [{ items: losses }, { items: scorers }] = await catalogue;
   const jobs = ranking.items.map(({ job }) => job);
+  if (lacksSettings(jobs)) jobSchemas ??= get("/v1/job-schemas");
+  const schemas = (await jobSchemas)?.schemas ?? {};
   const settings = differingSettings(jobs, { losses, scorers, schemas });
   const fullNames = trainingLabels(jobs, settings);
   const shortNames = withoutPrefix(fullNames);

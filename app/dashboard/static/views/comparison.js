@@ -7,7 +7,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { MAX_BANDS } from "../jobs/actions.js";
+import { MAX_BANDS } from "../jobs/labels.js";
 import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";

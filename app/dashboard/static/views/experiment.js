@@ -204,7 +204,7 @@ function estimatePanel(estimate) {
       label: "Job",
       value: ({ job_id: job }) => job,
       cell: ({ job_id: job, failure }) => [
-        job && h("a", { href: jobPage(job) }, job),
+        job && h("a", { href: jobPage(job), title: job }, "Open job page"),
         failure && h("small", {}, ` ${failure}`),
       ],
     },
@@ -255,7 +255,7 @@ function trainingsPanel({ folds }) {
     {
       label: "Job",
       value: ({ job_id: job }) => job,
-      cell: ({ job_id: job }) => job && h("a", { href: jobPage(job) }, job),
+      cell: ({ job_id: job }) => job && h("a", { href: jobPage(job), title: job }, "Open job page"),
     },
   ];
   /** @type {string[]} */

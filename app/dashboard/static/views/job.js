@@ -1,6 +1,5 @@
 /** `/jobs/{id}`: one job. With #result the page redirects to the result once it exists. @module */
 import { jobApi, pageObjectId, urlOf } from "../page/addresses.js";
-import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
@@ -9,6 +8,7 @@ import { jobDetail } from "../jobs/detail.js";
 import {
   errorsAndWarnings,
   hasCheckpoints,
+  hasClickResult,
   outcomeDetail,
   isActive,
   isDoubtful,
@@ -333,8 +333,7 @@ async function build(first) {
     read: labelsOf,
     changed: (job) => setText(heading, job.title),
   });
-  showOnly(
-    place,
+  const parts = [
     pageHead(headingRow(heading, status, unusual), actions.node),
     meta,
     bar.node,
@@ -347,7 +346,7 @@ async function build(first) {
     phases.node,
     log.node,
     isResubmittable && asCode(first),
-  );
+  ];
   return async (job) => {
     document.title = `${job.title}: ${job.status} · Rankery`;
     setText(status, statusWord(job));
@@ -375,6 +374,8 @@ async function build(first) {
     log.update(job);
     showFindings(findingsPlace, job);
     await detail.update(job);
+    // Parts are shown together: one that is filled later would move the others.
+    if (!heading.isConnected) showOnly(place, ...parts);
   };
 }
 

@@ -120,6 +120,9 @@ function descriptionPanel(model) {
   });
 }
 
+/** Names that are not written in lower case. @type {Record<string, string>} */
+const LIBRARIES = { lightgbm: "LightGBM", numpy: "NumPy", pytorch: "PyTorch", torch: "PyTorch" };
+
 /** @param {Model} model */
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
@@ -150,7 +153,9 @@ function lineagePanel(model) {
     factList("facts", [
       lineage.seed !== null && ["seed", short(lineage.seed)],
       ["rankery", lineage.rankery],
-      ...Object.entries(lineage.libraries),
+      ...Object.entries(lineage.libraries).map(
+        ([name, version]) => /** @type {[string, string]} */ ([LIBRARIES[name] ?? name, version]),
+      ),
       ["machine", lineage.machine],
     ]),
     disclosure("Request as JSON", h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),

@@ -51,7 +51,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
   return h(
     "div",
-    {},
+    { class: "rows" },
     factList("figures", [
       ["Stored", size(total)],
       ["Free on the disk", free === null ? "–" : size(free)],
@@ -75,7 +75,7 @@ function table({ kinds, total_bytes: total }) {
     h(
       "tr",
       {},
-      h("th", { scope: "row", class: "wrap" }, kind.label),
+      h("th", { scope: "row" }, h("span", { class: "wrap" }, kind.label)),
       numberCell(count(kind.objects)),
       numberCell(size(kind.size_bytes)),
       h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
@@ -96,7 +96,7 @@ function table({ kinds, total_bytes: total }) {
 
 function showTrash() {
   const heads = ["Name", "Kind", numberHeads("Bytes"), "Deleted", "By", "Purged", ""];
-  replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashRow));
+  replace(trash, ...pagedTable("Trash", heads, `/v1/trash?limit=${PAGE_SIZE}`, trashRow, "The trash is empty."));
 }
 
 /** @param {TrashItem} item */

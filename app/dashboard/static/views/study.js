@@ -1,5 +1,5 @@
 /** `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion. @module */
-import { pValue, signed } from "../evaluation/verdict.js";
+import { signed } from "../evaluation/verdict.js";
 import { datasetName } from "../datasets/dataset.js";
 import { bars, progressTile } from "../figures/marks.js";
 import {
@@ -32,7 +32,7 @@ import {
   setAttribute,
   setText,
 } from "../page/dom.js";
-import { count, counted, duration, metric, percent, timeElement } from "../page/format.js";
+import { count, counted, duration, metric, percent, pValue, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
@@ -299,7 +299,7 @@ function settingsPanel(study) {
       ...entry("Budget", bounds.filter(Boolean).join(", or ")),
       ...entry("Best so far", bestLabel(study.best)),
       ...Object.entries(jobs).flatMap(([name, job]) =>
-        job ? entry(`Job: ${name}`, h("a", { href: jobPage(job) }, job)) : [],
+        job ? entry(`Job: ${name}`, h("a", { href: jobPage(job), title: job }, "Open job page")) : [],
       ),
     ),
   );
