@@ -14,7 +14,7 @@ from app import dashboard
 from app.dashboard import versioned_files
 
 FOLDER = Path(dashboard.__file__).parent
-MOST_BYTES = 105_000
+MOST_BYTES = 108_000
 HEADER_BYTES = 340  # of a script, with its status line
 PAGES = [
     "/",
@@ -157,7 +157,7 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
 def test_a_first_visit_is_light(client: Pages, page: str) -> None:
-    """Scripts and styles have at most 105 kB compressed, so a page with its responses stays below 150 kB."""
+    """Scripts and styles have at most 108 kB compressed, so a page with its responses stays below 150 kB."""
     names = {
         "page/header.js",
         "page/theme.js",
