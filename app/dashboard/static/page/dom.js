@@ -234,7 +234,7 @@ export function actionRow(...children) {
   return h("div", { class: "actions" }, ...children);
 }
 
-/** Return the head of a panel: a heading, and what stands beside it. @param {...(Child | Child[])} children */
+/** Return the head of a panel: a heading and the controls beside it. @param {...(Child | Child[])} children */
 export function panelHead(...children) {
   return h("div", { class: "panel-head" }, ...children);
 }
@@ -255,7 +255,7 @@ export function metaLine(...facts) {
   return h("p", { class: "job-meta" }, ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
 }
 
-/** Return a function that tells whether a value, as JSON, differs from that of the last call. @returns {(value: unknown) => boolean} */
+/** Return a function that compares a value, as JSON, with that of its last call. @returns {(value: unknown) => boolean} */
 export function changes() {
   /** @type {string | undefined} */
   let last = "";
