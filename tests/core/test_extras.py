@@ -57,8 +57,8 @@ CASES = [
     ),
     (
         "cryptography",
-        f"from app.settings import ApiSettings; from app import create_app;"
-        f" create_app(ApiSettings(encryption_keys=['{'A' * 43}=']))",
+        f"from app.settings import ApiSettings; from app.webhooks.secrets import SecretCipher;"
+        f" SecretCipher(ApiSettings(encryption_keys=['{'A' * 43}=']).encryption_keys)",
         "the encryption of secrets",
         "encryption",
     ),

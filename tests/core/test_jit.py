@@ -1,9 +1,10 @@
 """Kernels on disk."""
 
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -24,36 +25,45 @@ print(whole(1))
 """
 
 
-@pytest.mark.long
-def test_a_changed_callee_in_another_file_is_compiled_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Numba itself would load the caller with the old callee merged into it."""
-    package = tmp_path / "kernels"
+class Ran(NamedTuple):
+    """Output of a run of the caller, and the files of kernels that the cache had after it."""
+
+    printed: str
+    kept: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Ran]:
+    """The caller run with one callee and then with another, by what the callee adds."""
+    folder = tmp_path_factory.mktemp("changed")
+    package, cache = folder / "kernels", folder / "cache"
     package.mkdir()
     (package / "caller.py").write_text(CALLER)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(cache),
+        "PYTHONPATH": f"{folder}:{Path(__file__).parents[2]}",
+    }
+    runs = {}
     for added in (1, 10):
         (package / "callee.py").write_text(CALLEE.format(added=added))
-        done = subprocess.run(
-            [sys.executable, "-m", "kernels.caller"], capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == str(1 + added)
-    assert len(list((tmp_path / "cache").iterdir())) == 2
+        command = [sys.executable, "-m", "kernels.caller"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        kept = {str(path.relative_to(cache)): path.read_bytes() for path in cache.rglob("*.nbc")}
+        runs[added] = Ran(done.stdout.strip(), kept)
+    return runs
 
 
 @pytest.mark.long
-def test_only_what_python_calls_is_made_machine_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_callee_in_another_file_is_compiled_again(runs: dict[int, Ran]) -> None:
+    """Numba itself would load the caller with the old callee merged into it."""
+    assert [run.printed for run in runs.values()] == ["2", "11"]
+    assert len({path.partition("/")[0] for path in runs[10].kept}) == 2
+
+
+@pytest.mark.long
+def test_only_what_python_calls_is_made_machine_code(runs: dict[int, Ran]) -> None:
     """The code of a kernel that only kernels call is within them."""
-    package = tmp_path / "kernels"
-    package.mkdir()
-    (package / "callee.py").write_text(CALLEE.format(added=1))
-    (package / "caller.py").write_text(CALLER)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
-    subprocess.run([sys.executable, "-m", "kernels.caller"], capture_output=True, check=True)
-    kept = {path.name.split("-")[0]: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nbc")}
+    kept = {Path(path).name.partition("-")[0]: content for path, content in runs[1].kept.items()}
     assert {kernel: ELF in content for kernel, content in kept.items()} == {
         "caller.whole": True,
         "callee.part": False,
@@ -108,18 +118,26 @@ def test_a_kernel_has_the_same_code_whatever_was_compiled_before(
     assert len(set(code)) == 1
 
 
-SIGNATURES = 2
+# Two processes at a time, children of one that has imported Numba; each ends with 10 and what it compiled.
 SHARED = """
-import sys, time
+import os
 import numpy as np
 from core.jit import compiled
 @compiled
 def dimensions(array):
     return array.ndim
-array = np.zeros((1,) * int(sys.argv[1]))
-time.sleep(max(0.0, float(sys.argv[2]) - time.time()))
-assert dimensions(array) == int(sys.argv[1])
-print(sum(dimensions.stats.cache_misses.values()))
+for _ in range(2):
+    start, go = os.pipe()
+    children = []
+    for number in (1, 2):
+        children.append(os.fork())
+        if not children[-1]:
+            os.close(go)
+            os.read(start, 1)
+            assert dimensions(np.zeros((1,) * number)) == number
+            os._exit(10 + sum(dimensions.stats.cache_misses.values()))
+    os.close(go)
+    print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
 """
 
 
@@ -133,11 +151,6 @@ def test_processes_that_compile_one_kernel_at_the_same_time_lose_none(
     (package / "shared.py").write_text(SHARED)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
-
-    def printed(at: float) -> list[str]:
-        commands = [[sys.executable, "-m", "kernels.shared", str(n + 1), str(at)] for n in range(SIGNATURES)]
-        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
-        return [process.communicate()[0].strip() for process in started]
-
-    assert printed(time.time() + 2) == ["1"] * SIGNATURES
-    assert printed(0.0) == ["0"] * SIGNATURES
+    command = [sys.executable, "-m", "kernels.shared"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.splitlines() == ["[11, 11]", "[10, 10]"]

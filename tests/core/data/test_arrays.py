@@ -34,7 +34,7 @@ def test_a_dataset_comes_back_to_the_same_bits(dataset: RankingDataset, full: bo
 
 def test_arrays_are_mapped_and_ordinary(tmp_path: Path) -> None:
     """Kernels see plain writable arrays; what is written to them stays in this process."""
-    dataset = synthetic_dataset(3, seed=1)
+    dataset = synthetic_dataset(3, seed=1, n_features=4)
     save_arrays(dataset, tmp_path)
     found = load_arrays(tmp_path)
     for array in (found.features, found.labels, found.query_boundaries):
@@ -48,7 +48,7 @@ def test_arrays_are_mapped_and_ordinary(tmp_path: Path) -> None:
 
 def test_mapped_arrays_outlive_their_files(tmp_path: Path) -> None:
     """A dataset in use does not notice that its files were removed."""
-    dataset = synthetic_dataset(3, seed=1)
+    dataset = synthetic_dataset(3, seed=1, n_features=4)
     save_arrays(dataset, tmp_path)
     found = load_arrays(tmp_path)
     shutil.rmtree(tmp_path)
@@ -58,7 +58,7 @@ def test_mapped_arrays_outlive_their_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gone", ["names.json", "features.npy", "query_weights.npy", "document_id_bytes.npy"])
 def test_no_file_is_missed_silently(tmp_path: Path, gone: str) -> None:
     """A file that went while the others were opened is an error, not a dataset without it."""
-    save_arrays(replace(synthetic_dataset(3, seed=1), query_weights=np.ones(3)), tmp_path)
+    save_arrays(replace(synthetic_dataset(3, seed=1, n_features=4), query_weights=np.ones(3)), tmp_path)
     (tmp_path / gone).unlink()
     with pytest.raises(FileNotFoundError):
         load_arrays(tmp_path)

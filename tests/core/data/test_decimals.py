@@ -176,10 +176,10 @@ def test_values_beyond_float32_are_refused(text: str) -> None:
 
 
 @pytest.mark.long
-def test_a_million_numbers_read_as_numpy_reads_them() -> None:
+def test_many_numbers_read_as_numpy_reads_them() -> None:
     """Random decimals of every usual shape, in one file, have the bits of np.float32(float(text))."""
     generator = np.random.default_rng(5)
-    values = generator.standard_normal(1_000_000) * 10.0 ** generator.integers(-9, 9, 1_000_000)
+    values = generator.standard_normal(400_000) * 10.0 ** generator.integers(-9, 9, 400_000)
     shapes = ("%.6f", "%.0f", "%r", "%.3e", "%.12g", "%.17g", "%.8f", "%+.1f")
     texts = [shapes[i % len(shapes)] % value for i, value in enumerate(values.tolist())]
     rows = [texts[i : i + 100] for i in range(0, len(texts), 100)]

@@ -100,7 +100,7 @@ def test_a_matrix_beyond_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_parts_and_fitted_datasets_share_the_matrix() -> None:
     """Held-out parts, and datasets that are fitted to a model, are selected and not copied."""
-    dataset = synthetic_dataset(12, seed=1)
+    dataset = synthetic_dataset(12, seed=1, n_features=4)
     part = dataset.select_queries([7, 2, 4])
     fitted = align_features(part, (dataset.feature_names[3], "unknown", dataset.feature_names[0]))
     for selected in (part.features, fitted.features):

@@ -44,7 +44,7 @@ def test_no_query_is_on_both_sides_of_a_fold(lengths: list[int], k: int, seed: i
 
 def test_folds_are_those_that_single_trainings_hold_out() -> None:
     """Fold 2 of a cross-validation has the queries of `{"folds": 5, "fold": 2}`, with the same seed."""
-    dataset = synthetic_dataset(23, seed=1)
+    dataset = synthetic_dataset(23, seed=1, n_features=4)
     assignment = RandomFolds(5).assign(dataset, 7)
     for fold in range(5):
         _, held_out = HeldOutFold(5, fold + 1).split(dataset, 7)

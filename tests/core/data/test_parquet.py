@@ -123,7 +123,9 @@ def test_progress_is_reported_and_may_end_the_writing() -> None:
     """Progress has the number of documents written so far and of all documents, up to the last one."""
     seen: list[tuple[int, int]] = []
     write_parquet(
-        synthetic_dataset(2, seed=1, documents_per_query=5), io.BytesIO(), lambda *done: seen.append(done)
+        synthetic_dataset(2, seed=1, documents_per_query=5, n_features=4),
+        io.BytesIO(),
+        lambda *done: seen.append(done),
     )
     assert seen == [(10, 10)]
 
@@ -131,7 +133,7 @@ def test_progress_is_reported_and_may_end_the_writing() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_parquet(synthetic_dataset(1, seed=1), io.BytesIO(), stop)
+        write_parquet(synthetic_dataset(1, seed=1, n_features=4), io.BytesIO(), stop)
 
 
 def test_a_query_may_cross_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +182,9 @@ def test_the_columns_are_plain() -> None:
 
 @functools.cache
 def _small() -> pa.Table:
-    return pq.read_table(io.BytesIO(_written(synthetic_dataset(2, seed=0, documents_per_query=2))))
+    return pq.read_table(
+        io.BytesIO(_written(synthetic_dataset(2, seed=0, documents_per_query=2, n_features=4)))
+    )
 
 
 def _rewritten(**changes: Any) -> bytes:

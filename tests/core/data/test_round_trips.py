@@ -5,6 +5,7 @@ import gzip
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,15 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "zstd": lambda content: bytes(pa.compress(content, "zstd", asbytes=True)),
 }
+
+
+def _pairs(kinds: list[str]) -> list[Any]:
+    """Pair each kind of file with one packing, so that all packings occur; slow: with every packing."""
+    return [
+        pytest.param(kind, packing, marks=() if number % len(PACKINGS) == place else pytest.mark.slow)
+        for number, kind in enumerate(kinds)
+        for place, packing in enumerate(PACKINGS)
+    ]
 
 
 def _rows(dataset: RankingDataset) -> list[tuple[int, int]]:
@@ -99,8 +109,10 @@ _WORD = st.sampled_from(["de", "fr", "it", "Zürich, CH", 'a "b"'])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("packing", PACKINGS)
-@pytest.mark.parametrize("format", ["csv", "tsv", "semicolon", "parquet"])
+@pytest.mark.parametrize(
+    ("format", "packing"),
+    _pairs(["csv", "tsv", "semicolon", "parquet"]),
+)
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(dataset=_tables())
 def test_tables_read_back(tmp_path: Path, format: str, packing: str, dataset: RankingDataset) -> None:
@@ -119,8 +131,7 @@ def test_tables_read_back(tmp_path: Path, format: str, packing: str, dataset: Ra
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("packing", PACKINGS)
-@pytest.mark.parametrize("separator", [" ", ",", "\t"])
+@pytest.mark.parametrize(("separator", "packing"), _pairs([" ", ",", "\t"]))
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(dataset=datasets(named=False))
 def test_lightgbm_files_read_back(

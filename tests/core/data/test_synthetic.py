@@ -24,8 +24,9 @@ def test_the_same_seeds_make_the_same_data() -> None:
 @pytest.mark.long
 def test_fewer_queries_are_the_first_of_more() -> None:
     """The number of queries, and so the blocks they are drawn in, does not change the data."""
-    more = synthetic_dataset(700, seed=1, noise=0.3)
-    assert_same(synthetic_dataset(30, seed=1, noise=0.3), more.select_queries(range(30)))
+    more = synthetic_dataset(700, seed=1, n_features=5, noise=0.3)
+    fewer = synthetic_dataset(30, seed=1, n_features=5, noise=0.3)
+    assert_same(fewer, more.select_queries(range(30)))
 
 
 @pytest.mark.long
@@ -39,7 +40,7 @@ def test_fewer_queries_are_the_first_of_more() -> None:
 )
 def test_labels_are_skewed_as_on_the_web(polynomial_seed: int, noise: float) -> None:
     """Over 100,000 documents each label has its share within four binomial standard deviations."""
-    dataset = synthetic_dataset(2000, seed=9, polynomial_seed=polynomial_seed, noise=noise)
+    dataset = synthetic_dataset(2000, seed=9, polynomial_seed=polynomial_seed, n_features=12, noise=noise)
     counts = {entry["label"]: entry["documents"] for entry in dataset_statistics(dataset)["labels"]}
     for label, share in enumerate(LABEL_SHARES):
         # The cuts come from a sample as large as this one, hence the factor of two in the variance.
@@ -49,7 +50,7 @@ def test_labels_are_skewed_as_on_the_web(polynomial_seed: int, noise: float) -> 
 
 def test_features_are_uniform_between_minus_one_and_one() -> None:
     """The range is [-1, 1), the mean 0 and the variance 1/3."""
-    features = synthetic_dataset(200, seed=0).matrix
+    features = synthetic_dataset(1000, seed=0, n_features=10).matrix
     assert -1 <= features.min() < -0.999
     assert 0.999 < features.max() < 1
     np.testing.assert_allclose(features.mean(), 0, atol=0.005)
@@ -67,8 +68,11 @@ def _mean_label_top_10(train: RankingDataset, test: RankingDataset) -> float:
 @pytest.mark.long
 def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
     """A model of one seed works for another seed of the same polynomial, and not for another polynomial."""
-    train = synthetic_dataset(400, seed=1)
-    same, other = synthetic_dataset(200, seed=2), synthetic_dataset(200, seed=2, polynomial_seed=1)
+    train = synthetic_dataset(400, seed=1, n_features=20)
+    same, other = (
+        synthetic_dataset(200, seed=2, polynomial_seed=polynomial_seed, n_features=20)
+        for polynomial_seed in (0, 1)
+    )
     chance = float(np.dot(range(5), LABEL_SHARES))
     assert _mean_label_top_10(train, same) > 1.4 * chance
     assert _mean_label_top_10(train, other) < 1.2 * chance
@@ -77,7 +81,7 @@ def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
 @pytest.mark.long
 def test_the_polynomial_is_not_linear() -> None:
     """A linear fit explains about the third that the linear part has by construction, no more."""
-    dataset = synthetic_dataset(1000, seed=1)
+    dataset = synthetic_dataset(1000, seed=1, n_features=20)
     residual = np.linalg.lstsq(dataset.features, dataset.labels - dataset.labels.mean(), rcond=None)[1][0]
     assert 0.15 < 1 - residual / (dataset.labels.var() * dataset.n_documents) < 0.5
 
@@ -104,7 +108,7 @@ def test_arguments_out_of_bounds_are_refused(arguments: dict[str, Any]) -> None:
 
 def test_gains_replace_the_labels() -> None:
     """The document of label y has the y-th gain; the features are the same."""
-    plain, gained = synthetic_dataset(20, seed=1), synthetic_dataset(20, seed=1, gains=GAINS_2006)
+    plain, gained = (synthetic_dataset(20, seed=1, n_features=5, gains=gains) for gains in (None, GAINS_2006))
     assert np.array_equal(gained.labels, np.array(GAINS_2006)[plain.labels.astype(int)])
     assert np.array_equal(gained.matrix, plain.matrix)
 

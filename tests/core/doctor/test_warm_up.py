@@ -31,7 +31,7 @@ def test_nothing_is_left_to_compile_after_warming_up() -> None:
     examination()
     comparison()
     before = _compiled()
-    made, file = synthetic_dataset(30, seed=1), BytesIO()
+    made, file = synthetic_dataset(30, seed=1, n_features=10), BytesIO()
     write_parquet(made, file)
     file.seek(0)
     stored = read_parquet(file)

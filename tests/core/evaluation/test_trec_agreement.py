@@ -1,5 +1,6 @@
 """Runs that miss judged documents and retrieve unjudged ones measure as trec_eval measures them."""
 
+import functools
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -14,7 +15,7 @@ from core.data.trec import JudgedRun, Run, join_run
 from core.evaluation import evaluate, measure
 from core.metrics import PRESETS, conventions
 
-N_QUERIES = 1_000
+N_QUERIES = 500
 SPELLINGS = {
     "ndcg": "ndcg",
     "map": "map",
@@ -53,6 +54,7 @@ Qrels = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]
 
 
+@functools.cache
 def _drawn() -> tuple[Qrels, Scores]:
     """Lists of 1 to 40 judged and 1 to 60 retrieved of 60 documents, many scores tied; some of neither."""
     generator = np.random.default_rng(7)
@@ -192,10 +194,10 @@ def test_the_geometric_mean_agrees_with_trec_eval() -> None:
 def test_the_judged_share_of_the_first_is_that_of_ir_measures() -> None:
     """No scores are tied, since ir_measures orders ties otherwise; short rankings divide by their length."""
     qrels, run = _drawn()
-    for scores in run.values():
-        scores.update(
-            {document: score + 1e-6 * place for place, (document, score) in enumerate(scores.items())}
-        )
+    run = {
+        query: {document: score + 1e-6 * place for place, (document, score) in enumerate(scores.items())}
+        for query, scores in run.items()
+    }
     joined = _joined(qrels, run)
     ours = measure(joined.scores, joined, ["Judged@10", "judged@40"], PRESETS["trec_eval"])
     theirs = {name: dict.fromkeys(qrels, 0.0) for name in ("Judged@10", "Judged@40")}

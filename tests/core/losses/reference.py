@@ -17,7 +17,7 @@ import numpy as np
 from core.types import Float64Array
 
 Array = np.ndarray[Any, Any]
-Value = Callable[[Array], Any]
+Value = Callable[[Array], Any]  # of the scores of one query, or of several rows of them
 Options = dict[str, Any]
 
 POINTWISE = {"mse"}
@@ -206,15 +206,14 @@ def weights_of(
     ]
 
 
-def pair_loss(name: str, z: Any) -> Any:
-    """φ at σ(s_i − s_j)."""
+def pair_loss(name: str, z: Array) -> Array:
+    """φ at each σ(s_i − s_j)."""
+    low = np.real(z) < -30
     if name in HINGES:
         return (1 - z) * (np.real(z) < 1)
     if name in EXPONENTIALS:
-        return np.exp(-z) if np.real(z) >= -30 else np.exp(30) * (1 - (z + 30))
-    if np.real(z) < -30:
-        return -z + np.log(1 + np.exp(z))
-    return np.log(1 + np.exp(-z))
+        return np.where(low, np.exp(30) * (1 - (z + 30)), np.exp(-np.where(low, 0, z)))
+    return np.asarray(np.where(low, -z, 0) + np.log(1 + np.exp(np.where(low, z, -z))))
 
 
 def pairwise_value(
@@ -243,8 +242,11 @@ def pairwise_value(
                 slope = math.exp(min(-z, 30))
             strength += 2 * sigma * w * slope
         factor = math.log2(1 + strength) / strength if strength > 0 else 1.0
+    first, second = (np.array([pair[side] for pair in pairs], dtype=int) for side in (0, 1))
+    weights = np.array([w for _, _, w in pairs])
     return lambda scores: (
-        factor * sum(w * pair_loss(name, sigma * (scores[i] - scores[j])) for i, j, w in pairs)
+        factor
+        * np.sum(weights * pair_loss(name, sigma * (scores[..., first] - scores[..., second])), axis=-1)
     )
 
 
@@ -263,7 +265,12 @@ def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
             "given": lambda: options["targets"],
         }
         target = documents * targets[options.get("target", "label")]()
-        return lambda scores: -np.sum(target * (sigma * scores - np.log(np.sum(np.exp(sigma * scores)))))
+        return lambda scores: (
+            -np.sum(
+                target * (sigma * scores - np.log(np.sum(np.exp(sigma * scores), axis=-1, keepdims=True))),
+                axis=-1,
+            )
+        )
     order = options.get("order") or sorted(range(len(labels)), key=lambda i: (-labels[i], i))
     beta = [float(documents[i]) for i in order]
     if name == "w-listmle":
@@ -272,7 +279,7 @@ def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
             for t, i in enumerate(order, start=1)
         ]
     return lambda scores: sum(
-        beta[t] * (np.log(sum(np.exp(scores[k]) for k in order[t:])) - scores[order[t]])
+        beta[t] * (np.log(np.sum(np.exp(scores[..., order[t:]]), axis=-1)) - scores[..., order[t]])
         for t in range(len(order) - 1)
     )
 
@@ -281,9 +288,9 @@ def value_of(name: str, frozen: Float64Array, labels: Float64Array, options: Opt
     """The loss of one query as a function of scores, its ranks frozen at `frozen`."""
     if name == "mse":
         documents = options.get("document_weights", np.ones(len(labels)))
-        return lambda scores: np.sum(documents * (scores - labels) ** 2) / 2
+        return lambda scores: np.sum(documents * (scores - labels) ** 2, axis=-1) / 2
     if len(labels) < 2 or (len(set(labels)) < 2 and name not in EXCEPTIONS_TO_ZERO):
-        return lambda scores: 0.0 * np.sum(scores)
+        return lambda scores: 0.0 * np.sum(scores, axis=-1)
     if name in LISTWISE:
         return listwise_value(name, labels, options)
     return pairwise_value(name, frozen, labels, options)
@@ -291,25 +298,19 @@ def value_of(name: str, frozen: Float64Array, labels: Float64Array, options: Opt
 
 def gradient_of(value: Value, scores: Float64Array) -> Float64Array:
     """Gradient by the complex step, exact to rounding."""
-    gradient = np.zeros(len(scores))
-    for k in range(len(scores)):
-        shifted = scores.astype(complex)
-        shifted[k] += 1e-30j
-        gradient[k] = np.imag(value(shifted)) / 1e-30
-    return gradient
+    return _slopes(value, scores, 0.0)
 
 
 def hessian_of(value: Value, scores: Float64Array, step: float = 1e-3) -> Float64Array:
     """Diagonal of the hessian by 4th-order central differences of the complex-step gradient."""
-    hessian = np.zeros(len(scores))
-    for k in range(len(scores)):
-        slopes = []
-        for offset in (-2, -1, 1, 2):
-            shifted = scores.astype(complex)
-            shifted[k] += offset * step + 1e-30j
-            slopes.append(np.imag(value(shifted)) / 1e-30)
-        hessian[k] = (slopes[0] - 8 * slopes[1] + 8 * slopes[2] - slopes[3]) / (12 * step)
-    return hessian
+    slopes = [_slopes(value, scores, offset * step) for offset in (-2, -1, 1, 2)]
+    return np.asarray((slopes[0] - 8 * slopes[1] + 8 * slopes[2] - slopes[3]) / (12 * step))
+
+
+def _slopes(value: Value, scores: Float64Array, step: float) -> Float64Array:
+    """For each document, the derivative by its score where that score alone is a step further."""
+    shifted = scores + np.eye(len(scores)) * (step + 1e-30j)
+    return np.asarray(np.imag(value(shifted)) / 1e-30)
 
 
 def hinge_curvature(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Float64Array:

@@ -9,13 +9,14 @@ import pytest
 
 from core.losses import LOSSES, Loss, make_loss
 from core.losses.base import Objective
+from core.losses.smooth_pairs import MIN_DOCUMENTS
+from core.ranges import _MIN_PARALLEL_WORK as MIN_PARALLEL_WORK
 from core.ranges import use_threads
 
-LENGTHS = [*range(14), 40, 1, 70, 2, 2_300, 3, 30, 30, 30, 5]
+# Of so many documents that the whole is divided among threads, and no shard is.
+LENGTHS = [*range(14), 40, 1, 70, 2, 300, 3, *[30] * 280, 5]
 QUERIES = len(LENGTHS)
-CUTS = [0, 3, 17, QUERIES]  # the longest query is in the last
-BOUNDARIES = np.concatenate(([0], np.cumsum(LENGTHS)))
-DOCUMENTS = int(BOUNDARIES[-1])
+CUTS = [0, 3, 17, 160, QUERIES]
 SOFT = {"assignment": "soft", "truncation_level": 7, "samples": 3}
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "lambdarank": [
@@ -35,8 +36,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "listnet": [{"target": "softmax"}, {"target": "gain-softmax"}],
 }
 CASES = [(name, options) for name in LOSSES for options in [{}, *OPTIONS.get(name, [])]]
-WEIGHTS = np.random.default_rng(1)
-QUERY_WEIGHTS, DOCUMENT_WEIGHTS = WEIGHTS.random(QUERIES), WEIGHTS.random(DOCUMENTS)
+SMOOTH = ("ranknet", "w-ranknet")  # these sum the pairs of long queries otherwise
 
 
 @pytest.fixture
@@ -47,23 +47,33 @@ def threads(request: Any) -> Iterator[int]:
     use_threads(2)
 
 
-def _data() -> tuple[Any, Any]:
-    generator = np.random.default_rng(0)
-    labels = generator.integers(0, 5, DOCUMENTS).astype(np.float64)
-    labels[BOUNDARIES[7] : BOUNDARIES[8]] = 2.0  # a query of one label
-    return labels, generator.normal(size=DOCUMENTS)
+class _Judged:
+    """Queries with scores."""
 
+    def __init__(self, name: str) -> None:
+        lengths = [MIN_DOCUMENTS if name in SMOOTH and length == 300 else length for length in LENGTHS]
+        self.boundaries = np.concatenate(([0], np.cumsum(lengths)))
+        n_documents = int(self.boundaries[-1])
+        generator = np.random.default_rng(0)
+        self.labels = generator.integers(0, 5, n_documents).astype(np.float64)
+        self.labels[self.rows(7, 8)] = 2.0  # a query of one label
+        self.scores = generator.normal(size=n_documents)
+        self.query_weights, self.document_weights = generator.random(QUERIES), generator.random(n_documents)
 
-def _bound(loss: Loss, first: int, last: int, first_query: int, *, weighted: bool) -> Objective:
-    labels, _ = _data()
-    rows = slice(*BOUNDARIES[[first, last]])
-    return loss.prepare(
-        labels[rows],
-        BOUNDARIES[first : last + 1] - BOUNDARIES[first],
-        QUERY_WEIGHTS[first:last] if weighted else None,
-        DOCUMENT_WEIGHTS[rows] if weighted else None,
-        first_query=first_query,
-    )
+    def rows(self, first: int, last: int) -> slice:
+        """The documents of neighbouring queries."""
+        return slice(*self.boundaries[[first, last]])
+
+    def bound(self, loss: Loss, first: int, last: int, first_query: int, *, weighted: bool) -> Objective:
+        """Bind a loss to neighbouring queries."""
+        rows = self.rows(first, last)
+        return loss.prepare(
+            self.labels[rows],
+            self.boundaries[first : last + 1] - self.boundaries[first],
+            self.query_weights[first:last] if weighted else None,
+            self.document_weights[rows] if weighted else None,
+            first_query=first_query,
+        )
 
 
 def _seeded(name: str, options: dict[str, Any]) -> Loss:
@@ -94,12 +104,14 @@ def combinations() -> Iterator[Any]:
 def test_shards_have_the_terms_of_the_whole(
     name: str, options: dict[str, Any], weighted: bool, threads: int
 ) -> None:
-    """Gradients, hessians and losses of three uneven shards are bit for bit those of the whole dataset."""
+    """Gradients, hessians and losses of four uneven shards are bit for bit those of the whole dataset."""
     loss = _seeded(name, options)
-    _, scores = _data()
-    whole = _bound(loss, 0, QUERIES, 0, weighted=weighted)
+    judged = _Judged(name)
+    scores = judged.scores
+    assert len(scores) > MIN_PARALLEL_WORK
+    whole = judged.bound(loss, 0, QUERIES, 0, weighted=weighted)
     shards = [
-        (slice(*BOUNDARIES[[first, last]]), _bound(loss, first, last, first, weighted=weighted))
+        (judged.rows(first, last), judged.bound(loss, first, last, first, weighted=weighted))
         for first, last in pairwise(CUTS)
     ]
     for iteration in (0, 7):
@@ -118,10 +130,11 @@ def test_shards_have_the_terms_of_the_whole(
 def test_random_numbers_follow_the_position_in_the_whole(name: str, options: dict[str, Any]) -> None:
     """A shard bound as if it were the whole draws other numbers: the position of its first query decides."""
     loss = _seeded(name, options)
-    _, scores = _data()
+    judged = _Judged(name)
     first, last = CUTS[1:3]
-    scores = scores[slice(*BOUNDARIES[[first, last]])]
+    scores = judged.scores[judged.rows(first, last)]
     placed, unplaced = (
-        _bound(loss, first, last, first_query, weighted=False).terms(scores, 0) for first_query in (first, 0)
+        judged.bound(loss, first, last, first_query, weighted=False).terms(scores, 0)
+        for first_query in (first, 0)
     )
     assert not np.array_equal(placed.gradient, unplaced.gradient)

@@ -1,11 +1,9 @@
 """The migrations create the schema of the mapped rows."""
 
 import fcntl
-import os
-import subprocess
-import sys
+import multiprocessing
 import threading
-from pathlib import Path
+from multiprocessing.synchronize import Barrier
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -14,22 +12,19 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 from sqlalchemy.exc import DBAPIError
 
-import core
 from core.store import Store, StoreSettings
 from core.store.engines import for_reading, for_writing, open_engine
 from core.store.schema import migrations_config, newest_revision, upgrade
 from core.store.tables import Base
 
-MIGRATE = """
-import sys
-from core.store import Store, StoreSettings
-print("ready", flush=True)
-sys.stdin.readline()
-store = Store.open(StoreSettings())
-store.migrate()
-with store.begin() as tx:
-    tx.jobs.add("train", {})
-"""
+
+def _migrate_and_write(settings: StoreSettings, together: Barrier) -> None:
+    together.wait()
+    store = Store.open(settings)
+    store.migrate()
+    with store.begin() as tx:
+        tx.jobs.add("train", {})
+    store.close()
 
 
 @pytest.mark.both_stores
@@ -55,29 +50,17 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
 
 @pytest.mark.both_stores
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_processes_that_start_together(unmigrated_settings: StoreSettings) -> None:
     """Two processes that migrate a new database at the same time both find it ready."""
-    environment = os.environ | {
-        "PYTHONPATH": str(Path(core.__file__).parents[1]),
-        "RANKERY_DATA_DIR": str(unmigrated_settings.data_dir),
-        "RANKERY_DATABASE_URL": unmigrated_settings.database_url,
-    }
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", MIGRATE],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    context = multiprocessing.get_context("fork")  # imports take longer than migrations
+    arguments = unmigrated_settings, context.Barrier(2)
+    processes = [context.Process(target=_migrate_and_write, args=arguments) for _ in range(2)]
     for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        process.start()
     for process in processes:
-        process.communicate("go\n")
-    assert [process.returncode for process in processes] == [0, 0]
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
     store = Store.open(unmigrated_settings)
     with store.read() as tx:
         assert len(tx.jobs.page(None, 10).items) == 2

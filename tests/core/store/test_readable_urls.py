@@ -28,7 +28,7 @@ def on_s3(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Artifacts:
 
 
 def _store(artifacts: Artifacts) -> Float32Array:
-    dataset = synthetic_dataset(20, seed=3)
+    dataset = synthetic_dataset(20, seed=3, n_features=4)
     with artifacts.writing(KEY) as file:
         write_parquet(dataset, file)
     return dataset.matrix

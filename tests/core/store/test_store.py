@@ -3,32 +3,19 @@
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from sqlalchemy import literal, select
 from sqlalchemy.exc import IntegrityError
 
-import core
 from core.errors import StoreUnavailable
 from core.jobs import System
 from core.store import Store, StoreSettings, Transaction
 from core.store.engines import open_engine, sqlite_path
-
-WRITE_FOR_EVER = """
-import pathlib, sys
-from core.store import Store, StoreSettings
-store = Store.open(StoreSettings(data_dir=pathlib.Path(sys.argv[1])))
-while True:
-    with store.begin() as tx:
-        job = tx.jobs.add("train", {"filling": "x" * 2000})
-        tx.jobs.claim(job.id, "w", 15)
-    print(job.id, flush=True)
-"""
 
 
 def _add_job_and_fail(tx: Transaction) -> None:
@@ -157,21 +144,19 @@ def test_many_threads(store: Store) -> None:
 
 @pytest.mark.long
 @pytest.mark.embedded
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_killed_writer(store: Store, settings: StoreSettings) -> None:
     """After SIGKILL of a writing process the database opens, is whole and holds all that was committed."""
-    environment = os.environ | {"PYTHONPATH": str(Path(core.__file__).parents[1])}
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITE_FOR_EVER, str(settings.data_dir)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert writer.stdout is not None
-    committed = [writer.stdout.readline().strip() for _ in range(50)]
-    writer.send_signal(signal.SIGKILL)
-    committed += writer.stdout.read().split("\n")[:-1]
-    writer.wait()
-    writer.stdout.close()
+    reading, writing = os.pipe()
+    writer = os.fork()
+    if writer == 0:
+        _write_for_ever(settings, writing)
+    os.close(writing)
+    with os.fdopen(reading) as lines:
+        committed = [lines.readline().strip() for _ in range(50)]
+        os.kill(writer, signal.SIGKILL)
+        committed += lines.read().split("\n")[:-1]
+    assert os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) == -signal.SIGKILL
     store.close()
     reopened = Store.open(settings)
     reopened.migrate()
@@ -182,6 +167,18 @@ def test_killed_writer(store: Store, settings: StoreSettings) -> None:
     with sqlite3.connect(settings.data_dir / "rankery.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+def _write_for_ever(settings: StoreSettings, written: int) -> NoReturn:
+    try:
+        store = Store.open(settings)
+        while True:
+            with store.begin() as tx:
+                job = tx.jobs.add("train", {"filling": "x" * 2000})
+                tx.jobs.claim(job.id, "w", 15)
+            os.write(written, f"{job.id}\n".encode())
+    finally:
+        os._exit(1)
 
 
 @pytest.mark.both_stores

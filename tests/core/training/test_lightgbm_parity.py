@@ -27,7 +27,9 @@ def datasets() -> tuple[RankingDataset, RankingDataset]:
     return split_queries(synthetic_dataset(300, seed=5), fraction=0.3, seed=2)
 
 
-def built_in(dataset: RankingDataset, truncation_level: int) -> lightgbm.Booster:
+def built_in(
+    dataset: RankingDataset, truncation_level: int, iterations: int = ITERATIONS
+) -> lightgbm.Booster:
     """LightGBM's own lambdarank with its default normalisation."""
     parameters = {
         **SETTINGS,
@@ -41,7 +43,7 @@ def built_in(dataset: RankingDataset, truncation_level: int) -> lightgbm.Booster
     }
     group = np.diff(dataset.query_boundaries)
     return lightgbm.train(
-        parameters, lightgbm.Dataset(dataset.matrix, dataset.labels, group=group), ITERATIONS
+        parameters, lightgbm.Dataset(dataset.matrix, dataset.labels, group=group), iterations
     )
 
 
@@ -52,7 +54,7 @@ def split_features(booster: lightgbm.Booster, trees: int) -> list[list[int]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("truncation_level", [30, 5])
+@pytest.mark.parametrize("truncation_level", [pytest.param(30, marks=pytest.mark.slow), 5])
 def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
     truncation_level: int, datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
@@ -92,7 +94,7 @@ def test_gradients_match_the_built_in_objective_to_its_tables_precision(
 ) -> None:
     """The first tree's leaf values, where the built-in's sigmoid table is exact: scores are all equal."""
     training, _ = datasets
-    theirs = built_in(training, 30).predict(training.matrix, raw_score=True, num_iteration=1)
+    theirs = built_in(training, 30, iterations=1).predict(training.matrix, raw_score=True)
     loss = {"name": "lambdarank", "normalization": "lightgbm", "truncation_level": 30}
     spec = training_spec({"loss": loss, "hyperparameters": {**SETTINGS, "num_iterations": 1}})
     ours = lightgbm.Booster(model_str=train(spec, training).model_text)
@@ -170,7 +172,7 @@ def test_loss_is_recorded_at_the_metric_interval_and_falls(
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_xe_ndcg_learns_from_queries_of_one_label_as_the_built_in_does(label: float) -> None:
     """LightGBM's rank_xendcg skips queries of one document only: both grow a tree on all-equal labels."""
-    judged = synthetic_dataset(60, seed=3)
+    judged = synthetic_dataset(60, seed=3, n_features=10)
     labels = np.full(judged.n_documents, label, np.float32)
     binned = lightgbm.Dataset(judged.matrix, labels, group=np.diff(judged.query_boundaries))
     built_in = lightgbm.train({**SETTINGS, "objective": "rank_xendcg", "verbosity": -1}, binned, 3)

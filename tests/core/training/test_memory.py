@@ -81,7 +81,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "linear": {"kind": "linear"},
     "quantiles": {"kind": "linear", "inputs": "rank-gauss", "missing_indicators": True},
     "mlp": {"kind": "mlp", "hidden": [256, 128]},
-    "wide": {"kind": "mlp", "hidden": [1_024, 1_024], "batch_documents": 1_000},
+    "wide": {"kind": "mlp", "hidden": [768, 768], "batch_documents": 1_000},
 }
 
 

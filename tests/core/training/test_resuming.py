@@ -42,7 +42,7 @@ SAMPLING: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def datasets() -> tuple[RankingDataset, RankingDataset]:
     """Two blocks of LightGBM's bagging, 1,024 documents each, and held-out queries."""
-    return split_queries(synthetic_dataset(160, seed=1), fraction=0.33, seed=1)
+    return split_queries(synthetic_dataset(60, seed=1, n_features=20), fraction=0.33, seed=1)
 
 
 def spec_of(loss: str = "lambdarank", **hyperparameters: Any) -> TrainingSpec:
@@ -103,7 +103,7 @@ def test_resumed_at_any_iteration(
 
 def test_sampling_draws_again_for_each_tree() -> None:
     """Each tree has other documents, as many as requested."""
-    dataset = synthetic_dataset(160, seed=1)
+    dataset = synthetic_dataset(160, seed=1, n_features=5)
     spec = spec_of(bagging_fraction=0.5, bagging_freq=1, num_leaves=2)
     texts = train(spec, dataset).model_text.split("Tree=")[1:]
     counts = [line for text in texts for line in text.splitlines() if line.startswith("internal_count=")]

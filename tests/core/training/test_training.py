@@ -19,7 +19,7 @@ from core.training import IterationReport, Snapshot, TrainingSpec, train, traini
 @pytest.fixture(scope="module")
 def datasets() -> tuple[RankingDataset, RankingDataset]:
     """A small synthetic training set and its held-out queries."""
-    return split_queries(synthetic_dataset(60, seed=1), fraction=0.33, seed=1)
+    return split_queries(synthetic_dataset(60, seed=1, n_features=20), fraction=0.33, seed=1)
 
 
 def small_spec(name: str = "lambdarank", **parts: object) -> TrainingSpec:
@@ -40,7 +40,7 @@ def test_the_same_job_gives_the_same_bytes_on_any_number_of_threads(
     name: str, datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
     """Same specification, data and seed: the same model text with 1 and with 2 threads, sampling included."""
-    sampling = {"num_iterations": 12, "bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.6}
+    sampling = {"num_iterations": 6, "bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.6}
     spec = small_spec(name, hyperparameters=sampling)
     texts = {train(spec, *datasets, threads=threads).model_text for threads in (1, 2)}
     assert len(texts) == 1
@@ -185,7 +185,8 @@ def test_data_without_a_varying_feature_is_refused_in_a_sentence() -> None:
 def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
     """A handful of documents with min_data_in_leaf 20: a model of one leaf, not an error."""
     ranker = train(
-        training_spec({"loss": {"name": "lambdarank"}}), synthetic_dataset(1, seed=1).select_queries([0])
+        training_spec({"loss": {"name": "lambdarank"}}),
+        synthetic_dataset(1, seed=1, n_features=5).select_queries([0]),
     )
     assert Forest.parse(ranker.model_text).n_trees >= 1
 

@@ -169,7 +169,7 @@ def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> No
 @pytest.mark.long
 def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> None:
     """However short each turn is, all objects are checked in the end, and then none for an hour."""
-    jobs = [author.job() for _ in range(120)]
+    jobs = [author.job() for _ in range(60)]
     age(store, 31, *jobs)
     upkeep = Upkeep(policy({"job": 30}), HOUR)
     upkeep.run(store, 0.001)
