@@ -7,7 +7,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -86,19 +86,25 @@ def parameter(
     return dataclasses.field(default=default, metadata={_KEY: declaration})
 
 
+_parameters: dict[type, tuple[Parameter, ...]] = {}
+
+
 def parameters_of(cls: type) -> tuple[Parameter, ...]:
     """List the hyperparameters that a dataclass declares, in order."""
+    if cls not in _parameters:
+        _parameters[cls] = tuple(_declared_parameters(cls))
+    return _parameters[cls]
+
+
+def _declared_parameters(cls: type) -> Iterator[Parameter]:
     hints = typing.get_type_hints(cls)
-    found = []
     for field in dataclasses.fields(cls):
-        if _KEY not in field.metadata:
-            continue
-        kind, optional = _without_none(hints[field.name])
-        declaration = field.metadata[_KEY]
-        found.append(
-            Parameter(name=field.name, type=kind, optional=optional, default=field.default, **declaration)
-        )
-    return tuple(found)
+        if _KEY in field.metadata:
+            kind, optional = _without_none(hints[field.name])
+            declaration = field.metadata[_KEY]
+            yield Parameter(
+                name=field.name, type=kind, optional=optional, default=field.default, **declaration
+            )
 
 
 def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
