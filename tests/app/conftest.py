@@ -1,8 +1,10 @@
 """The application on a fresh store, without broker and worker, and rows to start from."""
 
+import functools
 import hashlib
 import json
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -33,19 +35,21 @@ __all__ = ["Answer", "TestClient"]
 NO_BROKER = "redis://127.0.0.1:1/0"
 MAX_UPLOAD_BYTES = 200_000
 FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
+_ELSEWHERE = Path("/nowhere/at-all")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _shared_document() -> Iterator[None]:
-    """Generate the OpenAPI document of equal routes once: it takes longer than most tests."""
+    """Generate the OpenAPI document of equal routes once for all paths: it takes longer than most tests."""
     generated: dict[str, str] = {}
 
-    def generate_once(**described: Any) -> Any:
-        routes = [(route.path, route.name) for route in described["routes"]]
-        key = json.dumps([described["servers"], routes])
+    def generate_once(*, servers: Any = None, **described: Any) -> Any:
+        key = json.dumps([(route.path, route.name) for route in described["routes"]])
         if key not in generated:
             generated[key] = json.dumps(get_openapi(**described))
-        return json.loads(generated[key])
+        document = json.loads(generated[key])
+        first = {name: document.pop(name) for name in ("openapi", "info")}
+        return first | ({"servers": servers} if servers else {}) | document
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(openapi, "get_openapi", generate_once)
@@ -179,6 +183,26 @@ def train_request(ready_dataset: Callable[[], str]) -> dict[str, Any]:
 
 
 def _settings(places: Places) -> ApiSettings:
+    """Return settings with small limits; the environment, which takes long to read, is read once."""
+    if set(places) != {"data_dir"}:
+        return _read_settings(**places)
+    data_dir: Path = places["data_dir"]
+    environment = frozenset(item for item in os.environ.items() if item[0].startswith("RANKERY_"))
+    elsewhere = _settings_elsewhere(environment)
+    moved = {
+        name: getattr(elsewhere, name).replace(str(_ELSEWHERE), str(data_dir))
+        for name in ("database_url", "storage_url")
+    }
+    return elsewhere.model_copy(update={"data_dir": data_dir, **moved}, deep=True)
+
+
+@functools.cache
+def _settings_elsewhere(environment: frozenset[tuple[str, str]]) -> ApiSettings:
+    """Return the settings of a data folder that no test has, as an environment determines them."""
+    return _read_settings(data_dir=_ELSEWHERE)
+
+
+def _read_settings(**places: Any) -> ApiSettings:
     return ApiSettings(
         **places,
         broker_url=NO_BROKER,
@@ -203,6 +227,7 @@ def _usual_logging() -> Iterator[None]:
     structlog.reset_defaults()
 
 
+@functools.cache
 def _model_text() -> str:
     bm25 = np.linspace(0.0, 1.0, 200)
     features = np.column_stack([bm25, np.zeros(200), np.zeros(200)])

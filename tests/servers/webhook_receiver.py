@@ -1,9 +1,11 @@
-"""A receiver of webhooks in a separate process, which verifies signatures and sometimes fails."""
+"""Receivers of webhooks in a separate process, which verify signatures and sometimes fail."""
 
 import contextlib
+import itertools
 import json
 import multiprocessing
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -70,6 +72,28 @@ class Receiver:
         return [each.event for each in self.received() if each.status < 300]
 
 
+class Receivers:
+    """A running process that is as many receivers as tests need.
+
+    Args:
+        folder: Folder of the receivers.
+        port: Port that the process listens on.
+    """
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self._folder = folder
+        self._port = port
+        self._numbers = itertools.count(1)
+
+    def new(self) -> Receiver:
+        """Return a receiver that has received nothing, verifies nothing and answers 204."""
+        name = f"hook-{next(self._numbers)}"
+        (self._folder / name).mkdir(parents=True)
+        receiver = Receiver(self._folder / name, f"http://{HOST}:{self._port}/{name}")
+        receiver.answer(204)
+        return receiver
+
+
 @contextlib.contextmanager
 def running_receiver(folder: Path) -> Iterator[Receiver]:
     """Run a receiver during the block.
@@ -77,15 +101,23 @@ def running_receiver(folder: Path) -> Iterator[Receiver]:
     Args:
         folder: Folder of its log, its secret and its answers.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with running_receivers(folder) as receivers:
+        yield receivers.new()
+
+
+@contextlib.contextmanager
+def running_receivers(folder: Path) -> Iterator[Receivers]:
+    """Run a process of receivers during the block.
+
+    Args:
+        folder: Folder of their logs, secrets and answers.
+    """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(folder, theirs), daemon=True)
     process.start()
     try:
-        receiver = Receiver(folder, f"http://{HOST}:{ours.recv()}/hook")
-        receiver.answer(204)
-        yield receiver
+        yield Receivers(folder, ours.recv())
     finally:
         process.kill()
         process.join()
@@ -97,22 +129,22 @@ def _write(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def _serve(folder: Path, connection: Any) -> None:
-    server = ThreadingHTTPServer((HOST, 0), _handler(folder))
+def _serve(folders: Path, connection: Any) -> None:
+    server = ThreadingHTTPServer((HOST, 0), _handler(folders))
     connection.send(server.server_address[1])
     server.serve_forever()
 
 
-def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
-    counts = {"requests": 0}
-    log = (folder / "log").open("a")
+def _handler(folders: Path) -> type[BaseHTTPRequestHandler]:
+    counts: Counter[str] = Counter()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            folder = folders / self.path.removeprefix("/")
             body = self.rfile.read(int(self.headers["Content-Length"]))
             answers = json.loads((folder / "answers").read_text())
-            status = answers["statuses"][counts["requests"] % len(answers["statuses"])]
-            counts["requests"] += 1
+            status = answers["statuses"][counts[self.path] % len(answers["statuses"])]
+            counts[self.path] += 1
             verified = None
             if (secret := folder / "secret").exists():
                 with contextlib.suppress(Exception):
@@ -122,8 +154,8 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             # Logged before the answer, so that the log has each request that the sender regards as delivered.
             entry = {"message_id": headers["webhook-id"], "body": verified, "status": status}
-            log.write(json.dumps({**entry, "headers": headers}) + "\n")
-            log.flush()
+            with (folder / "log").open("a") as log:
+                log.write(json.dumps({**entry, "headers": headers}) + "\n")
             self.send_response(status)
             if answers["location"]:
                 self.send_header("Location", answers["location"])

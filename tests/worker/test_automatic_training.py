@@ -1,10 +1,12 @@
 """Jobs that find the best model of a dataset."""
 
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from core.autotrain import Candidate, Trials, Tried
+from core.autotrain import Candidate, Trials, Tried, portfolio
 from core.data import synthetic_dataset
 from core.errors import InvalidInput
 from core.scorers import read_model
@@ -34,6 +36,25 @@ _SPEC: dict[str, Any] = {
     "prefer": "best",
     "candidates": _CANDIDATES,
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_trainings() -> Iterator[None]:
+    """Let each candidate train for a few iterations, which suffice to interrupt and continue trainings."""
+
+    def short(names: Collection[str] | None) -> list[Candidate]:
+        return [_shortened(candidate) for candidate in portfolio(names)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("worker.job.candidates.portfolio", short)
+        yield
+
+
+def _shortened(candidate: Candidate) -> Candidate:
+    if candidate.scorer is not None:
+        return replace(candidate, scorer={**candidate.scorer, "epochs": 10})
+    assert isinstance(candidate.hyperparameters, Mapping)
+    return replace(candidate, hyperparameters={**candidate.hyperparameters, "num_iterations": 20})
 
 
 def _submit(workshop: Workshop, **changed: Any) -> Job:

@@ -3,7 +3,6 @@
 import contextlib
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -14,6 +13,7 @@ from app import ApiSettings
 from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
+from tests.servers.fixtures import Places
 
 # The tests start a server and do not depend on the store.
 pytestmark = [pytest.mark.embedded, pytest.mark.long]
@@ -24,10 +24,10 @@ ANSWERED = 8
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> ApiSettings:
+def settings(places: Places) -> ApiSettings:
     """Settings with two trusted proxies, one of them a network, few connections and few wrong keys."""
     return ApiSettings(
-        data_dir=tmp_path / "data",
+        **places,
         broker_url=NO_BROKER,
         trusted_proxies=f"{PROXY}, 127.0.1.0/24",
         wrong_keys_per_minute=3,

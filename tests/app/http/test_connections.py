@@ -1,6 +1,7 @@
 """Slow clients, on real sockets against a real server."""
 
 import contextlib
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -47,10 +48,13 @@ def keep_alive_seconds() -> int:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, head_seconds: float, keep_alive_seconds: int) -> ApiSettings:
+def settings(
+    migrated_file: Path, tmp_path: Path, head_seconds: float, keep_alive_seconds: int
+) -> ApiSettings:
     """Settings with short time limits."""
+    shutil.copy(migrated_file, tmp_path)
     return ApiSettings(
-        data_dir=tmp_path / "data",
+        data_dir=tmp_path,
         broker_url=NO_BROKER,
         head_seconds=head_seconds,
         body_idle_seconds=IDLE_SECONDS,

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from core.store import Store
 from rankery.webhooks import new_secret
 from tests.app.conftest import TestClient
 from tests.app.http.conftest import eventually
-from tests.servers.webhook_receiver import Receiver, running_receiver
+from tests.servers.webhook_receiver import Receiver, Receivers, running_receivers
 
 TIMEOUT_SECONDS = 1.0
 RETRIES = [0.05, 0.1, 0.2]
@@ -28,11 +27,17 @@ def settings(settings: ApiSettings) -> ApiSettings:
     return settings
 
 
+@pytest.fixture(scope="module")
+def receivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receivers]:
+    """The process of all receivers."""
+    with running_receivers(tmp_path_factory.mktemp("receivers")) as receivers:
+        yield receivers
+
+
 @pytest.fixture
-def receiver(tmp_path: Path) -> Iterator[Receiver]:
-    """A running receiver."""
-    with running_receiver(tmp_path / "receiver") as receiver:
-        yield receiver
+def receiver(receivers: Receivers) -> Receiver:
+    """A receiver that nothing was sent to."""
+    return receivers.new()
 
 
 @pytest.fixture
@@ -221,18 +226,18 @@ def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: 
 
 @pytest.mark.long
 def test_a_slow_receiver_does_not_delay_other_webhooks(
-    client: TestClient, receiver: Receiver, tmp_path: Path, happen: Callable[..., None]
+    client: TestClient, receiver: Receiver, receivers: Receivers, happen: Callable[..., None]
 ) -> None:
     """Events for one webhook do not wait for the receiver of another."""
     receiver.answer(200, seconds=30)
     client.post("/v1/webhooks", json={"url": receiver.url})
-    with running_receiver(tmp_path / "quick") as quick:
-        made = client.post("/v1/webhooks", json={"url": quick.url}).json()
-        quick.tell_secret(made["secret"])
-        happen(*(f"o{number}" for number in range(40)))
-        started = time.monotonic()
-        eventually(lambda: len(quick.delivered()) == 40)
-        assert time.monotonic() - started < 10
+    quick = receivers.new()
+    made = client.post("/v1/webhooks", json={"url": quick.url}).json()
+    quick.tell_secret(made["secret"])
+    happen(*(f"o{number}" for number in range(40)))
+    started = time.monotonic()
+    eventually(lambda: len(quick.delivered()) == 40)
+    assert time.monotonic() - started < 10
 
 
 def test_a_failed_connection_is_reported(client: TestClient, webhook: dict[str, Any]) -> None:
