@@ -47,7 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw all examples of Hypothesis if slow tests are selected, as `make test-all` does."""
     load_profile(thorough=config.getoption("markexpr").startswith("slow"))
     # The draw of a polynomial measures 100,000 documents, and most artificial datasets have the same one.
-    setattr(CubicPolynomial, "draw", functools.lru_cache(maxsize=8)(CubicPolynomial.draw))
+    draw = functools.lru_cache(maxsize=8)(CubicPolynomial.draw)
+    pytest.MonkeyPatch().setattr(CubicPolynomial, "draw", draw)
 
 
 @pytest.hookimpl(optionalhook=True)
