@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ from core.scorers.kernels import EPSILON  # noqa: E402
 from core.types import Float32Array, Float64Array, FloatArray  # noqa: E402
 
 Parameters = list[dict[str, Any]]
+
+_KEPT_FORMS = 8  # of the latest trainings, such as the networks of an automatic training
+# Hyperparameters that the compiled functions take as arguments, or do not use.
+_ARGUMENTS = ("epochs", "batch_documents", "learning_rate", "inputs", "log1p", "missing_indicators")
 
 _ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = {
     "relu": jax.nn.relu,
@@ -63,6 +68,71 @@ def scores_of(
     return (units @ parameters[-1]["weights"] + parameters[-1]["bias"])[:, 0]
 
 
+@dataclass(frozen=True)
+class _Form:
+    """The inputs of compilation, besides the number of documents.
+
+    Attributes:
+        scorer: The scorer, with the defaults of all hyperparameters that are arguments of the functions.
+        shapes: Shapes of the weights.
+    """
+
+    scorer: NetworkScorer
+    shapes: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, scorer: NetworkScorer, parameters: Parameters) -> "_Form":
+        defaults = {name: getattr(type(scorer), name) for name in _ARGUMENTS}
+        shapes = tuple(array.shape for array in jax.tree.leaves(parameters))
+        return cls(replace(scorer, **defaults), shapes)
+
+    @property
+    def activation(self) -> str:
+        return self.scorer.activation if isinstance(self.scorer, Mlp) else "relu"
+
+    @property
+    def dropout(self) -> float:
+        return self.scorer.dropout if isinstance(self.scorer, Mlp) else 0.0
+
+
+class _Functions:
+    """The compiled functions of trainings of one form."""
+
+    def __init__(self, form: _Form) -> None:
+        self.optimizer = _optimizer(form.scorer)
+        activation, dropout = form.activation, form.dropout
+
+        def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
+            """Return the scores, and the vector-Jacobian product: the gradient of the weights for scores."""
+            return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
+
+        self.score = jax.jit(partial(scores_of, activation=activation))
+        self.pull_back = jax.jit(pull_back)
+        self.step = jax.jit(self._stepped)
+
+    def _stepped(
+        self,
+        parameters: Parameters,
+        state: Any,
+        vjp: Any,
+        gradient: Any,
+        learning_rate: Any,
+        factors: Parameters | None,
+    ) -> Any:
+        (weight_gradient,) = vjp(gradient)
+        if factors is not None:
+            weight_gradient = jax.tree.map(jnp.multiply, weight_gradient, factors)
+        updates, state = self.optimizer.update(weight_gradient, state, parameters)
+        moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
+        return moved, state
+
+
+@lru_cache(maxsize=_KEPT_FORMS)
+def _functions(form: _Form) -> _Functions:
+    """Return the functions of a form; compiling them takes longer than a training on little data."""
+    return _Functions(form)
+
+
 class Differentiation:
     """A scorer with its optimiser: weights, gradients and steps in JAX.
 
@@ -77,26 +147,16 @@ class Differentiation:
     def __init__(
         self, scorer: NetworkScorer, parameters: Parameters, seed: int, factors: Parameters | None = None
     ) -> None:
+        form = _Form.of(scorer, parameters)
+        self._functions = _functions(form)
         self._factors = factors
-        self._optimizer = _optimizer(scorer)
+        self._key = jax.random.key(seed) if form.dropout else None
         self.restart(parameters)
-        activation, dropout = "relu", 0.0
-        if isinstance(scorer, Mlp):
-            activation, dropout = scorer.activation, scorer.dropout
-        self._key = jax.random.key(seed) if dropout else None
-        self._score = jax.jit(partial(scores_of, activation=activation))
-
-        def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
-            """Return the scores, and the vector-Jacobian product: the gradient of the weights for scores."""
-            return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
-
-        self._pull_back = jax.jit(pull_back)
-        self._step = jax.jit(self._stepped)
 
     def restart(self, parameters: Parameters) -> None:
         """Replace the weights and reset the state of the optimiser."""
         self._parameters: Parameters = jax.tree.map(jnp.asarray, parameters)
-        self._optimizer_state: Any = self._optimizer.init(self._parameters)
+        self._optimizer_state: Any = self._functions.optimizer.init(self._parameters)
 
     def restore(self, parameters: Parameters, state: Sequence[Any]) -> None:
         """Set the weights and the optimiser's state, given as its leaves."""
@@ -121,7 +181,7 @@ class Differentiation:
 
     def score(self, inputs: FloatArray, size: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), of inputs that are padded to `size` rows."""
-        scores = self._score(self._parameters, _padded(inputs, size))
+        scores = self._functions.score(self._parameters, _padded(inputs, size))
         return np.asarray(scores, np.float64)[: len(inputs)]
 
     def step(
@@ -142,23 +202,13 @@ class Differentiation:
             number: Number of the step, which determines the dropped units.
         """
         key = None if self._key is None else jax.random.fold_in(self._key, number)
-        scores, vjp = self._pull_back(self._parameters, _padded(inputs, size), key)
+        scores, vjp = self._functions.pull_back(self._parameters, _padded(inputs, size), key)
         gradient = np.zeros(size, scores.dtype)
         value, gradient[: len(inputs)] = loss(np.asarray(scores, np.float64)[: len(inputs)])
-        self._parameters, self._optimizer_state = self._step(
-            self._parameters, self._optimizer_state, vjp, gradient, learning_rate
+        self._parameters, self._optimizer_state = self._functions.step(
+            self._parameters, self._optimizer_state, vjp, gradient, learning_rate, self._factors
         )
         return value
-
-    def _stepped(
-        self, parameters: Parameters, state: Any, vjp: Any, gradient: Any, learning_rate: Any
-    ) -> Any:
-        (weight_gradient,) = vjp(gradient)
-        if self._factors is not None:
-            weight_gradient = jax.tree.map(jnp.multiply, weight_gradient, self._factors)
-        updates, state = self._optimizer.update(weight_gradient, state, parameters)
-        moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
-        return moved, state
 
 
 def _padded(inputs: FloatArray, size: int) -> FloatArray:

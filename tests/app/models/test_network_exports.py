@@ -84,7 +84,7 @@ def test_formats_of_other_models_are_pointed_at(client: TestClient, add_network:
         assert response.status_code == 422
         (error,) = response.json()["errors"]
         assert error["pointer"] == "/format"
-        assert "which is exported as vespa, solr, onnx, c, python, safetensors" in error["detail"]
+        assert "use one of vespa, solr, onnx, c, python, safetensors" in error["detail"]
 
 
 def test_a_network_that_cannot_be_expressed_is_refused(client: TestClient, add_network: AddNetwork) -> None:

@@ -62,14 +62,15 @@ let pendingRead = null;
 
 /** Return an element that shows a dataset's name once it has been read, or its id if it cannot be read. @param {string} id */
 export function datasetName(id) {
-  const node = h("span", { title: id }, names.has(id) ? (names.get(id) ?? id) : "…");
-  if (!names.has(id)) {
-    // API unreachable: the next call reads the name again.
-    findName(id).then(
-      (name) => setText(node, name ?? id),
-      () => setText(node, id),
-    );
-  }
+  const isKnown = names.has(id);
+  const node = h("span", { title: id, "data-unread": !isKnown }, isKnown ? (names.get(id) ?? id) : "…");
+  /** @param {string | null} [name] */
+  const show = (name) => {
+    node.removeAttribute("data-unread");
+    setText(node, name ?? id);
+  };
+  // API unreachable: the next call reads the name again.
+  if (!isKnown) findName(id).then(show, () => show());
   return node;
 }
 

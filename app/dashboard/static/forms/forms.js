@@ -164,6 +164,7 @@ function clearErrors(form) {
  * @param {unknown} error
  */
 export function showError(form, error) {
+  form.removeAttribute("aria-busy"); // a form whose choices could not be read is shown without them
   if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const unplaced = [];
   for (const problem of deepest(problemsOf(error))) {

@@ -234,6 +234,12 @@ async function kindResult(job) {
   return hasClickResult(job) ? (await import("../clicks/results.js")).clickResult() : null;
 }
 
+/** Return the part that is shown if the script of a part cannot be loaded, as after an upgrade of the service. */
+function notLoaded() {
+  const node = problemBox({ title: "A part of this page could not be loaded", detail: "Reload the page to see it." });
+  return { node, update() {} };
+}
+
 /** @param {import("./labels.js").Job} job */
 async function diagnosticsOf({ kind, spec }) {
   if (kind !== "train" || !spec?.diagnostics) return null;
@@ -253,7 +259,7 @@ export function jobDetail(first) {
   const times = trains(first) ? iterationTimes(iterationWord(first)) : null;
   const folds = trains(first) ? foldsTable() : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
-  const later = Promise.all([kindResult(first), diagnosticsOf(first)]);
+  const later = Promise.all([kindResult(first).catch(notLoaded), diagnosticsOf(first).catch(notLoaded)]);
   const resultPlace = h("div", { hidden: true });
   const diagnosticsPlace = h("div", { hidden: true });
   const node = h(

@@ -3,7 +3,7 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
 import { dataTable, h, hint, numberCell, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
-import { count, metric, percent, short } from "../page/format.js";
+import { count, percent, score, short } from "../page/format.js";
 
 const HEIGHT = 340;
 
@@ -74,7 +74,7 @@ function dependenceFigure(found, axis, scores) {
     key: `${feature} ${axis}`,
     height: HEIGHT,
     x: { ...xAxis, absent: missing ? "missing" : undefined },
-    y: { title: "score", range: scores, read: metric },
+    y: { title: "score", range: scores, read: score },
     series: series.filter((each) => !!each),
   };
 }
@@ -193,16 +193,16 @@ export function dependencePanel(node, wanted, remember) {
 function summary({ feature, points, missing }) {
   const last = points.at(-1);
   const ends = last
-    ? `from ${metric(points[0].mean)} at ${featureValue(points[0])} to ${metric(last.mean)} at ${featureValue(last)}`
+    ? `from ${score(points[0].mean)} at ${featureValue(points[0])} to ${score(last.mean)} at ${featureValue(last)}`
     : "no value";
-  return `Mean score as ${feature} grows: ${ends}${missing ? `; ${metric(missing.mean)} where it is missing` : ""}.`;
+  return `Mean score as ${feature} grows: ${ends}${missing ? `; ${score(missing.mean)} where it is missing` : ""}.`;
 }
 
 /** @param {Dependence} found */
 function table({ feature, points, missing }) {
   /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
   const row = (name, share, { mean, lower, upper }) =>
-    h("tr", {}, rowHead(name), ...[share, metric(mean), metric(lower), metric(upper)].map((cell) => numberCell(cell)));
+    h("tr", {}, rowHead(name), ...[share, score(mean), score(lower), score(upper)].map((cell) => numberCell(cell)));
   return dataTable(
     `Scores by ${feature}`,
     [feature, numberHeads("Documents at or below", "Mean score", "10%", "90%")],

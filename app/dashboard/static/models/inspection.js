@@ -236,9 +236,18 @@ async function offerChoices(form, reference) {
 
 /** @param {Schemas["Model"]} model @param {HTMLElement} view holds the frames of the panels */
 export async function insideView(model, view) {
+  view.setAttribute("aria-busy", "true");
+  try {
+    await fillInside(model, view);
+  } finally {
+    view.removeAttribute("aria-busy");
+  }
+}
+
+/** @param {Schemas["Model"]} model @param {HTMLElement} view */
+async function fillInside(model, view) {
   /** @param {Record<string, string | number>} changed */
   const remember = (changed) => setHashValues({ view: "inside", ...changed });
-  view.setAttribute("aria-busy", "true");
   /** @type {Schemas["ModelImportance"] | null} */
   let importance;
   /** @type {Entry[]} */
@@ -250,7 +259,6 @@ export async function insideView(model, view) {
     ]);
   } catch (error) {
     view.prepend(failureBox(error, () => location.reload()));
-    view.removeAttribute("aria-busy");
     return;
   }
   const importances = importancePanel(elementById("importance"), importance, {
@@ -264,7 +272,6 @@ export async function insideView(model, view) {
   inspectionForm(model, (id) => show(id, true));
   const asked = hashValue("inspection");
   if (items.length) await show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
-  view.removeAttribute("aria-busy");
 
   /** Show another inspection. @param {string} id */
   function choose(id) {

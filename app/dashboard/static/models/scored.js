@@ -49,7 +49,7 @@ function row({ name, value = "", adds, kind }, scale) {
     rowHead(h("span", { class: "name", title: name }, name)),
     numberCell(value),
     h("td", { class: "bar-cell" }, signedBar(adds / scale)),
-    numberCell(signed(adds)),
+    numberCell(signed(adds, 4)),
   );
 }
 

@@ -24,7 +24,7 @@ import {
   setText,
   tableHead,
 } from "../page/dom.js";
-import { counted, metric, short } from "../page/format.js";
+import { counted, fixed, short } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} asked */
 function scoringCode(reference, asked) {
@@ -191,7 +191,7 @@ function candidateTable(shown) {
       h("td", {}, moved(before.get(id), rank)),
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
       numberCell(candidate.label === null ? "–" : grade(candidate.label, largest)),
-      numberCell(metric(score)),
+      numberCell(fixed(score, 4)),
       ...shown.map((feature) => numberCell(field(candidate, feature))),
       h("td", {}, why),
     );

@@ -106,11 +106,14 @@ export async function get(path) {
 export async function getAll(path, read = get) {
   /** @type {PageItem<Path>[]} */
   const items = [];
-  for (let cursor = ""; ;) {
-    const page = await read(/** @type {Path} */ (cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path));
+  const [address, query] = path.split("?");
+  const parameters = new URLSearchParams(query);
+  for (let next = path; ;) {
+    const page = await read(next);
     items.push(...page.items);
     if (!page.next_cursor) return items;
-    cursor = page.next_cursor;
+    parameters.set("cursor", page.next_cursor);
+    next = /** @type {Path} */ (`${address}?${parameters}`);
   }
 }
 

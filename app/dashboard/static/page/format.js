@@ -30,6 +30,11 @@ export function metric(value) {
   return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
 }
 
+/** Return a score with four digits, whatever its size, as documents may differ in the fourth. @param {number | null | undefined} value */
+export function score(value) {
+  return typeof value === "number" && !Number.isNaN(value) ? fixed(value, 4) : "–";
+}
+
 /** Return the number of decimals of a metric or of a difference of metrics. @param {number} value */
 export function metricDigits(value) {
   return Math.abs(value) < 10 ? 4 : 2;

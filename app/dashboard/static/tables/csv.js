@@ -68,10 +68,15 @@ export function cellsOf(row) {
   return [...row.cells].flatMap((cell) => [plain(cell), ...Array(cell.colSpan - 1).fill("")]);
 }
 
-/** Return the text of a cell for programs: the exact time instead of "3 min ago", numbers without separators. @param {HTMLTableCellElement} cell */
+/**
+ * Return the text of a cell for programs: the exact time instead of "3 min ago", numbers without separators, and the
+ * id of a dataset whose name is not read yet.
+ *
+ * @param {HTMLTableCellElement} cell
+ */
 function plain(cell) {
-  const time = cell.querySelector("time")?.dateTime;
-  if (time) return time;
+  const exact = cell.querySelector("time")?.dateTime || cell.querySelector("[data-unread]")?.getAttribute("title");
+  if (exact) return exact;
   const text = cell.textContent.trim();
   const number = text.replaceAll(",", "").replace("−", "-");
   return cell.matches(".number") && number !== "" && !Number.isNaN(Number(number)) ? number : text;

@@ -33,9 +33,9 @@ const readHistories = historiesReader();
 const create = creator();
 const hashState = new URLSearchParams(location.hash.slice(1));
 const sort = hashState.get("sort");
-const catalogue = Promise.all([get("/v1/losses"), get("/v1/scorers")]);
-/** The largest answer of the page, read when a training lacks a setting. @type {Promise<Schemas["JobSchemas"]> | null} */
-let jobSchemas = null;
+const catalogue = once(() => Promise.all([get("/v1/losses"), get("/v1/scorers")]));
+/** The largest answer of the page, read when a training lacks a setting. */
+const jobSchemas = once(() => get("/v1/job-schemas"));
 let wanted = hashState.get("metric");
 const curves = comparedCurves(
   { metric: wanted, smoothing: Number(hashState.get("smoothing") ?? 0) },
@@ -88,18 +88,20 @@ async function refresh() {
     ranking.items.map(({ job, tied }) => [job.id, job.status, job.metrics, tied]),
     [...histories.values()].map(({ iterations }) => iterations.length),
   ]);
-  if (state !== shownState) await show(ranking, drawn, histories);
-  shownState = state;
-  place.removeAttribute("aria-busy");
+  try {
+    if (state !== shownState) await show(ranking, drawn, histories);
+    shownState = state;
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
   return ranking.items.some(({ job }) => isActive(job));
 }
 
 /** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, History>} histories */
 async function show(ranking, drawn, histories) {
-  const [{ items: losses }, { items: scorers }] = await catalogue;
+  const [{ items: losses }, { items: scorers }] = await catalogue();
   const jobs = ranking.items.map(({ job }) => job);
-  if (lacksSettings(jobs)) jobSchemas ??= get("/v1/job-schemas");
-  const schemas = (await jobSchemas)?.schemas ?? {};
+  const schemas = lacksSettings(jobs) ? (await jobSchemas()).schemas : {};
   const settings = differingSettings(jobs, { losses, scorers, schemas });
   const fullNames = trainingLabels(jobs, settings);
   const shortNames = withoutPrefix(fullNames);
@@ -204,7 +206,7 @@ async function showActions(ranking) {
   if (!actions.isConnected) find(document, ".page-head").append(actions);
 }
 
-/** @type {Map<string, Promise<string | null>>} */
+/** @type {Map<string, () => Promise<string | null>>} */
 const champions = new Map();
 
 /** Return the champion, "web:3", null where the name has none; read once. @param {string} name of a model */
@@ -214,9 +216,20 @@ function championOf(name) {
     const champion = items.find(({ alias }) => alias === "champion");
     return champion ? `${name}:${champion.version}` : null;
   };
-  const asking = champions.get(name) ?? ask();
-  champions.set(name, asking);
-  return asking;
+  const reader = champions.get(name) ?? once(ask);
+  champions.set(name, reader);
+  return reader();
+}
+
+/** Return a function that reads once, and again after a failure. @template Found @param {() => Promise<Found>} read */
+function once(read) {
+  /** @type {Promise<Found> | null} */
+  let found = null;
+  return () =>
+    (found ??= read().catch((error) => {
+      found = null;
+      throw error;
+    }));
 }
 
 /** @param {Ranked} best @param {string | null} champion @param {boolean} active @param {string} name */

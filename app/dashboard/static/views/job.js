@@ -373,9 +373,12 @@ async function build(first) {
     phases.update(job);
     log.update(job);
     showFindings(findingsPlace, job);
-    await detail.update(job);
-    // Parts are shown together: one that is filled later would move the others.
-    if (!heading.isConnected) showOnly(place, ...parts);
+    try {
+      await detail.update(job);
+    } finally {
+      // Parts are shown together, with or without details: one that is filled later would move the others.
+      if (!heading.isConnected) showOnly(place, ...parts);
+    }
   };
 }
 

@@ -1,0 +1,88 @@
+"""Pages whose secondary requests fail or are slow show the rest."""
+
+import re
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def _refuse(route: Route) -> None:
+    route.fulfill(
+        status=503, content_type="application/problem+json", body='{"title": "Away", "status": 503}'
+    )
+
+
+def _training(prepared: Prepared) -> str:
+    dataset_id = prepared.synthetic("few queries", 15)
+    return prepared.training(
+        model_name="refused",
+        dataset_id=dataset_id,
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 3},
+        diagnostics={"every": 1},
+    )
+
+
+def test_a_job_is_shown_without_its_curve(visit: Visit, prepared: Prepared) -> None:
+    """The history of a training cannot be read: its status, its facts and its log are shown all the same."""
+    job_id = _training(prepared)
+    visit.refusals_expected = True
+    visit.page.route("**/history*", _refuse)
+    page = visit.open(f"/jobs/{job_id}")
+    expect(page.locator(".job-heading")).to_be_visible()
+    expect(page.get_by_role("heading", name="Log")).to_be_visible()
+
+
+def test_a_job_is_shown_without_a_script(visit: Visit, prepared: Prepared) -> None:
+    """The script of the diagnostics cannot be loaded, as after an upgrade: a note replaces it."""
+    job_id = _training(prepared)
+    visit.refusals_expected = True
+    visit.page.route("**/evaluation/diagnostics.js", lambda route: route.abort())
+    page = visit.open(f"/jobs/{job_id}")
+    expect(page.locator(".curve-and-metrics")).to_be_visible()
+    expect(page.get_by_text("A part of this page could not be loaded")).to_be_visible()
+
+
+def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepared: Prepared) -> None:
+    """Aliases cannot be read once: the table is shown, and the next update reads them."""
+    job_ids = [_training(prepared), _training(prepared)]
+    visit.refusals_expected = True
+    visit.page.route("**/v1/models/*/aliases*", _refuse, times=1)
+    page = visit.open(f"/jobs/compare?job={job_ids[0]}&job={job_ids[1]}")
+    expect(page.locator("#compared table").first).to_be_visible()
+    expect(page.get_by_text("refused has no champion yet")).to_be_visible()
+
+
+def test_a_dialog_is_shown_without_its_choices(visit: Visit) -> None:
+    """The papers cannot be read: the form shows the error and its button."""
+    visit.refusals_expected = True
+    visit.page.route("**/v1/papers", _refuse)
+    page = visit.open("/experiments#run")
+    expect(page.locator("dialog[open] .summary")).to_be_visible()
+    expect(page.locator("dialog[open] button[type=submit]")).to_be_visible()
+
+
+def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared: Prepared) -> None:
+    """The panel and the focus stay where they are until the sorted rows have arrived."""
+    job_id = _training(prepared)
+    model = prepared.get(f"/v1/jobs/{job_id}")["result"]["model_id"]
+    dataset_id = prepared.synthetic("few queries", 15)
+    found = prepared.job(kind="evaluate", dataset_id=dataset_id, model=model)
+    page = visit.open(f"/evaluations/{found['evaluation_id']}")
+    panel = page.locator(".query-values")
+    heading = panel.locator("thead button").last
+    expect(heading).to_be_visible()
+    held: list[Route] = []
+    page.route(re.compile("/v1/evaluations/.*/queries"), held.append)
+    heading.click()
+    page.wait_for_function("() => document.querySelector('.query-values [aria-busy=true]')")
+    expect(panel).to_be_visible()
+    expect(heading).to_be_focused()
+    for route in held:
+        route.continue_()
+    visit.settle()
