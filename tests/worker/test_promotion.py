@@ -120,7 +120,7 @@ def test_a_gate_refuses_a_worse_model_and_admits_a_better_one(registry: Registry
 
 
 def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
-    """A version without a useful model passes a gate with a finding, unless the gate requires this."""
+    """A model no better than the baselines passes, with findings, unless the gate requires better ones."""
     with registry.workshop.store.read() as tx:
         noise_id = str(tx.models.resolve("web:2").dataset_id)
     registry.workshop.trained(noise_id)
@@ -182,7 +182,7 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
 
 
 def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None:
-    """The refusal names the model and the counts; the report of a move lists a few absent features."""
+    """If most features are absent, the refusal has the counts; if few are, the alias moves, with findings."""
     workshop, judged = registry.workshop, _synthetic(2)
     for kept, status in ((2, "refused"), (4, "succeeded")):
         narrow = judged.with_features(
