@@ -277,7 +277,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
 
 def _hash_key(store: Store) -> bytes:
     with store.begin() as tx:
-        tx.announced = False
+        tx.notifies_clients = False
         return tx.served.hash_key()
 
 

@@ -13,7 +13,7 @@ from worker.dask.settings import DaskSettings
 
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
-_MEMORY_SHARE = 0.85  # of the memory of the machine; the rest is for the processes and the system
+_MEMORY_SHARE = 0.85  # of the machine's memory; the rest is for the system and for processes before a job
 
 
 class WorkerSettings(DaskSettings, StoreSettings):
@@ -71,7 +71,8 @@ class WorkerSettings(DaskSettings, StoreSettings):
     job_memory_bytes: int | None = Field(
         None,
         ge=1,
-        description="Memory limit of a job; unset: 85% of the machine's or container's, divided by lane",
+        description="Memory limit of a job; unset: 85% of the machine's or container's, divided by the"
+        " concurrency of the job's lane",
     )
     report_seconds: float = Field(0.5, ge=0, description="Minimum interval between progress reports")
     array_cache_bytes: int = Field(
@@ -97,7 +98,8 @@ class WorkerSettings(DaskSettings, StoreSettings):
     max_unpacked_ratio: int = Field(
         MAX_RATIO,
         ge=1,
-        description="Maximum ratio of unpacked to packed size above 64 MiB, of arrays to file above 1 GiB",
+        description="Maximum ratio of unpacked to packed size, if unpacked above 64 MiB; also of arrays to"
+        " file, for arrays above 1 GiB",
     )
     max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Maximum number of documents in a dataset")
     max_features: int = Field(MAX_FEATURES, ge=1, description="Maximum number of features in a dataset")

@@ -115,7 +115,7 @@ class ApiKeyCache:
         """Record a use of the key; ignore a database failure."""
         try:
             with self._store.begin() as tx:
-                tx.announced = False
+                tx.notifies_clients = False
                 tx.api_keys.note_use(key_id)
         except StoreUnavailable:
             pass

@@ -123,7 +123,7 @@ def send_events(
     counts = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0}
     writer.flush(list(clicked))
     with services.store.begin() as tx:
-        tx.announced = False
+        tx.notifies_clients = False
         row = tx.interleavings.get(interleaving_id)
         for list_id, documents in sorted(clicked.items()):
             _record(tx, row, list_id, documents, counts)

@@ -38,7 +38,7 @@ def send_served_events(
     ranking_ids = list({event.ranking_id for event in body.events})
     writer.flush(ranking_ids)
     with services.store.begin() as tx:
-        tx.announced = False
+        tx.notifies_clients = False
         documents = tx.served.documents(ranking_ids)
         placed = [_place(event, documents) for event in body.events]
         rows = [

@@ -133,7 +133,7 @@ class ListWriter:
         rankings = [each.row for each in batch if each.table == "rankings"]
         lists = [each for each in batch if each.table == "interleavings"]
         with self._store.begin() as tx:
-            tx.announced = False
+            tx.notifies_clients = False
             tx.served.add(rankings)
             added = tx.interleavings.add_lists([each.row for each in lists])
         for each in lists:

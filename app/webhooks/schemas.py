@@ -177,7 +177,7 @@ class Delivery(ResponseModel):
     event_kind: str
     object_id: str
     state: Literal["waiting", "delivered", "dead"] = Field(
-        description="State of the delivery; `dead` if the last attempt has failed"
+        description="State of the delivery; `dead` if it has failed and is not retried"
     )
     attempts: int
     next_attempt_at: datetime | None = Field(

@@ -17,7 +17,7 @@ class Grouping:
         query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
         order: The rows sorted by query, None where the file is already sorted.
-        returns: For each query whose rows are not contiguous: its position, the row where its first run
+        scattered: For each query whose rows are not contiguous: its position, the row where its first run
             ends, and the row where its second run begins.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
@@ -26,7 +26,7 @@ class Grouping:
     query_ids: tuple[str, ...]
     query_boundaries: Int64Array
     order: Int64Array | None
-    returns: tuple[tuple[int, int, int], ...]
+    scattered: tuple[tuple[int, int, int], ...]
     run_queries: Int64Array
     run_starts: Int64Array
 
@@ -49,8 +49,8 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
     order = None
     if np.any(np.diff(run_queries) < 0):
         order = np.argsort(np.repeat(run_queries, run_lengths), kind="stable")
-    returns = () if order is None else _returns(run_queries, run_starts)
-    return Grouping(tuple(positions), boundaries, order, returns, run_queries, run_starts)
+    scattered = () if order is None else _scattered(run_queries, run_starts)
+    return Grouping(tuple(positions), boundaries, order, scattered, run_queries, run_starts)
 
 
 def permute_rows(matrix: Float32Array, order: Int64Array) -> None:
@@ -58,7 +58,7 @@ def permute_rows(matrix: Float32Array, order: Int64Array) -> None:
     _permute(matrix, order, np.zeros(len(order), np.bool_), np.empty(matrix.shape[1], np.float32))
 
 
-def _returns(run_queries: Int64Array, run_starts: Int64Array) -> tuple[tuple[int, int, int], ...]:
+def _scattered(run_queries: Int64Array, run_starts: Int64Array) -> tuple[tuple[int, int, int], ...]:
     found: dict[int, tuple[int, int, int]] = {}
     stops: dict[int, int] = {}
     previous = -1

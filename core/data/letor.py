@@ -63,7 +63,7 @@ def read_letor(
     )
     spellings = SeveralSpellings()
     grouping = _group(source, rows, spellings)
-    if grouping.returns and options.non_contiguous_queries == "error":
+    if grouping.scattered and options.non_contiguous_queries == "error":
         raise _scattered(source, rows, grouping)
     starts, lengths = rows.document_starts, rows.document_lengths
     features, labels = rows.features, rows.labels
@@ -84,9 +84,9 @@ def read_letor(
     return Reading(
         dataset,
         "letor",
-        scattered_queries=len(grouping.returns),
+        scattered_queries=len(grouping.scattered),
         scattered_examples=tuple(
-            grouping.query_ids[query] for query, _, _ in grouping.returns[:MAX_EXAMPLES]
+            grouping.query_ids[query] for query, _, _ in grouping.scattered[:MAX_EXAMPLES]
         ),
         several_spellings=tuple(spellings.several),
         grouping=grouping,
@@ -168,8 +168,8 @@ def _refused(
 
 def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:
     spans = []
-    for query, _, row in sorted(grouping.returns, key=lambda found: found[2])[:MAX_PROBLEMS]:
+    for query, _, row in sorted(grouping.scattered, key=lambda found: found[2])[:MAX_PROBLEMS]:
         start = int(rows.query_starts[row])
         expected = f"expected the rows of query {grouping.query_ids[query]!r} to be contiguous"
         spans.append((expected, start, start + int(rows.query_lengths[row])))
-    return DatasetError(*source.errors(spans), more=len(grouping.returns) > MAX_PROBLEMS)
+    return DatasetError(*source.errors(spans), more=len(grouping.scattered) > MAX_PROBLEMS)

@@ -32,9 +32,9 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
     count, total = int(shared.sum()), other.n_documents
     if not count:
         return
-    different = 1 + int(np.count_nonzero(np.diff(np.sort(hashes[shared]))))
+    distinct = 1 + int(np.count_nonzero(np.diff(np.sort(hashes[shared]))))
     natural = _shared_between_queries(train_hashes, train_filled, train)
-    details = f"; {different:,} without duplicates" if different < count else ""
+    details = f"; {distinct:,} distinct" if distinct < count else ""
     if natural:
         details += f"; {natural:.1%} of the training documents equal a training document of another query"
     yield Finding.of_share(

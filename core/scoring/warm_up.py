@@ -21,7 +21,7 @@ def leaves() -> None:
     """Count the documents at the leaves of a forest."""
     flat = flatten((_tree(),))
     if flat is None:
-        raise TypeError("a tree of one split is left to LightGBM")
+        raise TypeError("a tree of one split must not be left to LightGBM")
     count_arrivals(read_only(np.zeros((1, 1), np.float32)), flat, np.zeros((1, len(flat.nodes)), np.int64))
 
 

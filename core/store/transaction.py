@@ -69,12 +69,12 @@ class Transaction:
         trash: All kinds: deletion, trash and retention.
         counters: Numbers: monotonic counters.
         statistics: Numbers: numbers of objects.
-        announced: Whether the commit counts as a change, for clients that wait for changes. False for changes
-            that no page shows, such as the renewal of a lease.
+        notifies_clients: Whether the commit counts as a change, for clients that wait for changes. False for
+            changes that no page shows, such as the renewal of a lease.
     """
 
     def __init__(self, session: Session) -> None:
-        self.announced = True
+        self.notifies_clients = True
         self._session = session
         self.counters = Counters(session)
         self.events = Events(session)
@@ -119,7 +119,9 @@ class Transaction:
     def finish(self) -> None:
         """Write the counters, then the events; called just before the commit."""
         self._session.flush()
-        if self.events.any_added or (self.announced and engines.has_written(self._session.connection())):
+        if self.events.any_added or (
+            self.notifies_clients and engines.has_written(self._session.connection())
+        ):
             self.counters.add_change()
         self.counters.write()
         self.events.write()

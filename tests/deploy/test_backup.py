@@ -18,7 +18,7 @@ from tests.guide.blocks import blocks
 from tests.requirements import require_program
 from tests.servers import PostgresServer, S3Server
 from tests.servers.postgres import programs
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"
@@ -79,9 +79,9 @@ def test_committed_data_is_restored_to_other_stores(
     settings = WorkerSettings(data_dir=places.data_dir, threads=1)
     store = Store.open(settings)
     store.migrate()
-    workshop = Workshop(store, settings)
+    inline_worker = InlineWorker(store, settings)
     data = synthetic_dataset(20, seed=1, documents_per_query=6, n_features=FEATURES)
-    workshop.trained(workshop.add(data, "data"))
+    inline_worker.trained(inline_worker.add(data, "data"))
     before = _answers(places)
     with store.begin() as tx:
         tx.datasets.add("uncommitted", {"kind": "upload"})

@@ -11,7 +11,7 @@ from tests.faults.schedule_verdict import complaints
 from tests.faults.schedule_worker import MOMENTS, Strike, run_worker, settings_of
 from tests.servers.fixtures import Places
 from tests.worker.almanac import NIGHT, Almanac
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 MINUTE = timedelta(minutes=1)
 KILLED = -9
@@ -22,7 +22,7 @@ def almanac(places: Places) -> Iterator[Almanac]:
     """A store with a dataset named `clicks`."""
     settings = settings_of(places)
     store = Store.open(settings)
-    yield Almanac(Workshop(store, settings))
+    yield Almanac(InlineWorker(store, settings))
     store.close()
 
 
@@ -59,7 +59,7 @@ def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, p
 
 
 def _complaints(almanac: Almanac, schedule_id: str, dues: list[datetime]) -> list[str]:
-    engine = for_reading(open_engine(almanac.workshop.settings.database_url))
+    engine = for_reading(open_engine(almanac.inline_worker.settings.database_url))
     found = complaints(engine, schedule_id, dues)
     engine.dispose()
     return found

@@ -10,7 +10,7 @@ from app.schedules.submission import job_spec, requested_job
 from core.data import synthetic_dataset
 from core.jobs.status import QUEUED
 from core.store import Schedule, ScheduleRun
-from tests.worker.workshop import SMALL, Workshop
+from tests.worker.inline_worker import SMALL, InlineWorker
 from worker.process.schedules import advance_all
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -21,16 +21,16 @@ MOST_JOBS = 10
 
 
 class Almanac:
-    """A workshop with a dataset, a schedule that is due each night, and sweeps at given times."""
+    """An inline worker with a dataset, a schedule that is due each night, and sweeps at given times."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop, self.store = workshop, workshop.store
+    def __init__(self, inline_worker: InlineWorker) -> None:
+        self.inline_worker, self.store = inline_worker, inline_worker.store
         self.add_data(1)
 
     def add_data(self, seed: int, name: str = "clicks") -> str:
         """Add another ready dataset with this name."""
         data = synthetic_dataset(40, seed=seed, polynomial_seed=1, documents_per_query=8, n_features=4)
-        dataset_id = self.workshop.add(data, f"data{seed}")
+        dataset_id = self.inline_worker.add(data, f"data{seed}")
         with self.store.begin() as tx:
             row = tx.datasets.get(dataset_id)
             row.name, row.statistics = name, {"queries": 40, "documents": 320, "features": 4}
@@ -71,7 +71,7 @@ class Almanac:
         """Sweep and run jobs until no job is queued."""
         advance_all(self.store, MOST_JOBS, now)
         while self.waiting():
-            run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
+            run_jobs(self.store, self.inline_worker.settings, StopFlag(), "w1", RUNNERS)
             advance_all(self.store, MOST_JOBS, now)
 
     def waiting(self) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from core.store import Store
 from tests.servers.dask import DaskCluster, running_cluster
 from tests.servers.fixtures import Places
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 from worker.job.run import JobRun
 
@@ -69,25 +69,25 @@ def store(settings: WorkerSettings) -> Iterator[Store]:
 
 
 @pytest.fixture
-def workshop(store: Store, settings: WorkerSettings) -> Workshop:
+def inline_worker(store: Store, settings: WorkerSettings) -> InlineWorker:
     """An empty store with a worker that writes only the first and the last report of a training."""
-    return Workshop(store, settings.model_copy(update=_FEW_REPORTS))
+    return InlineWorker(store, settings.model_copy(update=_FEW_REPORTS))
 
 
 @pytest.fixture(scope="session")
-def shared_workshop(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+def shared_worker(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InlineWorker]:
     """A file store with a worker, which tests share; each test adds data and models with distinct names."""
-    with opened_workshop(migrated_file, tmp_path_factory.mktemp("workshop")) as workshop:
-        yield workshop
+    with opened_inline_worker(migrated_file, tmp_path_factory.mktemp("worker")) as inline_worker:
+        yield inline_worker
 
 
 @contextmanager
-def opened_workshop(migrated_file: Path, data_dir: Path) -> Iterator[Workshop]:
+def opened_inline_worker(migrated_file: Path, data_dir: Path) -> Iterator[InlineWorker]:
     """Open an empty file store with a worker, for several tests."""
     shutil.copy(migrated_file, data_dir)
     settings = worker_settings({"data_dir": data_dir}).model_copy(update=_FEW_REPORTS)
     store = Store.open(settings)
-    yield Workshop(store, settings)
+    yield InlineWorker(store, settings)
     store.close()
 
 

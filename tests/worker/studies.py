@@ -5,7 +5,7 @@ from typing import Any
 from core.jobs.train import TrainJob
 from core.store import Study
 from core.studies import Budget
-from tests.worker.workshop import SMALL, Workshop
+from tests.worker.inline_worker import SMALL, InlineWorker
 
 LEAVES = "/hyperparameters/num_leaves"
 RATE = "/hyperparameters/learning_rate"
@@ -16,7 +16,7 @@ SPACE: dict[str, Any] = {
 
 
 def add_study(
-    workshop: Workshop, dataset_id: str, *, trials: int = 4, parallel: int = 1, **changed: Any
+    inline_worker: InlineWorker, dataset_id: str, *, trials: int = 4, parallel: int = 1, **changed: Any
 ) -> Study:
     """Record a study of small trainings and queue its first trials."""
     validation = changed.pop("validation", {"fraction": 0.3})
@@ -54,5 +54,5 @@ def add_study(
         "sampler_limit": None,
         **changed,
     }
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         return tx.studies.add(spec, budget, parallel, None)

@@ -15,8 +15,8 @@ import pytest
 from core.store import Dataset, Job, Store
 from tests.servers import S3Server
 from tests.servers.web import WebFile, WebServer
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.test_folder_files import judged_table, write_parts
-from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 
 pytestmark = pytest.mark.long
@@ -28,7 +28,7 @@ class Imports:
     """A worker with permitted source addresses."""
 
     def __init__(self, store: Store, settings: WorkerSettings, **changed: Any) -> None:
-        self.workshop = Workshop(store, settings.model_copy(update=changed))
+        self.inline_worker = InlineWorker(store, settings.model_copy(update=changed))
         self.store = store
 
     def queue(self, *addresses: str, max_bytes: int | None = None, **source: Any) -> tuple[str, str]:
@@ -44,7 +44,7 @@ class Imports:
     def read(self, *addresses: str, **source: Any) -> Dataset:
         """Import a dataset and return it."""
         dataset_id, job_id = self.queue(*addresses, **source)
-        self.workshop.run_queued(job_id)
+        self.inline_worker.run_queued(job_id)
         return self.dataset(dataset_id)
 
     def dataset(self, dataset_id: str) -> Dataset:
@@ -64,7 +64,7 @@ class Imports:
 
     def downloads(self) -> list[Path]:
         """Return the files in the folder of downloads."""
-        folder = self.workshop.settings.data_dir / "cache" / "downloads"
+        folder = self.inline_worker.settings.data_dir / "cache" / "downloads"
         return [path for path in folder.rglob("*") if path.is_file()]
 
 
@@ -219,7 +219,7 @@ class TestWeb:
         file = server.files["/large.csv"] = WebFile(random.Random(1).randbytes(4_000_000))
         file.bytes_per_second = 1_000_000
         dataset_id, job_id = imports.queue(f"{server.url}/large.csv")
-        thread = threading.Thread(target=imports.workshop.run_queued, args=(job_id,))
+        thread = threading.Thread(target=imports.inline_worker.run_queued, args=(job_id,))
         thread.start()
         seen: list[dict[str, Any]] = []
         while thread.is_alive() and len({progress["iteration"] for progress in seen}) < 4:

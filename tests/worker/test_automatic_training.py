@@ -13,8 +13,8 @@ from core.scorers import read_model
 from core.store import Job
 from core.store.artifacts.keys import model_key
 from core.store.repositories.candidates import QUEUED
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import shut_down_when
-from tests.worker.workshop import Workshop
 from worker.job.reporter import Reporter
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
@@ -57,28 +57,28 @@ def _shortened(candidate: Candidate) -> Candidate:
     return replace(candidate, hyperparameters={**candidate.hyperparameters, "num_iterations": 20})
 
 
-def _submit(workshop: Workshop, **changed: Any) -> Job:
-    dataset_id = workshop.add(_TRAINING, "training")
+def _submit(inline_worker: InlineWorker, **changed: Any) -> Job:
+    dataset_id = inline_worker.add(_TRAINING, "training")
     spec = {"kind": "auto-train", "dataset_id": dataset_id, **_SPEC, **changed}
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         return tx.jobs.add("auto-train", spec)
 
 
-def _content(workshop: Workshop, job: Job) -> bytes:
+def _content(inline_worker: InlineWorker, job: Job) -> bytes:
     assert job.status == "succeeded", job.problem
     assert job.result is not None
-    return workshop.store.artifacts.read_bytes(model_key(job.result["model_id"]))
+    return inline_worker.store.artifacts.read_bytes(model_key(job.result["model_id"]))
 
 
 @pytest.fixture(scope="module")
-def whole(shared_workshop: Workshop) -> bytes:
+def whole(shared_worker: InlineWorker) -> bytes:
     """The model of an uninterrupted automatic training."""
-    job = shared_workshop.run_queued(_submit(shared_workshop, model_name="uninterrupted").id)
-    return _content(shared_workshop, job)
+    job = shared_worker.run_queued(_submit(shared_worker, model_name="uninterrupted").id)
+    return _content(shared_worker, job)
 
 
 def test_a_candidate_that_cannot_be_trained_is_listed_with_the_reason(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others go on; if none is left, the job fails with the reasons."""
     try_candidate = Trials.try_candidate
@@ -89,25 +89,25 @@ def test_a_candidate_that_cannot_be_trained_is_listed_with_the_reason(
         return try_candidate(self, number, candidate, *given, **named)
 
     monkeypatch.setattr(Trials, "try_candidate", diverge)
-    job = workshop.run_queued(_submit(workshop, candidates=_CANDIDATES[:2]).id)
-    assert _content(workshop, job)
-    with workshop.store.read() as tx:
+    job = inline_worker.run_queued(_submit(inline_worker, candidates=_CANDIDATES[:2]).id)
+    assert _content(inline_worker, job)
+    with inline_worker.store.read() as tx:
         statuses = {row.name: (row.status, row.reason) for row in tx.candidates.of(job.id)}
     assert statuses["linear by lambdarank"] == ("complete", None)
     assert statuses["linear by ranknet"] == ("not-tried", "/scorer/learning_rate: scores were not finite")
-    failed = workshop.run_queued(_submit(workshop, candidates=["linear by ranknet"]).id)
+    failed = inline_worker.run_queued(_submit(inline_worker, candidates=["linear by ranknet"]).id)
     assert failed.status == "failed"
     assert failed.problem is not None
     assert "scores were not finite" in failed.problem["detail"]
 
 
-def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
+def test_the_model_is_stored_with_its_leaderboard(inline_worker: InlineWorker) -> None:
     """The model scores; each candidate has a row; the conclusion is based on the test data."""
-    test_id = workshop.add(_TEST, "test")
-    job = workshop.run_queued(_submit(workshop, test_dataset_id=test_id).id)
-    model = read_model(_content(workshop, job))
+    test_id = inline_worker.add(_TEST, "test")
+    job = inline_worker.run_queued(_submit(inline_worker, test_dataset_id=test_id).id)
+    model = read_model(_content(inline_worker, job))
     assert job.result is not None
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         rows = tx.candidates.of(job.id)
         stored = tx.models.get(job.result["model_id"])
         evaluation = tx.evaluations.get(job.result["evaluation_id"])
@@ -121,27 +121,29 @@ def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
     assert conclusion["value"] == pytest.approx(evaluation.summaries["ndcg@5"]["mean"])
     assert conclusion["held_out"]["data"] == "held-out"
     assert conclusion["sentence"].count("ndcg@5") == 1
-    assert stored.size_bytes == len(_content(workshop, job))
+    assert stored.size_bytes == len(_content(inline_worker, job))
     assert len(model.score(_TEST.features)) == _TEST.n_documents
-    assert not list(workshop.store.artifacts.sizes(f"candidates/{job.id}"))
+    assert not list(inline_worker.store.artifacts.sizes(f"candidates/{job.id}"))
 
 
 @pytest.mark.parametrize("trainings", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_job_that_was_handed_back_makes_the_same_bytes(
-    workshop: Workshop, whole: bytes, monkeypatch: pytest.MonkeyPatch, trainings: int
+    inline_worker: InlineWorker, whole: bytes, monkeypatch: pytest.MonkeyPatch, trainings: int
 ) -> None:
     """The worker stops after some trainings; the next attempt continues from their scores."""
-    job = _submit(workshop)
+    job = _submit(inline_worker)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == trainings)
-        run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
-    with workshop.store.read() as tx:
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
+    with inline_worker.store.read() as tx:
         assert tx.jobs.get(job.id).status == "queued"
         assert sum(row.folds for row in tx.candidates.of(job.id)) == trainings
-    assert _content(workshop, workshop.run_queued(job.id)) == whole
+    assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
 
 
-def test_progress_has_the_remaining_time(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_has_the_remaining_time(
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The remaining time falls to 0 with the last fold, and never exceeds the budget."""
     budget = 600  # too much to end a fold early, also on a busy machine
     reports: list[dict[str, Any]] = []
@@ -152,7 +154,7 @@ def test_progress_has_the_remaining_time(workshop: Workshop, monkeypatch: pytest
         report(reporter, **news)
 
     monkeypatch.setattr(Reporter, "report", reporting)
-    workshop.run_queued(_submit(workshop, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
+    inline_worker.run_queued(_submit(inline_worker, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
     seconds = [each["eta_seconds"] for each in reports if each.get("phase", "").startswith("trying")]
     assert len(seconds) > 1
     assert seconds[-1] == 0.0
@@ -160,43 +162,45 @@ def test_progress_has_the_remaining_time(workshop: Workshop, monkeypatch: pytest
 
 
 def test_another_worker_tries_candidates_of_a_wave(
-    workshop: Workshop, whole: bytes, monkeypatch: pytest.MonkeyPatch
+    inline_worker: InlineWorker, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Helper jobs try the queued candidates, and the model has the same bytes."""
-    job = _submit(workshop)
+    job = _submit(inline_worker)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
-        run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
-    with workshop.store.read() as tx:
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
+    with inline_worker.store.read() as tx:
         beside = tx.candidates.helper_jobs(job.id)
         assert beside
         assert [row for row in tx.candidates.of(job.id) if row.status == QUEUED]
-    run_jobs(workshop.store, workshop.settings, StopFlag(), "w2", ["try-candidates"])
-    with workshop.store.read() as tx:
+    run_jobs(inline_worker.store, inline_worker.settings, StopFlag(), "w2", ["try-candidates"])
+    with inline_worker.store.read() as tx:
         assert tx.candidates.is_settled(job.id)
         assert {tx.jobs.get(each).status for each in beside} == {"succeeded"}
-    assert _content(workshop, workshop.run_queued(job.id)) == whole
+    assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
 
 
-def test_the_end_of_the_job_cancels_helper_jobs(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_the_job_cancels_helper_jobs(
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A cancelled automatic training cancels its queued helpers and closes the remaining candidates."""
-    job = _submit(workshop)
+    job = _submit(inline_worker)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
-        run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
-    with workshop.store.begin() as tx:
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
+    with inline_worker.store.begin() as tx:
         beside = tx.candidates.helper_jobs(job.id)
         tx.jobs.request_cancel(job.id)
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}
         assert {row.reason for row in tx.candidates.of(job.id) if row.status == "not-tried"} == {
             "the automatic training ended"
         }
 
 
-def test_labels_that_no_metric_can_use_are_refused(workshop: Workshop) -> None:
+def test_labels_that_no_metric_can_use_are_refused(inline_worker: InlineWorker) -> None:
     """The problem names the metric."""
-    job = workshop.run_queued(_submit(workshop, metric="ndcg@0").id)
+    job = inline_worker.run_queued(_submit(inline_worker, metric="ndcg@0").id)
     assert job.status == "failed"
     assert job.problem is not None
     assert "metric" in str(job.problem)

@@ -13,8 +13,8 @@ from core.inspection.tree_nodes import Leaf, Split, tree_nodes
 from core.scoring.model_text import ModelText
 from core.store import Job
 from tests.core.training.test_categories import BRANDS, categorical_dataset
+from tests.worker.inline_worker import SMALL, InlineWorker
 from tests.worker.test_inspection import SPECIFICATION as INSPECTION
-from tests.worker.workshop import SMALL, Workshop
 from worker.job.systems import load_model
 
 GROWN = SMALL | {"num_iterations": 20, "min_data_per_group": 5}
@@ -36,7 +36,7 @@ def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
     )
 
 
-def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str) -> Job:
+def use(inline_worker: InlineWorker, kind: str, dataset_id: str, model_id: str) -> Job:
     """Run a job of this kind with a model and a dataset."""
     system = {"model_id": model_id, "system": "web:1"}
     contract = {"contract": "default", "permutations": 1000, "seed": 42}
@@ -46,33 +46,33 @@ def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str) -> Job:
         "inspect": {**system, **INSPECTION},
         "compare": {"systems": [system, {**system, "system": "again"}], "metrics": ["ndcg@5"], **contract},
     }
-    job = workshop.run(kind, dataset_id, **asked[kind])
+    job = inline_worker.run(kind, dataset_id, **asked[kind])
     assert job.status == "succeeded", job.problem
     return job
 
 
 @pytest.mark.long
-def test_a_model_is_tested_by_texts_not_by_codes(workshop: Workshop) -> None:
+def test_a_model_is_tested_by_texts_not_by_codes(inline_worker: InlineWorker) -> None:
     """A test set with other codes has the same metrics, and its scores equal those of LightGBM."""
     training, test = categorical_dataset(seed=1), categorical_dataset(30, seed=2)
     ids = [
-        workshop.add(training, "train"),
-        workshop.add(test, "same"),
-        workshop.add(reordered(test), "other"),
+        inline_worker.add(training, "train"),
+        inline_worker.add(test, "same"),
+        inline_worker.add(reordered(test), "other"),
     ]
     asked = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
     texts, values = [], []
     for test_id in ids[1:]:
-        result = workshop.trained(ids[0], test_dataset_id=test_id, **asked)
-        texts.append(workshop.model_text(result))
-        with workshop.store.read() as tx:
+        result = inline_worker.trained(ids[0], test_dataset_id=test_id, **asked)
+        texts.append(inline_worker.model_text(result))
+        with inline_worker.store.read() as tx:
             values.append(tx.evaluations.get(result["evaluation_id"]).summaries)
     assert texts[0] == texts[1]
     assert values[0] == values[1]
-    model = load_model(workshop.store, result["model_id"])
+    model = load_model(inline_worker.store, result["model_id"])
     expected = lightgbm.Booster(model_str=texts[0]).predict(test.features, raw_score=True)
     np.testing.assert_array_equal(model.scorer.score(model.align(reordered(test)).features), expected)
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         assert not [f for f in tx.jobs.get(_job_of(tx, result)).findings or () if "categor" in f["code"]]
 
 
@@ -82,13 +82,13 @@ def _job_of(tx: Any, result: dict[str, Any]) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
-def test_unseen_categories_are_found(workshop: Workshop, kind: str) -> None:
+def test_unseen_categories_are_found(inline_worker: InlineWorker, kind: str) -> None:
     """Every job that applies a model to a dataset counts the values that the model has not seen."""
-    model_id = workshop.trained(workshop.add(categorical_dataset(), "train"), hyperparameters=GROWN)[
-        "model_id"
-    ]
+    model_id = inline_worker.trained(
+        inline_worker.add(categorical_dataset(), "train"), hyperparameters=GROWN
+    )["model_id"]
     test = categorical_dataset(30, seed=2)
-    job = use(workshop, kind, workshop.add(reordered(test, unseen=7), "test"), model_id)
+    job = use(inline_worker, kind, inline_worker.add(reordered(test, unseen=7), "test"), model_id)
     findings = job.findings or []
     assert {(f["code"], f["severity"], f["count"], f["total"]) for f in findings} == {
         ("unseen-categories", "info", 7, test.n_documents)
@@ -99,31 +99,31 @@ def test_unseen_categories_are_found(workshop: Workshop, kind: str) -> None:
     assert findings[0]["examples"] == ["brand"]
 
 
-def test_training_counts_unseen_categories_of_its_test_data(workshop: Workshop) -> None:
+def test_training_counts_unseen_categories_of_its_test_data(inline_worker: InlineWorker) -> None:
     """A training has a finding for the test values that the training data lack."""
-    train_id = workshop.add(categorical_dataset(), "train")
-    test_id = workshop.add(reordered(categorical_dataset(30, seed=2), unseen=9), "test")
-    job = workshop.train(train_id, test_dataset_id=test_id, hyperparameters=GROWN)
+    train_id = inline_worker.add(categorical_dataset(), "train")
+    test_id = inline_worker.add(reordered(categorical_dataset(30, seed=2), unseen=9), "test")
+    job = inline_worker.train(train_id, test_dataset_id=test_id, hyperparameters=GROWN)
     found = [f for f in job.findings or () if f["code"] == "unseen-categories"]
     assert [(f["count"], f["role"]) for f in found] == [(9, "test")]
 
 
 @pytest.mark.long
-def test_whole_numbers_become_categories_if_the_job_names_the_feature(workshop: Workshop) -> None:
+def test_whole_numbers_become_categories_if_the_job_names_the_feature(inline_worker: InlineWorker) -> None:
     """The model has categories of the numbers; other features are refused with their JSON pointer."""
     dataset = categorical_dataset()
-    train_id = workshop.add(dataset, "train")
-    plain = workshop.trained(train_id, hyperparameters=GROWN)
-    result = workshop.trained(train_id, hyperparameters=GROWN, categorical_feature=["shop"])
-    assert workshop.model_text(result) != workshop.model_text(plain)
-    model = load_model(workshop.store, result["model_id"])
+    train_id = inline_worker.add(dataset, "train")
+    plain = inline_worker.trained(train_id, hyperparameters=GROWN)
+    result = inline_worker.trained(train_id, hyperparameters=GROWN, categorical_feature=["shop"])
+    assert inline_worker.model_text(result) != inline_worker.model_text(plain)
+    model = load_model(inline_worker.store, result["model_id"])
     assert model.categories["shop"].values == ("5", "7", "12", "1001", "40000")
     aligned = model.align(dataset)
     shops = model.categories["shop"].texts(aligned.features[:, 3])
     assert [float(str(shop)) for shop in shops] == dataset.features[:, 3].tolist()
-    again = use(workshop, "evaluate", train_id, result["model_id"])
+    again = use(inline_worker, "evaluate", train_id, result["model_id"])
     assert again.findings is None
-    reproduced = workshop.run(
+    reproduced = inline_worker.run(
         "reproduce",
         train_id,
         model_id=result["model_id"],
@@ -135,18 +135,18 @@ def test_whole_numbers_become_categories_if_the_job_names_the_feature(workshop: 
     )
     assert reproduced.result is not None, reproduced.problem
     assert reproduced.result["equal"]
-    refused = workshop.train(train_id, categorical_feature=["brand", "f 1"])
+    refused = inline_worker.train(train_id, categorical_feature=["brand", "f 1"])
     assert refused.problem is not None
     assert refused.problem["errors"][0]["pointer"] == "/categorical_feature/1"
 
 
-def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
+def test_imported_models_keep_their_categories(inline_worker: InlineWorker) -> None:
     """A text that LightGBM has loaded and saved has the same categories."""
     dataset = categorical_dataset()
-    result = workshop.trained(workshop.add(dataset, "train"), hyperparameters=GROWN)
-    model = load_model(workshop.store, result["model_id"])
-    text = ModelText.read(workshop.model_text(result))
-    imported = lightgbm.Booster(model_str=workshop.model_text(result)).model_to_string()
+    result = inline_worker.trained(inline_worker.add(dataset, "train"), hyperparameters=GROWN)
+    model = load_model(inline_worker.store, result["model_id"])
+    text = ModelText.read(inline_worker.model_text(result))
+    imported = lightgbm.Booster(model_str=inline_worker.model_text(result)).model_to_string()
     read = ModelText.read(imported)
     assert dict(read.categories) == dict(text.categories)
     assert read.categories[1].values == BRANDS
@@ -156,14 +156,14 @@ def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
     )
 
 
-def test_inspections_show_texts(workshop: Workshop) -> None:
+def test_inspections_show_texts(inline_worker: InlineWorker) -> None:
     """Splits and partial dependence name categories by their texts."""
-    train_id = workshop.add(categorical_dataset(), "train")
-    result = workshop.trained(train_id, hyperparameters=GROWN)
+    train_id = inline_worker.add(categorical_dataset(), "train")
+    result = inline_worker.trained(train_id, hyperparameters=GROWN)
     model_id = result["model_id"]
-    job = use(workshop, "inspect", train_id, model_id)
+    job = use(inline_worker, "inspect", train_id, model_id)
     assert job.result is not None
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         followed = tx.inspections.get(job.result["inspection_id"]).partial_dependence
     for each in followed:
         expected = (
@@ -171,8 +171,8 @@ def test_inspections_show_texts(workshop: Workshop) -> None:
         )
         assert [point["text"] for point in each["points"] if "text" in point] == expected
     assert "brand" in [each["feature"] for each in followed]
-    model = load_model(workshop.store, model_id)
-    text = ModelText.read(workshop.model_text(result))
+    model = load_model(inline_worker.store, model_id)
+    text = ModelText.read(inline_worker.model_text(result))
     asked = [
         node.categories
         for index in range(len(text.trees))

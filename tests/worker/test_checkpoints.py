@@ -10,8 +10,8 @@ from core.data import synthetic_dataset, write_parquet
 from core.jobs.folders import checkpoint_folder
 from core.store import Job, Store
 from core.store.artifacts.keys import model_key
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import shut_down_when
-from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
@@ -56,10 +56,10 @@ def submit(store: Store) -> Submit:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(shared_workshop: Workshop) -> Outcome:
+def undisturbed(shared_worker: InlineWorker) -> Outcome:
     """The outcome of the uninterrupted training."""
-    store = shared_workshop.store
-    return finish(store, shared_workshop.settings, submitting(store)("undisturbed"))
+    store = shared_worker.store
+    return finish(store, shared_worker.settings, submitting(store)("undisturbed"))
 
 
 def look(store: Store, job_id: str) -> Job:

@@ -12,11 +12,11 @@ from core.data import synthetic_dataset
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import Store
 from core.store.artifacts.keys import click_log_upload_key
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import hold, on_phases
 from tests.worker.test_click_logs import ingested
 from tests.worker.test_click_models import QUICK
 from tests.worker.test_counterfactual import clicks_on
-from tests.worker.workshop import Workshop
 from worker.job.lease import Lease
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
@@ -26,12 +26,12 @@ CLICKS = clicks_on(DOCUMENTS)
 # Ids in results, which differ between jobs.
 IDS = ("click_log_id", "dataset_id")
 
-Queued = Callable[[Workshop], str]
+Queued = Callable[[InlineWorker], str]
 
 
-def reading(workshop: Workshop) -> str:
+def reading(inline_worker: InlineWorker) -> str:
     """Queue the ingestion of a log."""
-    store = workshop.store
+    store = inline_worker.store
     with store.begin() as tx:
         log = tx.click_logs.add("clicks", {"kind": "upload", "filename": "clicks.csv", "format": "auto"})
         job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name="clicks"))
@@ -40,10 +40,10 @@ def reading(workshop: Workshop) -> str:
     return job.id
 
 
-def simulating(workshop: Workshop) -> str:
+def simulating(inline_worker: InlineWorker) -> str:
     """Queue a simulation."""
-    dataset_id = workshop.add(DOCUMENTS, "judged")
-    with workshop.store.begin() as tx:
+    dataset_id = inline_worker.add(DOCUMENTS, "judged")
+    with inline_worker.store.begin() as tx:
         log = tx.click_logs.add("simulated", {"kind": "simulation"})
         spec = {
             "click_log_id": log.id,
@@ -61,19 +61,19 @@ def simulating(workshop: Workshop) -> str:
 def on_a_log(kind: str, **spec: Any) -> Queued:
     """Return a function that queues a job on a log that is ready."""
 
-    def queue(workshop: Workshop) -> str:
-        log_id = ingested(workshop, CLICKS).id
-        with workshop.store.begin() as tx:
+    def queue(inline_worker: InlineWorker) -> str:
+        log_id = ingested(inline_worker, CLICKS).id
+        with inline_worker.store.begin() as tx:
             return tx.jobs.add(kind, {"kind": kind, "click_log_id": log_id, **spec}).id
 
     return queue
 
 
-def judging(workshop: Workshop) -> str:
+def judging(inline_worker: InlineWorker) -> str:
     """Queue judgments."""
-    log_id = ingested(workshop, CLICKS).id
-    features_id = workshop.add(DOCUMENTS, "features")
-    with workshop.store.begin() as tx:
+    log_id = ingested(inline_worker, CLICKS).id
+    features_id = inline_worker.add(DOCUMENTS, "features")
+    with inline_worker.store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "clicks"})
         given = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
         spec = {"kind": "judge", "name": "judged", **given, "options": QUICK, "judgments": {}}
@@ -82,19 +82,19 @@ def judging(workshop: Workshop) -> str:
     return job.id
 
 
-def evaluating(workshop: Workshop) -> str:
+def evaluating(inline_worker: InlineWorker) -> str:
     """Queue a counterfactual evaluation."""
-    dataset_id = workshop.add(DOCUMENTS, "documents")
-    workshop.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
+    dataset_id = inline_worker.add(DOCUMENTS, "documents")
+    inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
     asked = {
         "kind": "counterfactual",
-        "click_log_id": ingested(workshop, CLICKS).id,
+        "click_log_id": ingested(inline_worker, CLICKS).id,
         "dataset_id": dataset_id,
         "systems": [{"model": "web:1"}],
         "metric": "dcg@3",
         "estimator": "item_position",
     }
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(asked))).id
 
 
@@ -131,17 +131,17 @@ def content(store: Store, job_id: str) -> dict[str, Any]:
     ids=["ingest-clicks", "simulate-clicks", "click-model", "propensity", "judge", "counterfactual"],
 )
 def test_a_job_that_is_interrupted_in_each_phase(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, queue: Queued, phases: int
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch, queue: Queued, phases: int
 ) -> None:
     """The content equals that of an undisturbed job."""
-    undisturbed_id = queue(workshop)
+    undisturbed_id = queue(inline_worker)
     seen: dict[str, None] = {}
     with monkeypatch.context() as patch:
         on_phases(patch, lambda _, phase: seen.setdefault(phase))
-        workshop.run_queued(undisturbed_id)
+        inline_worker.run_queued(undisturbed_id)
     assert len(seen) >= phases, seen
-    job_id = queue(workshop)
-    with workshop.store.read() as tx:
+    job_id = queue(inline_worker)
+    with inline_worker.store.read() as tx:
         kind = tx.jobs.get(job_id).kind
     for each in seen:
         stop = StopFlag()
@@ -153,8 +153,8 @@ def test_a_job_that_is_interrupted_in_each_phase(
 
         with monkeypatch.context() as patch:
             on_phases(patch, leave)
-            run_jobs(workshop.store, workshop.settings, stop, "w1", [kind])
-        with workshop.store.read() as tx:
+            run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", [kind])
+        with inline_worker.store.read() as tx:
             assert tx.jobs.get(job_id).status == "queued", each
-    workshop.run_queued(job_id)
-    assert content(workshop.store, job_id) == content(workshop.store, undisturbed_id)
+    inline_worker.run_queued(job_id)
+    assert content(inline_worker.store, job_id) == content(inline_worker.store, undisturbed_id)

@@ -6,7 +6,7 @@ from core.jobs.folders import click_log_upload_folder
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import ClickLog
 from core.store.artifacts.keys import click_log_upload_key
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.click_logs import load_click_log
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
@@ -15,9 +15,9 @@ from worker.process.tasks import run_job
 TABLE = "session,query,document,rank,clicked\ns1,shoes,a,1,0\ns1,shoes,b,2,1\ns2,hats,c,1,1\n"
 
 
-def ingested(workshop: Workshop, content: str, **options: object) -> ClickLog:
+def ingested(inline_worker: InlineWorker, content: str, **options: object) -> ClickLog:
     """Read a log as a worker does, and return its row."""
-    store = workshop.store
+    store = inline_worker.store
     with store.begin() as tx:
         source = {"kind": "upload", "filename": "clicks.csv", "format": "auto", "options": options}
         log = tx.click_logs.add("clicks", source)
@@ -25,37 +25,37 @@ def ingested(workshop: Workshop, content: str, **options: object) -> ClickLog:
         tx.click_logs.attach_job(log.id, job.id)
         log_id = log.id
     store.artifacts.write_bytes(click_log_upload_key(log_id, "file"), content.encode())
-    run = JobRun.claim_next(store, workshop.settings, {"ingest-clicks"}, "w1")
+    run = JobRun.claim_next(store, inline_worker.settings, {"ingest-clicks"}, "w1")
     assert run is not None
-    run_job(run, workshop.settings, StopFlag())
+    run_job(run, inline_worker.settings, StopFlag())
     with store.read() as tx:
         return tx.click_logs.get(log_id)
 
 
-def test_an_uploaded_log_is_read_and_can_be_mapped(workshop: Workshop) -> None:
+def test_an_uploaded_log_is_read_and_can_be_mapped(inline_worker: InlineWorker) -> None:
     """Its columns are artifacts with checksums; its upload is gone."""
-    log = ingested(workshop, TABLE)
+    log = ingested(inline_worker, TABLE)
     assert log.status == "ready", log.problem
     assert log.statistics is not None
     assert log.statistics["lists"] == 2
-    assert not workshop.store.artifacts.exists(click_log_upload_folder(log.id))
-    with workshop.store.begin() as tx:
+    assert not inline_worker.store.artifacts.exists(click_log_upload_folder(log.id))
+    with inline_worker.store.begin() as tx:
         tx.jobs.add("ingest-clicks", {"click_log_id": log.id})
-    run = JobRun.claim_next(workshop.store, workshop.settings, {"ingest-clicks"}, "w1")
+    run = JobRun.claim_next(inline_worker.store, inline_worker.settings, {"ingest-clicks"}, "w1")
     assert run is not None
     loaded = load_click_log(run, log.id)
     assert list(loaded.query_ids) == ["shoes", "hats"]
     np.testing.assert_array_equal(loaded.clicks, [False, True, True])
     np.testing.assert_array_equal(loaded.ranks, [1, 2, 1])
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         keys = [row.key for row in tx.artifacts.under(f"{log.folder}/")]
     assert f"{log.folder}/columns.json" in keys
     assert len(keys) > 10
 
 
-def test_a_log_that_cannot_be_read_is_invalid(workshop: Workshop) -> None:
+def test_a_log_that_cannot_be_read_is_invalid(inline_worker: InlineWorker) -> None:
     """Its problem names file, line and column."""
-    log = ingested(workshop, TABLE.replace("b,2,1", "b,second,1"))
+    log = ingested(inline_worker, TABLE.replace("b,2,1", "b,second,1"))
     assert log.status == "invalid"
     assert log.problem is not None
     (error,) = log.problem["errors"]

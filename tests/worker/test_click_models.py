@@ -13,8 +13,8 @@ from core.clicks.models import ClickModelSpec, fit_click_model
 from core.data import RankingDataset, write_parquet
 from core.store import Job
 from tests.core.clicks.models.sessions import draw_sessions
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.test_click_logs import ingested
-from tests.worker.workshop import Workshop
 from worker.job.caches import Caches
 from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
@@ -33,7 +33,7 @@ FEATURES = RankingDataset.from_arrays(
 
 
 @pytest.fixture
-def log_id(workshop: Workshop) -> str:
+def log_id(inline_worker: InlineWorker) -> str:
     """A log of sixty lists."""
     lines = ["session,query,document,rank,clicked"]
     for number, session in enumerate(draw_sessions()):
@@ -42,14 +42,14 @@ def log_id(workshop: Workshop) -> str:
             f"s{number},q{session.query},d{document},{place},{click:d}"
             for place, (document, click) in enumerate(rows, 1)
         ]
-    log = ingested(workshop, "\n".join(lines) + "\n")
+    log = ingested(inline_worker, "\n".join(lines) + "\n")
     assert log.status == "ready", log.problem
     return log.id
 
 
-def judging(workshop: Workshop, log_id: str, features_id: str, **spec: Any) -> Job:
+def judging(inline_worker: InlineWorker, log_id: str, features_id: str, **spec: Any) -> Job:
     """Queue a job that derives judgments, as the API does."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "clicks"})
         named = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
         given = {"kind": "judge", "name": "judged", **named, "options": QUICK}
@@ -60,12 +60,12 @@ def judging(workshop: Workshop, log_id: str, features_id: str, **spec: Any) -> J
     return job
 
 
-def test_models_are_compared_and_the_best_is_reported(workshop: Workshop, log_id: str) -> None:
+def test_models_are_compared_and_the_best_is_reported(inline_worker: InlineWorker, log_id: str) -> None:
     """The result has the comparison, the best model and the sentence."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         spec = {"click_log_id": log_id, "log_name": "clicks", "models": ["pbm", "sdbn"], "options": QUICK}
         job = tx.jobs.add("click-model", {"kind": "click-model", **spec, "held_out": 0.3})
-    ended = workshop.run_queued(job.id)
+    ended = inline_worker.run_queued(job.id)
     assert ended.status == "succeeded", ended.problem
     assert ended.result is not None
     assert {row["model"] for row in ended.result["comparison"]["models"]} == {"pbm", "sdbn"}
@@ -74,18 +74,20 @@ def test_models_are_compared_and_the_best_is_reported(workshop: Workshop, log_id
     assert ended.result["sentence"]
 
 
-def test_grades_become_an_ordinary_dataset(workshop: Workshop, log_id: str) -> None:
+def test_grades_become_an_ordinary_dataset(inline_worker: InlineWorker, log_id: str) -> None:
     """The dataset has the uncertainty of each grade; the result has the agreement with judges."""
-    features_id = workshop.add(FEATURES, "features")
-    job = workshop.run_queued(judging(workshop, log_id, features_id, judged_dataset_id=features_id).id)
+    features_id = inline_worker.add(FEATURES, "features")
+    job = inline_worker.run_queued(
+        judging(inline_worker, log_id, features_id, judged_dataset_id=features_id).id
+    )
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert job.result["agreement"]["pairs"] > 20
     dataset_id = job.result["dataset_id"]
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         row = tx.datasets.get(dataset_id)
     assert (row.status, row.source["kind"]) == ("ready", "clicks")
-    made = load_dataset(workshop.store, Caches.of(workshop.settings), dataset_id).dataset
+    made = load_dataset(inline_worker.store, Caches.of(inline_worker.settings), dataset_id).dataset
     assert made.n_documents == job.result["judgments"]["judged"]
     assert set(COLUMNS) <= set(made.document_columns)
     for number in range(made.n_documents):
@@ -93,37 +95,39 @@ def test_grades_become_an_ordinary_dataset(workshop: Workshop, log_id: str) -> N
         assert ends[1] <= ends[0] <= ends[2]
 
 
-def test_a_killed_job_makes_the_same_bytes(workshop: Workshop, log_id: str) -> None:
+def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: str) -> None:
     """The next claim starts again; artifacts of the first claim are removed."""
-    features_id = workshop.add(FEATURES, "features")
-    store = workshop.store
-    first = judging(workshop, log_id, features_id)
-    lost = JobRun.claim_next(store, workshop.settings, {"judge"}, "w1")
+    features_id = inline_worker.add(FEATURES, "features")
+    store = inline_worker.store
+    first = judging(inline_worker, log_id, features_id)
+    lost = JobRun.claim_next(store, inline_worker.settings, {"judge"}, "w1")
     assert lost is not None
     store.artifacts.write_bytes(f"data/{first.id}-1/data.parquet", b"half")
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on("w1"), 3)
-    again = JobRun.claim_next(store, workshop.settings, {"judge"}, "w2")
+    again = JobRun.claim_next(store, inline_worker.settings, {"judge"}, "w2")
     assert again is not None
-    assert run_job(again, workshop.settings, StopFlag()) == "succeeded"
+    assert run_job(again, inline_worker.settings, StopFlag()) == "succeeded"
     assert not store.artifacts.exists(f"data/{first.id}-1/data.parquet")
     with store.read() as tx:
         row = tx.datasets.get(str(first.spec["dataset_id"]))
     model = fit_click_model(load_click_log(again, log_id), ClickModelSpec(**QUICK), threads=2)
     judgments = judge_clicks(model, JudgmentSpec(min_impressions=3))
-    stored_features = load_dataset(store, Caches.of(workshop.settings), features_id).dataset
+    stored_features = load_dataset(store, Caches.of(inline_worker.settings), features_id).dataset
     expected = BytesIO()
     write_parquet(judged_dataset(stored_features, load_click_log(again, log_id), judgments), expected)
     assert store.artifacts.read_bytes(str(row.data_key)) == expected.getvalue()
 
 
-def test_a_job_without_enough_impressions_fails_with_its_dataset(workshop: Workshop, log_id: str) -> None:
+def test_a_job_without_enough_impressions_fails_with_its_dataset(
+    inline_worker: InlineWorker, log_id: str
+) -> None:
     """The dataset is invalid, and the problem has the JSON pointer of the mistake."""
-    features_id = workshop.add(FEATURES, "features")
-    job = judging(workshop, log_id, features_id, judgments={"min_impressions": 10_000})
-    ended = workshop.run_queued(job.id)
+    features_id = inline_worker.add(FEATURES, "features")
+    job = judging(inline_worker, log_id, features_id, judgments={"min_impressions": 10_000})
+    ended = inline_worker.run_queued(job.id)
     assert ended.status == "failed"
     assert ended.problem is not None
     assert ended.problem["errors"][0]["pointer"] == "/min_impressions"
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         assert tx.datasets.get(job.spec["dataset_id"]).status == "invalid"

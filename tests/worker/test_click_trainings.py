@@ -7,7 +7,7 @@ from core.clicks.simulation import SimulationPlan, simulate
 from core.clicks.users import UserModel
 from core.data import RankingDataset
 from core.store import Job
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 RANKS = 6
 
@@ -20,9 +20,9 @@ def judged() -> RankingDataset:
     return RankingDataset.from_arrays(features, labels, np.arange(121) * RANKS)
 
 
-def simulated(workshop: Workshop, dataset_id: str, swaps: str = "first") -> tuple[str, Job]:
+def simulated(inline_worker: InlineWorker, dataset_id: str, swaps: str = "first") -> tuple[str, Job]:
     """Simulate a log, and return its id and the job."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         log = tx.click_logs.add("simulated", {"kind": "simulation"})
         spec = {
             "kind": "simulate-clicks",
@@ -38,30 +38,30 @@ def simulated(workshop: Workshop, dataset_id: str, swaps: str = "first") -> tupl
         job = tx.jobs.add("simulate-clicks", spec)
         tx.click_logs.attach_job(log.id, job.id)
         log_id = log.id
-    return log_id, workshop.run_queued(job.id)
+    return log_id, inline_worker.run_queued(job.id)
 
 
-def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
+def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None:
     """A log is simulated, propensities estimated, and a corrected model compared with the naive one."""
-    dataset_id = workshop.add(judged(), "judged")
-    log_id, job = simulated(workshop, dataset_id)
+    dataset_id = inline_worker.add(judged(), "judged")
+    log_id, job = simulated(inline_worker, dataset_id)
     assert job.status == "succeeded", job.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         log = tx.click_logs.get(log_id)
     assert log.statistics is not None
     dataset = judged()
     plan = SimulationPlan(lists=4_000, swaps="first", swap_share=0.5)
     expected, truth = simulate(dataset, [dataset.matrix[:, 1]], UserModel(), plan)
     assert log.statistics["clicks"] == expected.clicks.sum()
-    assert workshop.store.artifacts.exists(f"{log.folder}/truth.npz")
+    assert inline_worker.store.artifacts.exists(f"{log.folder}/truth.npz")
     assert job.result is not None
     assert job.result["truth"]["propensities"] == pytest.approx(truth.propensities.tolist())
 
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         added = tx.jobs.add(
             "propensity", {"click_log_id": log_id, "method": "pivot", "positions": RANKS, "resamples": 20}
         )
-    estimated = workshop.run_queued(added.id)
+    estimated = inline_worker.run_queued(added.id)
     assert estimated.status == "succeeded", estimated.problem
     assert estimated.result is not None
     propensities = estimated.result["propensities"]
@@ -70,7 +70,7 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
 
     clicks = {"log": log_id, "correction": "ips", "propensities": propensities}
     hyperparameters = {"num_iterations": 8, "num_leaves": 6}
-    result = workshop.trained(
+    result = inline_worker.trained(
         dataset_id, clicks=clicks, hyperparameters=hyperparameters, test_dataset_id=dataset_id
     )
     naive = result["naive"]
@@ -78,11 +78,11 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
     assert not naive["by_clicks"]
     assert naive["queries"] == 120
     assert naive["corrected"] > naive["naive"]
-    plain = workshop.trained(
+    plain = inline_worker.trained(
         dataset_id, clicks={"log": log_id}, hyperparameters=hyperparameters, test_dataset_id=dataset_id
     )
     assert "naive" not in plain
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         means = [(tx.models.get(each["model_id"]).metrics or {})["ndcg@5"] for each in (result, plain)]
         training = tx.jobs.get(tx.models.get(result["model_id"]).job_id)
     assert means == pytest.approx([naive["corrected"], naive["naive"]])
@@ -92,13 +92,13 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(("correction", "estimated"), [("ips", True), ("additive", False)])
-def test_without_judgments(workshop: Workshop, correction: str, estimated: bool) -> None:
+def test_without_judgments(inline_worker: InlineWorker, correction: str, estimated: bool) -> None:
     """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased."""
-    dataset_id = workshop.add(judged(), "judged")
-    log_id, simulation = simulated(workshop, dataset_id)
+    dataset_id = inline_worker.add(judged(), "judged")
+    log_id, simulation = simulated(inline_worker, dataset_id)
     assert simulation.result is not None
     known = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
-    job = workshop.train(
+    job = inline_worker.train(
         dataset_id,
         clicks={"log": log_id, "correction": correction, **known},
         hyperparameters={"num_iterations": 8, "num_leaves": 6},
@@ -121,12 +121,12 @@ def test_without_judgments(workshop: Workshop, correction: str, estimated: bool)
         assert finding["severity"] == "warning"
 
 
-def test_dual_learning(workshop: Workshop) -> None:
+def test_dual_learning(inline_worker: InlineWorker) -> None:
     """A job that learns propensities with the model reports them."""
-    dataset_id = workshop.add(judged(), "judged")
-    log_id, simulation = simulated(workshop, dataset_id, "none")
+    dataset_id = inline_worker.add(judged(), "judged")
+    log_id, simulation = simulated(inline_worker, dataset_id, "none")
     assert simulation.result is not None
-    result = workshop.trained(
+    result = inline_worker.trained(
         dataset_id,
         loss={"name": "listnet"},
         clicks={"log": log_id, "correction": "dual", "step": 0.3},
@@ -137,12 +137,12 @@ def test_dual_learning(workshop: Workshop) -> None:
     assert result["naive"]["corrected"] > result["naive"]["naive"]
 
 
-def test_unidentified_propensities(workshop: Workshop) -> None:
+def test_unidentified_propensities(inline_worker: InlineWorker) -> None:
     """A job on a log whose documents never change rank fails with the reason."""
-    dataset_id = workshop.add(judged(), "judged")
-    log_id, _ = simulated(workshop, dataset_id, "none")
-    with workshop.store.begin() as tx:
+    dataset_id = inline_worker.add(judged(), "judged")
+    log_id, _ = simulated(inline_worker, dataset_id, "none")
+    with inline_worker.store.begin() as tx:
         added = tx.jobs.add("propensity", {"click_log_id": log_id, "method": "all-pairs"})
-    job = workshop.run_queued(added.id)
+    job = inline_worker.run_queued(added.id)
     assert job.status == "failed"
     assert "no document was shown at more than one rank" in str(job.problem)

@@ -10,8 +10,8 @@ from app.jobs.submission.counterfactual import counterfactual
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import InvalidInput, NotFound
 from core.store import Job
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.test_click_logs import ingested
-from tests.worker.workshop import Workshop
 
 LISTS = 900
 
@@ -38,19 +38,21 @@ def clicks_on(dataset: RankingDataset) -> str:
     return "\n".join(rows) + "\n"
 
 
-def submitted(workshop: Workshop, **changed: Any) -> Job:
+def submitted(inline_worker: InlineWorker, **changed: Any) -> Job:
     """Validate a request as the API does, and run its job."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         request = CounterfactualRequest.model_validate({"kind": "counterfactual", **changed})
         job_id = tx.enqueue(counterfactual(tx, request)).id
-    return workshop.run_queued(job_id)
+    return inline_worker.run_queued(job_id)
 
 
-def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_a_model_is_compared_with_the_logged_ranking(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """A trained model is better than random orders, and the same seed yields the same result."""
-    dataset_id = workshop.add(dataset, "judged")
-    workshop.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
-    log = ingested(workshop, clicks_on(dataset))
+    dataset_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
+    log = ingested(inline_worker, clicks_on(dataset))
     assert log.status == "ready", log.problem
     asked = {
         "click_log_id": log.id,
@@ -59,7 +61,7 @@ def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset
         "metric": "dcg@3",
         "estimator": "item_position",
     }
-    job = submitted(workshop, **asked)
+    job = submitted(inline_worker, **asked)
     assert job.status == "succeeded", job.problem
     assert job.title == "web:1"
     result: Any = job.result
@@ -68,7 +70,7 @@ def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset
     (difference,) = result["differences"]
     assert difference["better"] == "web:1"
     assert difference["sentence"].startswith("web:1 is better than logged: dcg@3 +")
-    assert submitted(workshop, **asked).result == result
+    assert submitted(inline_worker, **asked).result == result
 
 
 @pytest.mark.parametrize(
@@ -81,14 +83,14 @@ def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset
         ({"estimator": "cascade_doubly_robust", "normalised": True}, "/normalised"),
     ],
 )
-def test_wrong_requests_are_refused(workshop: Workshop, changed: dict[str, Any], place: str) -> None:
+def test_wrong_requests_are_refused(inline_worker: InlineWorker, changed: dict[str, Any], place: str) -> None:
     """The error has the JSON pointer, and is raised before objects are read."""
     asked = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
     with pytest.raises(InvalidInput, match=f"^{place}: "):
-        submitted(workshop, **asked)
+        submitted(inline_worker, **asked)
 
 
-def test_an_absent_log_is_not_found(workshop: Workshop) -> None:
+def test_an_absent_log_is_not_found(inline_worker: InlineWorker) -> None:
     """The error has the id of the log."""
     with pytest.raises(NotFound, match="clk_1"):
-        submitted(workshop, click_log_id="clk_1", dataset_id="ds_1", systems=[{"model": "web"}])
+        submitted(inline_worker, click_log_id="clk_1", dataset_id="ds_1", systems=[{"model": "web"}])

@@ -26,7 +26,7 @@ from worker.process.tasks import record_outcome
 from worker.runners.cross_validation import cross_validate
 from worker.runners.training import run_training
 
-from .workshop import SMALL, Workshop
+from .inline_worker import SMALL, InlineWorker
 
 FOLDS = 3
 EARLY = {"metric": "ndcg@5", "rounds": 2}
@@ -64,12 +64,14 @@ def curves_of(store: Store, job: Job) -> list[tuple[int, Any]]:
         return [(row.iteration, row.values) for row in tx.jobs.iterations(job.id)]
 
 
-def test_pooled_values_are_those_of_held_out_queries(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_pooled_values_are_those_of_held_out_queries(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """The stored value of a query is that of a model trained without its fold; the mean is the metric."""
-    dataset_id = workshop.add(dataset, "d")
-    job = workshop.train(dataset_id, validation={"folds": FOLDS}, seed=7)
+    dataset_id = inline_worker.add(dataset, "d")
+    job = inline_worker.train(dataset_id, validation={"folds": FOLDS}, seed=7)
     assert job.status == "succeeded", job.problem
-    found = values_of(workshop.store, job)
+    found = values_of(inline_worker.store, job)
     spec = training_spec(
         {"loss": {"name": "lambdarank"}, "hyperparameters": SMALL, "metrics": ["ndcg@5"], "seed": 7}
     )
@@ -86,7 +88,7 @@ def test_pooled_values_are_those_of_held_out_queries(workshop: Workshop, dataset
     assert found["fold"] == [str(fold + 1) for fold in assignment.fold_of]
     assert job.metrics is not None
     assert job.metrics["validation"]["ndcg@5"] == pytest.approx(expected.mean())
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         model = tx.models.get(job.result["model_id"] if job.result else "")
     assert model.validation is not None
     assert model.validation["metrics"]["ndcg@5"]["mean"] == pytest.approx(expected.mean())
@@ -97,51 +99,55 @@ def test_pooled_values_are_those_of_held_out_queries(workshop: Workshop, dataset
     assert held_out_folds["over_folds"]["ndcg@5"]["mean"] == pytest.approx(np.mean(means))
 
 
-def test_the_model_is_that_of_all_queries(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_the_model_is_that_of_all_queries(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The model has the trees of a training without validation, as many as were best in the median fold."""
-    dataset_id = workshop.add(dataset, "d")
-    folded = workshop.train(dataset_id, validation={"folds": FOLDS}, early_stopping=EARLY)
+    dataset_id = inline_worker.add(dataset, "d")
+    folded = inline_worker.train(dataset_id, validation={"folds": FOLDS}, early_stopping=EARLY)
     assert folded.result is not None, folded.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         trees = tx.models.get(folded.result["model_id"]).best_iteration
-    whole = workshop.trained(dataset_id, hyperparameters={**SMALL, "num_iterations": trees})
-    assert workshop.model_text(folded.result) == workshop.model_text(whole)
+    whole = inline_worker.trained(dataset_id, hyperparameters={**SMALL, "num_iterations": trees})
+    assert inline_worker.model_text(folded.result) == inline_worker.model_text(whole)
 
 
 @pytest.mark.long
-def test_it_can_be_trained_again(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_it_can_be_trained_again(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """A reproduction with the same folds yields the same bytes."""
-    workshop.trained(workshop.add(dataset, "d"), validation={"folds": FOLDS})
-    with workshop.store.begin() as tx:
+    inline_worker.trained(inline_worker.add(dataset, "d"), validation={"folds": FOLDS})
+    with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
-    job = workshop.run_queued(job_id)
+    job = inline_worker.run_queued(job_id)
     assert job.result is not None, job.problem
     assert (job.result["equal"], job.result["differences"]) == (True, [])
 
 
-def test_folds_of_a_column_without_the_test_queries(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_folds_of_a_column_without_the_test_queries(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """The values of the column are the folds; queries of the test set are in no fold."""
-    dataset_id = workshop.add(dataset, "d")
-    job = workshop.train(
+    dataset_id = inline_worker.add(dataset, "d")
+    job = inline_worker.train(
         dataset_id, validation={"fold_column": "fold"}, test={"fraction": 0.2}, diagnostics={"interval": 2}
     )
     assert job.result is not None, job.problem
-    found = values_of(workshop.store, job)
+    found = values_of(inline_worker.store, job)
     own = dict(zip(dataset.query_ids, dataset.query_columns["fold"], strict=True))
     assert [own[query] for query in found["query_id"]] == found["fold"]
-    tested = workshop.tested_queries(job.result)
+    tested = inline_worker.tested_queries(job.result)
     assert not set(tested) & set(found["query_id"])
     assert len(tested) + len(found["query_id"]) == dataset.n_queries
-    rows = curves_of(workshop.store, job)
+    rows = curves_of(inline_worker.store, job)
     assert set(rows[0][1]) == {"train", "validation", "fold S0", "fold S1", "fold S2", "diagnostics"}
 
 
 @pytest.mark.long
-def test_folds_are_pooled_in_comparisons(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_folds_are_pooled_in_comparisons(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """Each query is ranked by the model that was trained without it; test queries are in no fold."""
-    dataset_id = workshop.add(dataset, "d")
+    dataset_id = inline_worker.add(dataset, "d")
     jobs = [
-        workshop.train(dataset_id, validation={"folds": FOLDS}, test={"fraction": 0.2}, loss={"name": loss})
+        inline_worker.train(
+            dataset_id, validation={"folds": FOLDS}, test={"fraction": 0.2}, loss={"name": loss}
+        )
         for loss in ("lambdarank", "ranknet")
     ]
     systems = []
@@ -149,23 +155,23 @@ def test_folds_are_pooled_in_comparisons(workshop: Workshop, dataset: RankingDat
         assert job.result is not None, job.problem
         ranking_id = job.result["cross_validation"]["cross_validation"]["ranking_id"]
         systems.append({"ranking_id": ranking_id, "system": job.spec["loss"]["name"]})
-    compared = workshop.run(
+    compared = inline_worker.run(
         "compare", dataset_id, systems=systems, metrics=["ndcg@5"], permutations=1_000, pool_folds=True
     )
     assert compared.result is not None, compared.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         comparison = tx.comparisons.get(compared.result["comparison_id"])
-    found = [values_of(workshop.store, job) for job in jobs]
+    found = [values_of(inline_worker.store, job) for job in jobs]
     means = [np.mean(values["ndcg@5"]) for values in found]
     tests = comparison.pairs[0]["metrics"]["ndcg@5"]
     assert (tests["mean_a"], tests["mean_b"]) == pytest.approx(means)
     assert tests["queries"] == len(found[0]["query_id"]) < dataset.n_queries
 
 
-def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
+def interrupted(inline_worker: InlineWorker, job_id: str, after: int) -> None:
     """Train until a number of reports, then stop like a worker that shuts down."""
-    settings = workshop.settings.model_copy(update={"checkpoint_seconds": 0.0, "report_seconds": 0.0})
-    run = JobRun.claim_next(workshop.store, settings, {"train"}, "w1")
+    settings = inline_worker.settings.model_copy(update={"checkpoint_seconds": 0.0, "report_seconds": 0.0})
+    run = JobRun.claim_next(inline_worker.store, settings, {"train"}, "w1")
     assert run is not None
     assert run.id == job_id
     report, reports = run.reporter.report, 0
@@ -187,37 +193,37 @@ def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("sampling", [{}, {"bagging_fraction": 0.7, "bagging_freq": 1}])
 def test_repeated_interruptions(
-    workshop: Workshop, dataset: RankingDataset, sampling: dict[str, Any]
+    inline_worker: InlineWorker, dataset: RankingDataset, sampling: dict[str, Any]
 ) -> None:
     """Model, values, curves and metrics equal those of an undisturbed job."""
-    dataset_id = workshop.add(dataset, "d")
+    dataset_id = inline_worker.add(dataset, "d")
     spec = {"validation": {"folds": FOLDS}, "hyperparameters": SMALL | sampling}
-    whole = workshop.train(dataset_id, **spec)
+    whole = inline_worker.train(dataset_id, **spec)
     assert whole.result is not None, whole.problem
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         job_id = tx.jobs.add("train", whole.spec).id
     resumed_from = []
     for after in (2, 3, 4, 2, 0):
-        interrupted(workshop, job_id, after)
-        with workshop.store.read() as tx:
+        interrupted(inline_worker, job_id, after)
+        with inline_worker.store.read() as tx:
             job = tx.jobs.get(job_id)
         assert job.checkpoint is not None
         resumed_from.append(job.checkpoint["iteration"])
     # Iterations in each fold, at the end of the last one, and in the training on all queries.
     assert resumed_from == [3, 7, 12, 15, 16]
-    job = workshop.run_queued(job_id)
+    job = inline_worker.run_queued(job_id)
     assert job.result is not None, job.problem
-    assert workshop.model_text(job.result) == workshop.model_text(whole.result)
-    assert values_of(workshop.store, job) == values_of(workshop.store, whole)
-    assert curves_of(workshop.store, job) == curves_of(workshop.store, whole)
+    assert inline_worker.model_text(job.result) == inline_worker.model_text(whole.result)
+    assert values_of(inline_worker.store, job) == values_of(inline_worker.store, whole)
+    assert curves_of(inline_worker.store, job) == curves_of(inline_worker.store, whole)
     assert job.metrics == whole.metrics
 
 
 def test_the_callback_after_a_fold_can_stop_the_job(
-    workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
+    inline_worker: InlineWorker, dataset: RankingDataset, settings: WorkerSettings
 ) -> None:
     """The callback gets the completed folds after each fold; its error ends the cross-validation."""
-    dataset_id = workshop.add(dataset, "d")
+    dataset_id = inline_worker.add(dataset, "d")
     seen: list[tuple[int, CrossValidation]] = []
 
     class Pruned(Exception):
@@ -228,7 +234,7 @@ def test_the_callback_after_a_fold_can_stop_the_job(
         if fold == 1:
             raise Pruned
 
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         tx.jobs.add(
             "train",
             {
@@ -241,7 +247,7 @@ def test_the_callback_after_a_fold_can_stop_the_job(
                 "validation": {"folds": FOLDS},
             },
         )
-    run = JobRun.claim_next(workshop.store, settings, {"train"}, "w1")
+    run = JobRun.claim_next(inline_worker.store, settings, {"train"}, "w1")
     assert run is not None
     with pytest.raises(Pruned):
         cross_validate(run, parse(run.kind, run.spec), after_fold=after_fold)  # type: ignore[arg-type]

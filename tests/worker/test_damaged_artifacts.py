@@ -18,7 +18,7 @@ from core.store.artifacts.keys import (
 )
 from tests.purging import purge
 from tests.servers.fixtures import artifact_keys
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 
 SMALL = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
@@ -26,10 +26,10 @@ DAMAGED = "Stored bytes damaged"
 
 
 @pytest.fixture
-def workshop(store: Store, settings: WorkerSettings) -> Workshop:
+def inline_worker(store: Store, settings: WorkerSettings) -> InlineWorker:
     """A worker without caches, which writes only the first and the last report of a job."""
     without_caches = {"array_cache_bytes": 0, "binned_cache_bytes": 0, "report_seconds": 3600.0}
-    return Workshop(store, settings.model_copy(update=without_caches))
+    return InlineWorker(store, settings.model_copy(update=without_caches))
 
 
 @pytest.fixture
@@ -40,21 +40,21 @@ def content() -> bytes:
     return file.getvalue()
 
 
-def upload(workshop: Workshop, content: bytes) -> Dataset:
+def upload(inline_worker: InlineWorker, content: bytes) -> Dataset:
     """Upload a file, and return its dataset."""
     dataset_id = new_id("ds_")
-    workshop.store.artifacts.write_bytes(upload_key(dataset_id), content)
-    with workshop.store.begin() as tx:
+    inline_worker.store.artifacts.write_bytes(upload_key(dataset_id), content)
+    with inline_worker.store.begin() as tx:
         sha256 = hashlib.sha256(content).hexdigest()
         tx.datasets.add("d", {"kind": "upload", "format": "auto"}, dataset_id, sha256=sha256)
         job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
-    assert workshop.run_queued(job.id).status == "succeeded"
-    return found(workshop, dataset_id)
+    assert inline_worker.run_queued(job.id).status == "succeeded"
+    return found(inline_worker, dataset_id)
 
 
-def found(workshop: Workshop, dataset_id: str) -> Dataset:
+def found(inline_worker: InlineWorker, dataset_id: str) -> Dataset:
     """Return the current state of a dataset."""
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         return tx.datasets.get(dataset_id)
 
 
@@ -79,48 +79,48 @@ def damaged(store: Store) -> list[str]:
 
 
 @pytest.mark.long
-def test_a_training_on_altered_parquet_fails(workshop: Workshop, content: bytes) -> None:
+def test_a_training_on_altered_parquet_fails(inline_worker: InlineWorker, content: bytes) -> None:
     """The job fails and names the artifact; after the content is restored, the next job succeeds."""
-    dataset = upload(workshop, content)
-    good = alter(workshop.store, key_of(dataset))
-    job = workshop.train(dataset.id)
+    dataset = upload(inline_worker, content)
+    good = alter(inline_worker.store, key_of(dataset))
+    job = inline_worker.train(dataset.id)
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
     assert job.problem is not None
     assert key_of(dataset) in job.problem["detail"]
-    assert damaged(workshop.store) == [dataset.data_key]
-    workshop.store.artifacts.write_bytes(key_of(dataset), good)
-    assert workshop.train(dataset.id).status == "succeeded"
-    assert damaged(workshop.store) == []
+    assert damaged(inline_worker.store) == [dataset.data_key]
+    inline_worker.store.artifacts.write_bytes(key_of(dataset), good)
+    assert inline_worker.train(dataset.id).status == "succeeded"
+    assert damaged(inline_worker.store) == []
 
 
 def test_a_cached_dataset_is_used_while_its_parquet_is_damaged(
     store: Store, settings: WorkerSettings, content: bytes
 ) -> None:
     """Cached content was verified when it was cached."""
-    workshop = Workshop(store, settings)
-    dataset = upload(workshop, content)
+    inline_worker = InlineWorker(store, settings)
+    dataset = upload(inline_worker, content)
     alter(store, key_of(dataset))
-    assert workshop.train(dataset.id).status == "succeeded"
+    assert inline_worker.train(dataset.id).status == "succeeded"
 
 
-def test_an_evaluation_of_an_altered_model_fails(workshop: Workshop, content: bytes) -> None:
+def test_an_evaluation_of_an_altered_model_fails(inline_worker: InlineWorker, content: bytes) -> None:
     """The model is verified before the job uses it."""
-    dataset = upload(workshop, content)
-    model_id = workshop.trained(dataset.id)["model_id"]
-    alter(workshop.store, model_key(model_id))
-    job = workshop.run("evaluate", dataset.id, model_id=model_id, metrics=["ndcg@5"])
+    dataset = upload(inline_worker, content)
+    model_id = inline_worker.trained(dataset.id)["model_id"]
+    alter(inline_worker.store, model_key(model_id))
+    job = inline_worker.run("evaluate", dataset.id, model_id=model_id, metrics=["ndcg@5"])
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
 
 
-def test_an_evaluation_of_an_altered_ranking_fails(workshop: Workshop, content: bytes) -> None:
+def test_an_evaluation_of_an_altered_ranking_fails(inline_worker: InlineWorker, content: bytes) -> None:
     """Stored results are also verified before jobs use them."""
-    dataset = upload(workshop, content)
-    model_id = workshop.trained(dataset.id)["model_id"]
-    ranked = workshop.run("rank", dataset.id, model_id=model_id)
+    dataset = upload(inline_worker, content)
+    model_id = inline_worker.trained(dataset.id)["model_id"]
+    ranked = inline_worker.run("rank", dataset.id, model_id=model_id)
     assert ranked.result is not None
     ranking_id = ranked.result["ranking_id"]
-    alter(workshop.store, ranking_key(ranking_id))
-    job = workshop.run("evaluate", dataset.id, ranking_id=ranking_id, system="run", metrics=["ndcg@5"])
+    alter(inline_worker.store, ranking_key(ranking_id))
+    job = inline_worker.run("evaluate", dataset.id, ranking_id=ranking_id, system="run", metrics=["ndcg@5"])
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
 
 
@@ -133,67 +133,69 @@ def test_an_evaluation_of_an_altered_ranking_fails(workshop: Workshop, content: 
     ],
 )
 def test_another_upload_repairs_all_datasets_with_the_same_content(
-    workshop: Workshop, content: bytes, how: str, name: str
+    inline_worker: InlineWorker, content: bytes, how: str, name: str
 ) -> None:
     """All datasets use the content of the new upload, and the damaged copy is removed."""
-    first, second = upload(workshop, content), upload(workshop, content)
+    first, second = upload(inline_worker, content), upload(inline_worker, content)
     damaged_key = key_of(first)
     assert damaged_key == second.data_key
     key = {"data": damaged_key, "queries": queries_key(damaged_key), "features": features_key(damaged_key)}
     if how == "altered":
-        alter(workshop.store, key[name])
+        alter(inline_worker.store, key[name])
     else:
-        workshop.store.artifacts.delete(key[name])
-    third = upload(workshop, content)
+        inline_worker.store.artifacts.delete(key[name])
+    third = upload(inline_worker, content)
     assert third.data_key != damaged_key
-    assert {found(workshop, dataset.id).data_key for dataset in (first, second)} == {third.data_key}
-    assert damaged(workshop.store) == []
-    folders = {data_folder(k) for k in artifact_keys(workshop.settings.storage_url) if k.startswith("data/")}
+    assert {found(inline_worker, dataset.id).data_key for dataset in (first, second)} == {third.data_key}
+    assert damaged(inline_worker.store) == []
+    folders = {
+        data_folder(k) for k in artifact_keys(inline_worker.settings.storage_url) if k.startswith("data/")
+    }
     assert folders == {data_folder(key_of(third))}
-    assert workshop.train(first.id).status == "succeeded"
+    assert inline_worker.train(first.id).status == "succeeded"
 
 
-def test_checksums_are_deleted_with_their_artifacts(workshop: Workshop, content: bytes) -> None:
+def test_checksums_are_deleted_with_their_artifacts(inline_worker: InlineWorker, content: bytes) -> None:
     """Deleted datasets leave no records of artifacts."""
-    dataset = upload(workshop, content)
-    with workshop.store.begin() as tx:
+    dataset = upload(inline_worker, content)
+    with inline_worker.store.begin() as tx:
         assert len(list(tx.artifacts.under(data_folder(key_of(dataset))))) == 3
         purge(tx, "dataset", dataset.id)
         assert list(tx.artifacts.under("data/")) == []
 
 
-def test_a_file_without_a_checksum_gets_one_when_it_is_read(workshop: Workshop) -> None:
+def test_a_file_without_a_checksum_gets_one_when_it_is_read(inline_worker: InlineWorker) -> None:
     """After the first use, the file is verified like any other."""
-    dataset_id = workshop.add(SMALL, "old")
-    assert workshop.train(dataset_id).status == "succeeded"
-    alter(workshop.store, "data/old/data.parquet")
-    job = workshop.train(dataset_id)
+    dataset_id = inline_worker.add(SMALL, "old")
+    assert inline_worker.train(dataset_id).status == "succeeded"
+    alter(inline_worker.store, "data/old/data.parquet")
+    job = inline_worker.train(dataset_id)
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
 
 
 @pytest.mark.long
-def test_another_import_of_a_model_repairs_its_copies(workshop: Workshop, content: bytes) -> None:
+def test_another_import_of_a_model_repairs_its_copies(inline_worker: InlineWorker, content: bytes) -> None:
     """An import of the same text with another name replaces the damaged copy."""
-    dataset = upload(workshop, content)
-    model_id = workshop.trained(dataset.id)["model_id"]
-    good = alter(workshop.store, model_key(model_id))
-    workshop.store.artifacts.write_bytes(model_upload_key("mup_1"), good)
+    dataset = upload(inline_worker, content)
+    model_id = inline_worker.trained(dataset.id)["model_id"]
+    good = alter(inline_worker.store, model_key(model_id))
+    inline_worker.store.artifacts.write_bytes(model_upload_key("mup_1"), good)
     spec = {"upload_id": "mup_1", "model_name": "copy", "description": None, "tags": None}
     sent = {"sha256": hashlib.sha256(good).hexdigest(), "size_bytes": len(good), "filename": "model.txt"}
-    job = workshop.run("import-model", dataset.id, **spec, **sent)
+    job = inline_worker.run("import-model", dataset.id, **spec, **sent)
     assert job.status == "succeeded", job.problem
-    assert workshop.store.artifacts.read_bytes(model_key(model_id)) == good
-    assert damaged(workshop.store) == []
+    assert inline_worker.store.artifacts.read_bytes(model_key(model_id)) == good
+    assert damaged(inline_worker.store) == []
 
 
 @pytest.mark.long
-def test_a_model_altered_before_its_import_is_refused(workshop: Workshop, content: bytes) -> None:
+def test_a_model_altered_before_its_import_is_refused(inline_worker: InlineWorker, content: bytes) -> None:
     """An upload whose content does not match its checksum is refused."""
-    dataset = upload(workshop, content)
-    good = workshop.store.artifacts.read_bytes(model_key(workshop.trained(dataset.id)["model_id"]))
+    dataset = upload(inline_worker, content)
+    good = inline_worker.store.artifacts.read_bytes(model_key(inline_worker.trained(dataset.id)["model_id"]))
     altered = good + b"\n"
-    workshop.store.artifacts.write_bytes(model_upload_key("mup_1"), altered)
+    inline_worker.store.artifacts.write_bytes(model_upload_key("mup_1"), altered)
     spec = {"upload_id": "mup_1", "model_name": "copy", "description": None, "tags": None}
     sent = {"sha256": hashlib.sha256(good).hexdigest(), "size_bytes": len(good), "filename": "model.txt"}
-    job = workshop.run("import-model", dataset.id, **spec, **sent)
+    job = inline_worker.run("import-model", dataset.id, **spec, **sent)
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)

@@ -12,7 +12,7 @@ from core.losses import make_loss
 from core.scorers import Network, read_model
 from core.store.artifacts.keys import model_key
 from core.training.distillation import labels_of_scores
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.systems import load_model
 
 STUDENT: dict[str, Any] = {"model_name": "small", "labels_from": "model:web:1", "loss": {"name": "mse"}}
@@ -26,97 +26,105 @@ def dataset() -> RankingDataset:
 
 
 @pytest.fixture
-def dataset_id(workshop: Workshop, dataset: RankingDataset) -> str:
+def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, which the teacher is trained on."""
-    found = workshop.add(dataset, "judged")
-    workshop.trained(found)
+    found = inline_worker.add(dataset, "judged")
+    inline_worker.trained(found)
     return found
 
 
-def test_labels_are_the_teachers_scores(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
+def test_labels_are_the_teachers_scores(
+    inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
+) -> None:
     """A student trained on the teacher's labels as if they were judged is the same, to the byte."""
-    taught = workshop.trained(dataset_id, **STUDENT)
-    with workshop.store.read() as tx:
+    taught = inline_worker.trained(dataset_id, **STUDENT)
+    with inline_worker.store.read() as tx:
         teacher_id = tx.models.resolve("web:1").id
         lineage = tx.models.get(taught["model_id"]).lineage
-    scores = load_model(workshop.store, teacher_id).scorer.score(dataset.features)
+    scores = load_model(inline_worker.store, teacher_id).scorer.score(dataset.features)
     labels = labels_of_scores(scores, dataset.query_boundaries, dataset.labels, make_loss("mse"))
-    by_hand = workshop.add(dataset.with_labels(labels), "by hand")
-    expected = workshop.trained(by_hand, **{**STUDENT, "labels_from": None})
-    assert workshop.model_text(taught) == workshop.model_text(expected)
+    by_hand = inline_worker.add(dataset.with_labels(labels), "by hand")
+    expected = inline_worker.trained(by_hand, **{**STUDENT, "labels_from": None})
+    assert inline_worker.model_text(taught) == inline_worker.model_text(expected)
     assert lineage is not None
     assert (lineage["teacher"]["id"], lineage["teacher"]["model"]) == (teacher_id, "web:1")
 
 
 @pytest.mark.long
-def test_documents_need_no_judgments(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
+def test_documents_need_no_judgments(
+    inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
+) -> None:
     """Unjudged queries teach as well; what validates is judged."""
     unjudged = dataset.with_labels(np.full(dataset.n_documents, np.nan, np.float32))
-    unjudged_id = workshop.add(unjudged, "unjudged")
+    unjudged_id = inline_worker.add(unjudged, "unjudged")
     student = {**STUDENT, "scorer": LINEAR, "hyperparameters": {}}
-    job = workshop.train(unjudged_id, **student, validation={"dataset_id": dataset_id})
+    job = inline_worker.train(unjudged_id, **student, validation={"dataset_id": dataset_id})
     assert job.status == "succeeded", job.problem
     assert job.metrics is not None
     assert job.metrics["validation"]["ndcg@5"] > 0.5
-    refused = workshop.train(unjudged_id, **student, validation={"fraction": 0.2})
+    refused = inline_worker.train(unjudged_id, **student, validation={"fraction": 0.2})
     assert refused.problem is not None
     assert refused.problem["errors"][0]["pointer"] == "/label_map"
 
 
 def test_the_teacher_sees_features_that_the_student_does_not_have(
-    workshop: Workshop, dataset: RankingDataset, dataset_id: str
+    inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
     """A small model in front learns from what a large one knows."""
     chosen = {"features": {"use": list(dataset.feature_names[:2])}, "test": {"fraction": 0.2}}
-    result = workshop.trained(dataset_id, **STUDENT, **chosen, validation={"fraction": 0.2})
-    with workshop.store.read() as tx:
+    result = inline_worker.trained(dataset_id, **STUDENT, **chosen, validation={"fraction": 0.2})
+    with inline_worker.store.read() as tx:
         assert tx.models.get(result["model_id"]).feature_names == list(dataset.feature_names[:2])
 
 
-def test_a_teacher_of_other_features_is_refused(workshop: Workshop, dataset_id: str) -> None:
+def test_a_teacher_of_other_features_is_refused(inline_worker: InlineWorker, dataset_id: str) -> None:
     """It would score documents without what it looks at."""
-    other = workshop.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
-    problem = workshop.train(other, **STUDENT).problem
+    other = inline_worker.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
+    problem = inline_worker.train(other, **STUDENT).problem
     assert problem is not None
     assert "web:1" in problem["detail"]
 
 
-def test_a_feature_of_the_teacher_that_the_data_lack_is_reported(workshop: Workshop, dataset_id: str) -> None:
+def test_a_feature_of_the_teacher_that_the_data_lack_is_reported(
+    inline_worker: InlineWorker, dataset_id: str
+) -> None:
     """The finding is on the training data."""
-    narrow = workshop.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=3), "narrow")
-    job = workshop.train(narrow, **STUDENT)
+    narrow = inline_worker.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=3), "narrow")
+    job = inline_worker.train(narrow, **STUDENT)
     assert job.status == "succeeded", job.problem
     (finding,) = [each for each in job.findings or () if each["code"] == "features-absent"]
     assert (finding["role"], finding["examples"]) == ("train", ["f4"])
 
 
-def test_distillation_is_reproduced(workshop: Workshop, dataset_id: str) -> None:
+def test_distillation_is_reproduced(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The teacher belongs to what decides the bytes."""
-    result = workshop.trained(dataset_id, **STUDENT)
-    with workshop.store.read() as tx:
+    result = inline_worker.trained(dataset_id, **STUDENT)
+    with inline_worker.store.read() as tx:
         model = tx.models.get(result["model_id"])
     assert model.lineage is not None
     asked = {**model.lineage["spec"], "kind": "reproduce", "model_id": model.id, "system": model.reference}
-    again = workshop.run(**asked)
+    again = inline_worker.run(**asked)
     assert again.result is not None, again.problem
     assert again.result["equal"]
 
 
 def test_the_loss_against_the_teacher_is_reported(
-    workshop: Workshop, dataset: RankingDataset, dataset_id: str
+    inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
     """On the test queries, with an interval, and with a word where the teacher was trained on them."""
     student = {**STUDENT, "hyperparameters": {"num_iterations": 2, "num_leaves": 3, "min_data_in_leaf": 1}}
     other = synthetic_dataset(30, seed=5, documents_per_query=8, n_features=4)
-    apart = workshop.add(other, "apart")
-    seen = _of_teacher(workshop.train(dataset_id, **student, test={"fraction": 0.2}))
-    unseen = _of_teacher(workshop.train(dataset_id, **student, test_dataset_id=apart))
+    apart = inline_worker.add(other, "apart")
+    seen = _of_teacher(inline_worker.train(dataset_id, **student, test={"fraction": 0.2}))
+    unseen = _of_teacher(inline_worker.train(dataset_id, **student, test_dataset_id=apart))
     assert "was trained on" in seen["advice"]
     assert "was trained on" not in unseen["advice"]
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         models = [tx.models.resolve(name) for name in ("web:1", "small:2")]
     values = [
-        measure(load_model(workshop.store, row.id).scorer.score(other.features), other, ["ndcg@5"])["ndcg@5"]
+        measure(load_model(inline_worker.store, row.id).scorer.score(other.features), other, ["ndcg@5"])[
+            "ndcg@5"
+        ]
         for row in models
     ]
     (difference,) = paired_differences(*(each[:, np.newaxis] for each in values), permutations=1_000)
@@ -129,9 +137,9 @@ def test_the_loss_against_the_teacher_is_reported(
     assert (models[1].findings or [])[0]["title"] == unseen["title"]
     # Held out of both trainings, the queries are new to the teacher, too.
     apart_of_both = {"test": {"fraction": 0.2}, "seed": 7}
-    workshop.train(dataset_id, **apart_of_both)
+    inline_worker.train(dataset_id, **apart_of_both)
     held_out = {**student, "labels_from": "model:web:2", **apart_of_both}
-    assert "was trained on" not in _of_teacher(workshop.train(dataset_id, **held_out))["advice"]
+    assert "was trained on" not in _of_teacher(inline_worker.train(dataset_id, **held_out))["advice"]
 
 
 def _of_teacher(job: Any) -> dict[str, Any]:
@@ -144,23 +152,23 @@ def _of_teacher(job: Any) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_student_of_mse_learns_the_function_that_the_teacher_is(
-    workshop: Workshop, dataset: RankingDataset
+    inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
     """Its weights are the teacher's except for one factor."""
-    dataset_id = workshop.add(dataset, "judged")
-    workshop.trained(dataset_id, scorer=LINEAR, hyperparameters={})
+    dataset_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(dataset_id, scorer=LINEAR, hyperparameters={})
     exact = {**LINEAR, "epochs": 400, "optimizer": "sgd", "learning_rate": 0.1, "batch_documents": 1_000}
-    result = workshop.trained(dataset_id, **STUDENT, scorer=exact, hyperparameters={})
-    teacher, student = (_weights(workshop, reference) for reference in ("web:1", "small:1"))
+    result = inline_worker.trained(dataset_id, **STUDENT, scorer=exact, hyperparameters={})
+    teacher, student = (_weights(inline_worker, reference) for reference in ("web:1", "small:1"))
     assert result["model_id"]
     factor = float(student @ teacher / (teacher @ teacher))
     assert factor > 0.0
     np.testing.assert_allclose(student, factor * teacher, atol=1e-3 * np.abs(student).max())
 
 
-def _weights(workshop: Workshop, reference: str) -> Any:
-    with workshop.store.read() as tx:
+def _weights(inline_worker: InlineWorker, reference: str) -> Any:
+    with inline_worker.store.read() as tx:
         model_id = tx.models.resolve(reference).id
-    network = read_model(workshop.store.artifacts.read_bytes(model_key(model_id)))
+    network = read_model(inline_worker.store.artifacts.read_bytes(model_key(model_id)))
     assert isinstance(network, Network)
     return network.layers[0].weights[:, 0].astype(float)

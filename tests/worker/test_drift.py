@@ -26,7 +26,7 @@ from core.data.categories import Categories
 from core.store import DriftReport, Job, Model, Store
 from core.store.artifacts.keys import samples_folder, samples_key
 from tests.servers.fixtures import Places
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 GIBIBYTE = 2**30
 Json = dict[str, Any]
@@ -45,12 +45,12 @@ def shifted(dataset: RankingDataset, by: float) -> RankingDataset:
 
 
 class Traffic:
-    """A model in a workshop, and requests to it."""
+    """A model in the store of an inline worker, and requests to it."""
 
-    def __init__(self, workshop: Workshop, dataset: RankingDataset | None = None) -> None:
-        self.workshop, self.store = workshop, workshop.store
-        self.dataset_id = workshop.add(dataset or judged(1), "train")
-        workshop.trained(self.dataset_id)
+    def __init__(self, inline_worker: InlineWorker, dataset: RankingDataset | None = None) -> None:
+        self.inline_worker, self.store = inline_worker, inline_worker.store
+        self.dataset_id = inline_worker.add(dataset or judged(1), "train")
+        inline_worker.trained(self.dataset_id)
         self.model = self.version(1)
 
     def version(self, number: int) -> Model:
@@ -83,7 +83,7 @@ class Traffic:
         request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **asked})
         with self.store.begin() as tx:
             job = tx.enqueue(drift(tx, request))
-        return self.workshop.run_queued(job.id)
+        return self.inline_worker.run_queued(job.id)
 
     def report(self, **asked: Any) -> DriftReport:
         """Run a drift job, which must succeed, and return its report."""
@@ -111,9 +111,9 @@ def _line(model: Model, dataset: RankingDataset, start: int, stop: int, query_id
 
 
 @pytest.fixture
-def traffic(workshop: Workshop) -> Traffic:
+def traffic(inline_worker: InlineWorker) -> Traffic:
     """A model without requests."""
-    return Traffic(workshop)
+    return Traffic(inline_worker)
 
 
 def by_name(comparison: Json) -> dict[str, Json]:
@@ -240,9 +240,9 @@ def test_too_few_queries_are_not_compared(traffic: Traffic) -> None:
 
 def test_only_requests_to_the_model_in_the_period_count(traffic: Traffic) -> None:
     """Requests to other versions with the same features count; requests to other models do not."""
-    traffic.workshop.trained(traffic.dataset_id)
+    traffic.inline_worker.trained(traffic.dataset_id)
     other = judged(2)
-    traffic.workshop.train(traffic.dataset_id, model_name="other")
+    traffic.inline_worker.train(traffic.dataset_id, model_name="other")
     with traffic.store.read() as tx:
         foreign = tx.models.resolve("other")
     traffic.send(judged(3), model=traffic.version(2))
@@ -252,7 +252,7 @@ def test_only_requests_to_the_model_in_the_period_count(traffic: Traffic) -> Non
     assert (report.requests, report.verdict) == (120, "none")
 
 
-def test_categories_and_missing_values_are_compared(workshop: Workshop) -> None:
+def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker) -> None:
     """Categories are texts in requests, which are compared by the categories of the model."""
     data = judged(1)
 
@@ -264,7 +264,7 @@ def test_categories_and_missing_values_are_compared(workshop: Workshop) -> None:
         colours = {dataset.feature_names[1]: Categories(("red", "green", "blue"))}
         return replace(dataset, features=features, categories=colours)
 
-    traffic = Traffic(workshop, coloured(data, [0.6, 0.3, 0.1], 0.05))
+    traffic = Traffic(inline_worker, coloured(data, [0.6, 0.3, 0.1], 0.05))
     traffic.send(coloured(judged(3), [0.1, 0.3, 0.6], 0.5))
     report = traffic.report(compare_with_previous=False)
     (training,) = report.comparisons
@@ -275,13 +275,13 @@ def test_categories_and_missing_values_are_compared(workshop: Workshop) -> None:
     assert by_name(training)["f1"]["verdict"] == "none"
 
 
-def test_scores_are_compared_with_those_on_the_validation_data(workshop: Workshop) -> None:
+def test_scores_are_compared_with_those_on_the_validation_data(inline_worker: InlineWorker) -> None:
     """Scores are compared with those on the validation dataset, unless the job names another dataset."""
-    validation = workshop.add(judged(7), "validation")
+    validation = inline_worker.add(judged(7), "validation")
     traffic = Traffic.__new__(Traffic)
-    traffic.workshop, traffic.store = workshop, workshop.store
-    traffic.dataset_id = workshop.add(judged(1), "train")
-    workshop.trained(traffic.dataset_id, validation={"dataset_id": validation})
+    traffic.inline_worker, traffic.store = inline_worker, inline_worker.store
+    traffic.dataset_id = inline_worker.add(judged(1), "train")
+    inline_worker.trained(traffic.dataset_id, validation={"dataset_id": validation})
     traffic.model = traffic.version(1)
     traffic.send(judged(3))
     reference = traffic.report().comparisons[0]["reference"]
@@ -291,11 +291,11 @@ def test_scores_are_compared_with_those_on_the_validation_data(workshop: Worksho
 
 
 @pytest.mark.long
-def test_scores_that_are_not_compared_are_mentioned(workshop: Workshop) -> None:
+def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker) -> None:
     """With few validation queries, scores are not compared; the report has the reason and a solution."""
-    traffic = Traffic(workshop)
-    few = workshop.add(judged(7, queries=10), "few")
-    workshop.trained(traffic.dataset_id, validation={"dataset_id": few})
+    traffic = Traffic(inline_worker)
+    few = inline_worker.add(judged(7, queries=10), "few")
+    inline_worker.trained(traffic.dataset_id, validation={"dataset_id": few})
     traffic.model = traffic.version(2)
     traffic.send(judged(3))
     report = traffic.report(model="web:2", compare_with_previous=False)
@@ -332,9 +332,9 @@ def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
     assert checksums == {samples_key(row.id) for row in kept}
 
 
-def test_stored_requests_are_verified_before_they_are_compared(workshop: Workshop) -> None:
+def test_stored_requests_are_verified_before_they_are_compared(inline_worker: InlineWorker) -> None:
     """Stored requests without a checksum get one when they are read; altered ones fail the job."""
-    traffic = Traffic(workshop)
+    traffic = Traffic(inline_worker)
     traffic.send(judged(2))
     store = traffic.store
     with store.read() as tx:

@@ -12,7 +12,7 @@ from core.errors import WrongState
 from core.experiments import plan
 from core.jobs.status import ACTIVE
 from core.store import Experiment
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs
 from worker.process.experiments import MAX_ACTIVE_TRAININGS, advance_all
 from worker.process.shutdown import StopFlag
@@ -23,16 +23,16 @@ SIZES = {"train": 12, "validation": 8, "test": 10}
 
 
 class Laboratory:
-    """A workshop with the datasets of experiments."""
+    """An inline worker with the datasets of experiments."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop, self.store = workshop, workshop.store
+    def __init__(self, inline_worker: InlineWorker) -> None:
+        self.inline_worker, self.store = inline_worker, inline_worker.store
         self.datasets = [
             {
                 "fold": fold,
                 "name": "main",
                 "part": part,
-                "dataset_id": workshop.add(
+                "dataset_id": inline_worker.add(
                     synthetic_dataset(queries, seed=10 * fold + seed, documents_per_query=8, n_features=4),
                     f"{part}{fold}",
                 ),
@@ -60,7 +60,7 @@ class Laboratory:
         """Run all queued jobs."""
         queued = True
         while queued:
-            run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
+            run_jobs(self.store, self.inline_worker.settings, StopFlag(), "w1", RUNNERS)
             queued = bool(advance_all(self.store))
 
     def end(self, experiment_id: str) -> Experiment:
@@ -85,9 +85,9 @@ class Laboratory:
 
 
 @pytest.fixture
-def laboratory(workshop: Workshop) -> Laboratory:
+def laboratory(inline_worker: InlineWorker) -> Laboratory:
     """An empty store with a worker and datasets."""
-    return Laboratory(workshop)
+    return Laboratory(inline_worker)
 
 
 @pytest.mark.long

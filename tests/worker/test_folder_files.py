@@ -17,7 +17,7 @@ from core.store import Dataset, Store
 from core.store.artifacts.keys import features_key, queries_key
 from core.store.data_files import DataFiles
 from tests.servers import S3Server
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 
 N_PARTS = 4
@@ -57,13 +57,13 @@ class Corpus:
 
     def __init__(self, root: Path | str, store: Store, settings: WorkerSettings) -> None:
         self.root = root
-        self.workshop = Workshop(store, settings.model_copy(update={"data_roots": [root]}))
+        self.inline_worker = InlineWorker(store, settings.model_copy(update={"data_roots": [root]}))
         self.files = DataFiles([root], 5.0)
 
     @property
     def store(self) -> Store:
         """The store of the worker."""
-        return self.workshop.store
+        return self.inline_worker.store
 
     def source(self, folder: str, pattern: str = "part-*.parquet", **options: Any) -> dict[str, Any]:
         """Return the source as the API records it."""
@@ -78,7 +78,7 @@ class Corpus:
             dataset_id = tx.datasets.add("d", source).id
             job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
             tx.datasets.attach_job(dataset_id, job.id)
-        self.workshop.run_queued(job.id)
+        self.inline_worker.run_queued(job.id)
         with self.store.read() as tx:
             return tx.datasets.get(dataset_id)
 
@@ -171,7 +171,7 @@ def test_reading_reports_progress_and_can_be_cancelled(corpus: Corpus) -> None:
         dataset_id = tx.datasets.add("d", source).id
         job_id = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id]).id
         tx.datasets.attach_job(dataset_id, job_id)
-    thread = threading.Thread(target=corpus.workshop.run_queued, args=(job_id,))
+    thread = threading.Thread(target=corpus.inline_worker.run_queued, args=(job_id,))
     thread.start()
     seen: list[dict[str, Any]] = []
     while thread.is_alive() and len({progress["iteration"] for progress in seen}) < 3:
@@ -227,7 +227,7 @@ class TestBuckets:
     def test_nothing_outside_the_roots_is_read(self, corpus: Corpus, bucket: str) -> None:
         """A worker without the bucket in its data roots refuses the source that the API recorded."""
         source = corpus.source(f"{bucket}/clicks/parts")
-        corpus.workshop.settings.data_roots.clear()
+        corpus.inline_worker.settings.data_roots.clear()
         dataset = corpus.ingest(source)
         assert dataset.status == "invalid"
         assert "expected an object below RANKERY_DATA_ROOTS" in str(dataset.problem)

@@ -5,15 +5,15 @@ import pytest
 from core.data import synthetic_dataset
 from core.store import Job
 from core.store.artifacts.keys import run_key
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 DATASET = synthetic_dataset(3, seed=1, documents_per_query=4, n_features=2)
 
 
-def _imported(workshop: Workshop, content: bytes) -> Job:
-    dataset_id = workshop.add(DATASET, "judged")
-    workshop.store.artifacts.write_bytes(run_key("run_1"), content)
-    return workshop.run("import", dataset_id, upload_id="run_1", name="bm25", filename="bm25.run")
+def _imported(inline_worker: InlineWorker, content: bytes) -> Job:
+    dataset_id = inline_worker.add(DATASET, "judged")
+    inline_worker.store.artifacts.write_bytes(run_key("run_1"), content)
+    return inline_worker.run("import", dataset_id, upload_id="run_1", name="bm25", filename="bm25.run")
 
 
 @pytest.mark.parametrize(
@@ -24,33 +24,37 @@ def _imported(workshop: Workshop, content: bytes) -> Job:
         (b"\x1f\x8b\x08\x00", "file bm25.run: expected complete gzip data"),
     ],
 )
-def test_a_run_that_cannot_be_read_is_called_a_run(workshop: Workshop, content: bytes, detail: str) -> None:
+def test_a_run_that_cannot_be_read_is_called_a_run(
+    inline_worker: InlineWorker, content: bytes, detail: str
+) -> None:
     """The dataset that it ranks is well."""
-    job = _imported(workshop, content)
+    job = _imported(inline_worker, content)
     assert (job.status, job.problem and job.problem["title"]) == ("failed", "Run cannot be read")
     assert job.problem is not None
     assert job.problem["detail"].startswith(detail)
 
 
-def test_a_run_becomes_a_ranking(workshop: Workshop) -> None:
+def test_a_run_becomes_a_ranking(inline_worker: InlineWorker) -> None:
     """Of the queries that it shares with the dataset."""
     query = DATASET.query_ids[0]
     lines = [
         f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(DATASET.document_ids[:4])
     ]
-    job = _imported(workshop, "".join(lines).encode())
+    job = _imported(inline_worker, "".join(lines).encode())
     assert job.status == "succeeded", job.problem
     assert (job.result or {})["ranking_id"].startswith("rnk_")
     assert job.findings is None
 
 
-def test_documents_that_are_not_judged_are_counted(workshop: Workshop) -> None:
+def test_documents_that_are_not_judged_are_counted(inline_worker: InlineWorker) -> None:
     """On the job that reads the run, and on each evaluation of the ranking with its job."""
     query, documents = DATASET.query_ids[0], [DATASET.document_ids[0], "x", "y"]
     lines = [f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(documents)]
-    job = _imported(workshop, "".join(lines).encode())
+    job = _imported(inline_worker, "".join(lines).encode())
     dataset_id, ranking_id = job.spec["dataset_id"], (job.result or {})["ranking_id"]
-    evaluated = workshop.run("evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"])
+    evaluated = inline_worker.run(
+        "evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"]
+    )
     assert evaluated.status == "succeeded", evaluated.problem
     (of_job,) = job.findings or []
     of_evaluation, too_few = evaluated.findings or []

@@ -10,7 +10,7 @@ from core.data import RankingDataset, synthetic_dataset
 from core.inspection import Permutations, permutation_importance
 from core.metrics import conventions
 from core.store import Inspection
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.systems import load_model
 
 
@@ -31,20 +31,20 @@ SPECIFICATION: dict[str, Any] = {
 }
 
 
-def _inspected(workshop: Workshop, dataset_id: str, model_id: str, **asked: Any) -> Inspection:
-    job = workshop.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **asked})
+def _inspected(inline_worker: InlineWorker, dataset_id: str, model_id: str, **asked: Any) -> Inspection:
+    job = inline_worker.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **asked})
     assert job.status == "succeeded", job.problem
     assert job.result is not None
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         return tx.inspections.get(job.result["inspection_id"])
 
 
-def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_a_model_is_inspected_from_end_to_end(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The importances equal those of `core.inspection`; the most important features have curves."""
-    dataset_id = workshop.add(dataset, "d1")
-    model_id = workshop.trained(dataset_id)["model_id"]
-    found = _inspected(workshop, dataset_id, model_id)
-    model = load_model(workshop.store, model_id)
+    dataset_id = inline_worker.add(dataset, "d1")
+    model_id = inline_worker.trained(dataset_id)["model_id"]
+    found = _inspected(inline_worker, dataset_id, model_id)
+    model = load_model(inline_worker.store, model_id)
     baseline, expected = permutation_importance(
         model.scorer,
         dataset,
@@ -61,21 +61,23 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
     followed = [each["feature"] for each in found.partial_dependence]
     assert followed == [dataset.feature_names[each.feature] for each in expected if each.mean]
     assert len(found.partial_dependence[0]["points"]) == 8
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         assert [each.id for each in tx.inspections.page(None, 10, model_id=model_id).items] == [found.id]
         assert tx.inspections.page(None, 10, model_id="mdl_other").items == []
 
 
-def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_named_features_are_followed_in_that_order(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """Features that no tree uses have flat curves; the label map of the job applies."""
     constant = dataset.matrix.copy()
     constant[:, 4] = 1.0
     negative = dataset.with_features(constant, dataset.feature_names).with_labels(dataset.labels - 1)
-    dataset_id = workshop.add(negative, "d1")
+    dataset_id = inline_worker.add(negative, "d1")
     labels = {"-1": 0.0}
-    model_id = workshop.trained(dataset_id, label_map=labels)["model_id"]
+    model_id = inline_worker.trained(dataset_id, label_map=labels)["model_id"]
     asked = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
-    found = _inspected(workshop, dataset_id, model_id, label_map=labels, partial_dependence=asked)
+    found = _inspected(inline_worker, dataset_id, model_id, label_map=labels, partial_dependence=asked)
     unused, _ = found.partial_dependence
     assert [each["feature"] for each in found.partial_dependence] == ["f5", "f1"]
     assert [point["value"] for point in unused["points"]] == [1.0]
@@ -85,13 +87,15 @@ def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: 
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", ["labels", "features"])
-def test_data_that_do_not_fit_end_the_job(workshop: Workshop, dataset: RankingDataset, change: str) -> None:
+def test_data_that_do_not_fit_end_the_job(
+    inline_worker: InlineWorker, dataset: RankingDataset, change: str
+) -> None:
     """The problem of the job names the reason."""
-    model_id = workshop.trained(workshop.add(dataset, "d1"))["model_id"]
+    model_id = inline_worker.trained(inline_worker.add(dataset, "d1"))["model_id"]
     unfit = dataset.with_labels(-np.ones_like(dataset.labels))
     if change == "features":
         unfit = dataset.with_features(dataset.features[:, :2].copy(), ("bm25", "age"))
-    job = workshop.run("inspect", workshop.add(unfit, "d2"), model_id=model_id, **SPECIFICATION)
+    job = inline_worker.run("inspect", inline_worker.add(unfit, "d2"), model_id=model_id, **SPECIFICATION)
     assert job.status == "failed"
     assert job.problem is not None
     assert {"labels": "label", "features": "lacks 4 of the 4 features that"}[change] in job.problem["detail"]

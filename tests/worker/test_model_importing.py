@@ -20,7 +20,7 @@ from core.store.artifacts.keys import model_key, model_upload_key
 from tests.core.scorers.networks import random_network
 from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.lease import WorkerStopping
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun
@@ -43,9 +43,9 @@ def _content(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
 
 
-def _queue(workshop: Workshop, text: str | bytes, name: str = "web") -> str:
+def _queue(inline_worker: InlineWorker, text: str | bytes, name: str = "web") -> str:
     content = _content(text)
-    workshop.store.artifacts.write_bytes(model_upload_key("mup_1"), content)
+    inline_worker.store.artifacts.write_bytes(model_upload_key("mup_1"), content)
     spec = {
         "kind": "import-model",
         "upload_id": "mup_1",
@@ -56,16 +56,16 @@ def _queue(workshop: Workshop, text: str | bytes, name: str = "web") -> str:
         "sha256": hashlib.sha256(content).hexdigest(),
         "size_bytes": len(content),
     }
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         return tx.jobs.add("import-model", spec).id
 
 
-def _imported(workshop: Workshop, text: str | bytes) -> Job:
-    return workshop.run_queued(_queue(workshop, text))
+def _imported(inline_worker: InlineWorker, text: str | bytes) -> Job:
+    return inline_worker.run_queued(_queue(inline_worker, text))
 
 
-def _kept(workshop: Workshop) -> list[str]:
-    return [key for key in artifact_keys(workshop.settings.storage_url) if "/" in key]
+def _kept(inline_worker: InlineWorker) -> list[str]:
+    return [key for key in artifact_keys(inline_worker.settings.storage_url) if "/" in key]
 
 
 def _sizes(text: str, sizes: str) -> str:
@@ -73,13 +73,13 @@ def _sizes(text: str, sizes: str) -> str:
 
 
 @pytest.mark.long
-def test_an_imported_model_can_be_evaluated(workshop: Workshop, model_text: str) -> None:
+def test_an_imported_model_can_be_evaluated(inline_worker: InlineWorker, model_text: str) -> None:
     """The model is the next version of its name, has the imported text, and can be evaluated."""
-    dataset_id = workshop.add(DATASET, "d1")
-    workshop.trained(dataset_id)
-    job = _imported(workshop, model_text)
+    dataset_id = inline_worker.add(DATASET, "d1")
+    inline_worker.trained(dataset_id)
+    job = _imported(inline_worker, model_text)
     assert job.status == "succeeded", job.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         model = tx.models.resolve("web:2")
     assert (model.job_id, model.source, model.dataset_id, model.loss) == (job.id, "imported", None, None)
     assert (model.feature_names, model.best_iteration) == (list(DATASET.feature_names), 4)
@@ -87,22 +87,22 @@ def test_an_imported_model_can_be_evaluated(workshop: Workshop, model_text: str)
     assert model.lineage is not None
     assert model.lineage["spec"]["filename"] == "model.txt"
     assert job.result is not None
-    assert workshop.model_text(job.result) == model_text
+    assert inline_worker.model_text(job.result) == model_text
     assert hashlib.sha256(model_text.encode()).hexdigest() == model.sha256
-    evaluation = workshop.run("evaluate", dataset_id, model_id=model.id, metrics=["ndcg@5"])
+    evaluation = inline_worker.run("evaluate", dataset_id, model_id=model.id, metrics=["ndcg@5"])
     assert evaluation.status == "succeeded", evaluation.problem
-    assert not any(key.startswith("model-uploads/") for key in _kept(workshop))
+    assert not any(key.startswith("model-uploads/") for key in _kept(inline_worker))
 
 
 @pytest.mark.long
-def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(workshop: Workshop) -> None:
+def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(inline_worker: InlineWorker) -> None:
     """The model records the spelling in its text, and an import of the text has the same features."""
     names = ("a b", "a_b", "größe", "price:usd")
-    dataset_id = workshop.add(replace(DATASET, feature_names=names), "d1")
-    text = workshop.model_text(workshop.trained(dataset_id))
-    job = _imported(workshop, text)
+    dataset_id = inline_worker.add(replace(DATASET, feature_names=names), "d1")
+    text = inline_worker.model_text(inline_worker.trained(dataset_id))
+    job = _imported(inline_worker, text)
     assert job.status == "succeeded", job.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         trained, imported = tx.models.resolve("web:1"), tx.models.resolve("web:2")
     spelled = {"a b": "a_b_", "price:usd": "price_usd"}
     for model in (trained, imported):
@@ -143,28 +143,28 @@ def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> No
 
 
 @pytest.mark.long
-def test_a_hostile_text_fails_its_job_only(workshop: Workshop, model_text: str) -> None:
+def test_a_hostile_text_fails_its_job_only(inline_worker: InlineWorker, model_text: str) -> None:
     """LightGBM crashes in a separate process; the problem reports the crash, and no artifact is kept."""
-    job = _imported(workshop, _sizes(model_text, " ".join(["1000000000"] * 1000)))
+    job = _imported(inline_worker, _sizes(model_text, " ".join(["1000000000"] * 1000)))
     assert (job.status, job.attempt) == ("failed", 1)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"
     assert "LightGBM crashed while loading the model" in job.problem["detail"]
-    assert _kept(workshop) == []
-    with workshop.store.read() as tx:
+    assert _kept(inline_worker) == []
+    with inline_worker.store.read() as tx:
         assert tx.models.page(None, 10).items == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("hidden", [pytest.param((), marks=pytest.mark.slow), (5, 3)])
-def test_an_imported_network_can_be_evaluated(workshop: Workshop, hidden: tuple[int, ...]) -> None:
+def test_an_imported_network_can_be_evaluated(inline_worker: InlineWorker, hidden: tuple[int, ...]) -> None:
     """The file is kept byte for byte with its structure; the model can be explained and evaluated."""
     network = random_network(4, hidden, layer_norm=True, log1p=True, missing_indicators=True)
     network = replace(network, feature_names=tuple(DATASET.feature_names))
     content = write_network(network)
-    job = _imported(workshop, content)
+    job = _imported(inline_worker, content)
     assert job.status == "succeeded", job.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         model = tx.models.resolve("web")
     assert (model.source, model.kind, model.best_iteration) == ("imported", network.kind, 0)
     structure = {"hidden": list(hidden), "activation": "relu", "layer_norm": True} if hidden else {}
@@ -172,13 +172,15 @@ def test_an_imported_network_can_be_evaluated(workshop: Workshop, hidden: tuple[
     assert model.scorer == {"kind": network.kind, **inputs, **structure}
     assert model.feature_names == list(DATASET.feature_names)
     assert model.explanation == {"problem": None, "steps": explanation_steps(network)}
-    assert workshop.store.verified.read_bytes(model_key(model.id), model.sha256) == content
-    evaluation = workshop.run("evaluate", workshop.add(DATASET, "d1"), model_id=model.id, metrics=["ndcg@5"])
+    assert inline_worker.store.verified.read_bytes(model_key(model.id), model.sha256) == content
+    evaluation = inline_worker.run(
+        "evaluate", inline_worker.add(DATASET, "d1"), model_id=model.id, metrics=["ndcg@5"]
+    )
     assert evaluation.status == "succeeded", evaluation.problem
 
 
 @pytest.mark.slow
-def test_a_sum_is_imported_if_its_members_are_valid(workshop: Workshop, model_text: str) -> None:
+def test_a_sum_is_imported_if_its_members_are_valid(inline_worker: InlineWorker, model_text: str) -> None:
     """Each member is tried like a single model; a member that crashes LightGBM is refused."""
     names = tuple(DATASET.feature_names)
     network = replace(random_network(4, (3,)), feature_names=names)
@@ -187,9 +189,9 @@ def test_a_sum_is_imported_if_its_members_are_valid(workshop: Workshop, model_te
             Member("net:1", write_network(network), names, 0.25),
             Member("web:3", text.encode(), names, 2.0),
         )
-        job = _imported(workshop, write_sum(Sum(members, names)))
+        job = _imported(inline_worker, write_sum(Sum(members, names)))
         assert job.status == status, job.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         (model,) = tx.models.page(None, 10).items
     assert model.scorer == {"kind": "sum", "models": ["net:1", "web:3"], "weights": [0.25, 2.0]}
     assert model.explanation is not None
@@ -239,30 +241,30 @@ def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
 
 
 @pytest.mark.long
-def test_a_model_that_takes_too_long_is_refused(workshop: Workshop) -> None:
+def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> None:
     """The system ends the process at its time limit, since the process may ignore requests to end."""
-    _queue(workshop, random_model_text(np.random.default_rng(1), 4, 120, 200))
-    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    _queue(inline_worker, random_model_text(np.random.default_rng(1), 4, 120, 200))
+    run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "w1")
     assert run is not None
     with (
         pytest.raises(ModelError, match="could not be loaded within"),
-        workshop.store.artifacts.local(model_upload_key("mup_1")) as path,
+        inline_worker.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
         try_model(run, path, least_seconds=0)  # the system rounds the limit up to 1
 
 
 @pytest.mark.long
-def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_text: str) -> None:
+def test_a_stopped_job_does_not_wait_for_the_trial(inline_worker: InlineWorker, model_text: str) -> None:
     """The trial process ends with the job, and the upload is kept for a later attempt."""
-    _queue(workshop, model_text)
-    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    _queue(inline_worker, model_text)
+    run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "w1")
     assert run is not None
     run.reporter.phase("checking")
     run.lease.interrupt(WorkerStopping())
     with (
         pytest.raises(WorkerStopping),
-        workshop.store.artifacts.local(model_upload_key("mup_1")) as path,
+        inline_worker.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
         try_model(run, path)
     run.release()
-    assert workshop.store.artifacts.exists(model_upload_key("mup_1"))
+    assert inline_worker.store.artifacts.exists(model_upload_key("mup_1"))

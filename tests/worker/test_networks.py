@@ -12,9 +12,9 @@ from core.jobs.train import TrainJob
 from core.scorers import Network, read_model
 from core.store import Job
 from core.store.artifacts.keys import model_key
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import interrupt_when, shut_down_when
 from tests.worker.studies import add_study
-from tests.worker.workshop import Workshop
 from worker.job.lease import Lease
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
@@ -41,38 +41,38 @@ def dataset() -> RankingDataset:
 
 
 @pytest.fixture
-def dataset_id(workshop: Workshop, dataset: RankingDataset) -> str:
+def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset."""
-    return workshop.add(dataset, "judged")
+    return inline_worker.add(dataset, "judged")
 
 
-def content_of(workshop: Workshop, job: Job) -> bytes:
+def content_of(inline_worker: InlineWorker, job: Job) -> bytes:
     """Return the model of a job, which must have succeeded."""
     assert job.status == "succeeded", job.problem
     assert job.result is not None
-    return workshop.store.artifacts.read_bytes(model_key(job.result["model_id"]))
+    return inline_worker.store.artifacts.read_bytes(model_key(job.result["model_id"]))
 
 
-def look(workshop: Workshop, job_id: str) -> Job:
+def look(inline_worker: InlineWorker, job_id: str) -> Job:
     """Return the current state of the job."""
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         return tx.jobs.get(job_id)
 
 
-def queued(workshop: Workshop, dataset_id: str, spec: dict[str, Any]) -> str:
+def queued(inline_worker: InlineWorker, dataset_id: str, spec: dict[str, Any]) -> str:
     """Queue a training."""
     defaults = {"kind": "train", "loss": {"name": "lambdarank"}, "metrics": ["ndcg@5"]}
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         return tx.jobs.add("train", {**defaults, "dataset_id": dataset_id, **spec}).id
 
 
-def shut_down_within(workshop: Workshop, job_id: str, epochs: int) -> Job:
+def shut_down_within(inline_worker: InlineWorker, job_id: str, epochs: int) -> Job:
     """Shut the worker down within the epoch after this number of epochs; return the job after that."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
         stop = shut_down_when(patched, lambda progress: _place(progress) == (epochs, 20))
-        run_jobs(workshop.store, workshop.settings, stop, "w1", RUNNERS)
-    return look(workshop, job_id)
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", RUNNERS)
+    return look(inline_worker, job_id)
 
 
 def _place(progress: dict[str, Any]) -> tuple[int, int]:
@@ -84,9 +84,9 @@ def epochs_of(job: Job) -> int:
     return int((job.progress or {}).get("iteration") or 0)
 
 
-def test_a_network_is_validated_tested_and_stored(workshop: Workshop, dataset_id: str) -> None:
+def test_a_network_is_validated_tested_and_stored(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The row has the scorer, the lineage has JAX, and the evaluation is that of the stored file."""
-    job = workshop.train(
+    job = inline_worker.train(
         dataset_id,
         **NETWORK,
         validation={"fraction": 0.2},
@@ -94,9 +94,9 @@ def test_a_network_is_validated_tested_and_stored(workshop: Workshop, dataset_id
         diagnostics={"interval": 2},
         early_stopping={"metric": "ndcg@5", "rounds": 3},
     )
-    network = read_model(content_of(workshop, job))
+    network = read_model(content_of(inline_worker, job))
     assert isinstance(network, Network)
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         row = tx.models.get((job.result or {})["model_id"])
         curves = {point.iteration: point.values for point in tx.jobs.iterations(job.id)}
     assert (row.kind, row.hyperparameters) == ("mlp", {})
@@ -112,47 +112,51 @@ def test_a_network_is_validated_tested_and_stored(workshop: Workshop, dataset_id
 
 
 @pytest.mark.long
-def test_folds_of_a_network(workshop: Workshop, dataset_id: str) -> None:
+def test_folds_of_a_network(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Each fold is held out once; the model has all queries and the epochs of the median fold."""
-    folded = workshop.train(
+    folded = inline_worker.train(
         dataset_id, **NETWORK, validation={"folds": 3}, early_stopping={"metric": "ndcg@5", "rounds": 2}
     )
-    content = content_of(workshop, folded)
-    with workshop.store.read() as tx:
+    content = content_of(inline_worker, folded)
+    with inline_worker.store.read() as tx:
         row = tx.models.resolve("net")
     assert row.validation is not None
     best = [fold["best_iteration"] for fold in row.validation["cross_validation"]["folds"]]
     assert row.best_iteration == sorted(best)[1]
     scorer = {**NETWORK["scorer"], "epochs": row.best_iteration}
-    assert content == content_of(workshop, workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}))
+    assert content == content_of(
+        inline_worker, inline_worker.train(dataset_id, **{**NETWORK, "scorer": scorer})
+    )
 
 
 @pytest.mark.slow
-def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Workshop, dataset_id: str) -> None:
+def test_folds_of_a_network_are_trained_again_to_the_same_bytes(
+    inline_worker: InlineWorker, dataset_id: str
+) -> None:
     """The lineage of the model suffices for a reproduction with the same bytes."""
-    workshop.trained(dataset_id, **NETWORK, validation={"folds": 3})
-    with workshop.store.begin() as tx:
+    inline_worker.trained(dataset_id, **NETWORK, validation={"folds": 3})
+    with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("net:1"))).id
-    again = workshop.run_queued(job_id)
+    again = inline_worker.run_queued(job_id)
     assert again.result is not None, again.problem
     assert (again.result["equal"], again.result["differences"]) == (True, [])
 
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
+def test_a_study_of_a_network(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Trials vary the scorer; winner and default are refitted with their best numbers of epochs."""
     space = {
         "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},
         "/scorer/hidden": {"type": "choice", "choices": [[6], [3, 3]]},
     }
-    study_id = add_study(workshop, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=6).id
-    run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
-    with workshop.store.read() as tx:
+    study_id = add_study(inline_worker, dataset_id, scorer=NETWORK["scorer"], search_space=space, trials=6).id
+    run_jobs(inline_worker.store, inline_worker.settings, StopFlag(), "w1", RUNNERS)
+    with inline_worker.store.read() as tx:
         study, trials = tx.studies.get(study_id), tx.studies.trials(study_id)
     assert study.status == "succeeded", study.problem
     assert study.best_number
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         refits = [tx.jobs.get(job_id or "") for job_id in (study.default_job_id, study.winner_job_id)]
     assert trials[0].parameters == {"/scorer/learning_rate": 0.001, "/scorer/hidden": [6]}
     for trial in trials:
@@ -168,42 +172,43 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
 
 
 @pytest.mark.long
-def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset_id: str) -> None:
+def test_a_shutdown_within_an_epoch_costs_that_epoch(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The training continues from the file of its checkpoint, to the same bytes, curves and metrics."""
-    undisturbed = workshop.train(dataset_id, **BATCHED)
-    job_id = queued(workshop, dataset_id, BATCHED)
+    undisturbed = inline_worker.train(dataset_id, **BATCHED)
+    job_id = queued(inline_worker, dataset_id, BATCHED)
     kept = []
     for epochs in (1, 3):
-        job = shut_down_within(workshop, job_id, epochs)
+        job = shut_down_within(inline_worker, job_id, epochs)
         assert (job.status, job.attempt) == ("queued", 0)
         assert job.checkpoint is not None
         assert job.checkpoint["iteration"] == epochs
         kept.append(job.checkpoint["key"])
-    assert not workshop.store.artifacts.exists(kept[0])
-    job = workshop.run_queued(job_id)
-    assert content_of(workshop, job) == content_of(workshop, undisturbed)
+    assert not inline_worker.store.artifacts.exists(kept[0])
+    job = inline_worker.run_queued(job_id)
+    assert content_of(inline_worker, job) == content_of(inline_worker, undisturbed)
     assert job.metrics == undisturbed.metrics
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         curves, expected = (
             [(point.iteration, point.values) for point in tx.jobs.iterations(each)]
             for each in (job_id, undisturbed.id)
         )
     assert curves == expected
-    assert not workshop.store.artifacts.exists(checkpoint_folder(job_id))
+    assert not inline_worker.store.artifacts.exists(checkpoint_folder(job_id))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_lost", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_lost_workers_cost_the_batches_after_the_checkpoint(
-    workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch, n_lost: int
+    inline_worker: InlineWorker, dataset_id: str, monkeypatch: pytest.MonkeyPatch, n_lost: int
 ) -> None:
     """Workers are lost one after the other, each at a different epoch."""
     spec = {**NETWORK, "validation": {"fraction": 0.2}}
     epochs = 3 * n_lost
     spec["scorer"] = {**NETWORK["scorer"], "epochs": epochs}
-    undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
-    often = Workshop(
-        workshop.store, workshop.settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 20})
+    undisturbed = content_of(inline_worker, inline_worker.train(dataset_id, **spec))
+    often = InlineWorker(
+        inline_worker.store,
+        inline_worker.settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 20}),
     )
     job_id = queued(often, dataset_id, spec)
     losses = np.sort(np.random.default_rng(5).choice(np.arange(1, epochs - 1), n_lost, replace=False))
@@ -237,57 +242,57 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
 
 
 @pytest.mark.long
-def test_folds_of_a_network_resume_within_their_fold(workshop: Workshop, dataset_id: str) -> None:
+def test_folds_of_a_network_resume_within_their_fold(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The checkpoint has the completed folds and the epochs of the current fold."""
     spec = {**BATCHED, "validation": {"folds": 2}}
-    undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
-    job_id = queued(workshop, dataset_id, spec)
-    job = shut_down_within(workshop, job_id, 8)
+    undisturbed = content_of(inline_worker, inline_worker.train(dataset_id, **spec))
+    job_id = queued(inline_worker, dataset_id, spec)
+    job = shut_down_within(inline_worker, job_id, 8)
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] == 8
-    assert content_of(workshop, workshop.run_queued(job_id)) == undisturbed
+    assert content_of(inline_worker, inline_worker.run_queued(job_id)) == undisturbed
 
 
 @pytest.mark.long
 def test_long_epochs_show_their_batches_and_can_be_cancelled(
-    workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch
+    inline_worker: InlineWorker, dataset_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The job ends within the epoch, between two batches."""
     monkeypatch.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
-    job_id = queued(workshop, dataset_id, BATCHED)
+    job_id = queued(inline_worker, dataset_id, BATCHED)
 
     def cancel(lease: Lease) -> None:
-        with workshop.store.begin() as tx:
+        with inline_worker.store.begin() as tx:
             tx.jobs.request_cancel(lease.job_id)
 
     interrupt_when(monkeypatch, lambda progress: _place(progress) == (0, 5), cancel)
-    job = workshop.run_queued(job_id)
+    job = inline_worker.run_queued(job_id)
     assert job.status == "cancelled"
     assert job.progress is not None
     assert (job.progress["batch"], job.progress["batches"]) == (5, 48)  # of one query each: 80% of 60
     assert epochs_of(job) == 0
 
 
-def test_a_network_beyond_the_memory_limit_is_refused(workshop: Workshop, dataset_id: str) -> None:
+def test_a_network_beyond_the_memory_limit_is_refused(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The job fails before the training, with the required memory."""
-    job = workshop.train(dataset_id, **NETWORK, limits={"memory_bytes": 2**27})
+    job = inline_worker.train(dataset_id, **NETWORK, limits={"memory_bytes": 2**27})
     assert (job.status, (job.problem or {})["title"]) == ("failed", "Memory limit")
     assert "256 for JAX" in (job.problem or {})["detail"]
 
 
-def test_categories_are_refused_by_name(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_categories_are_refused_by_name(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The training fails finally, with the JSON pointer and a solution."""
     whole = dataset.matrix.copy()
     whole[:, 1] = np.arange(len(whole)) % 3
-    dataset_id = workshop.add(dataset.with_features(whole, dataset.feature_names), "categories")
-    job = workshop.train(dataset_id, **NETWORK, categorical_feature=["f2"])
+    dataset_id = inline_worker.add(dataset.with_features(whole, dataset.feature_names), "categories")
+    job = inline_worker.train(dataset_id, **NETWORK, categorical_feature=["f2"])
     assert job.status == "failed"
     assert "/categorical_feature" in str(job.problem)
 
 
-def test_weights_without_bounds_fail_the_job(workshop: Workshop, dataset_id: str) -> None:
+def test_weights_without_bounds_fail_the_job(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The problem names the learning rate, and the job is not retried."""
     scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0, "epochs": 50}
-    job = workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}, loss={"name": "mse"})
+    job = inline_worker.train(dataset_id, **{**NETWORK, "scorer": scorer}, loss={"name": "mse"})
     assert (job.status, job.attempt) == ("failed", 1)
     assert "/scorer/learning_rate" in str(job.problem)

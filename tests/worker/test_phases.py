@@ -9,7 +9,7 @@ import pytest
 from core.data import synthetic_dataset
 from core.machine import process_memory_bytes
 from core.store import Store
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.phases import Phases
 from worker.job.run import JobRun
 
@@ -71,11 +71,11 @@ def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None
     assert training["peak_memory_bytes"] < 60 * MEBIBYTE
 
 
-def test_phases_outlive_the_job(workshop: Workshop) -> None:
+def test_phases_outlive_the_job(inline_worker: InlineWorker) -> None:
     """An attempt keeps its phases in the order of their starts."""
     dataset = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
-    job = workshop.train(workshop.add(dataset, "d1"), test={"fraction": 0.2})
-    with workshop.store.read() as tx:
+    job = inline_worker.train(inline_worker.add(dataset, "d1"), test={"fraction": 0.2})
+    with inline_worker.store.read() as tx:
         (attempt,) = tx.jobs.attempts(job.id)
     assert attempt.phases is not None
     assert [phase["phase"] for phase in attempt.phases] == [

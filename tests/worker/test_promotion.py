@@ -11,7 +11,7 @@ from app.models.promotion import gate_rule, promotion
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import LeaseLost, WrongState
 from core.store import AliasMove, Job
-from tests.worker.workshop import SMALL, Workshop
+from tests.worker.inline_worker import SMALL, InlineWorker
 from worker.job.run import JobRun
 from worker.process.tasks import RUNNERS, record_outcome, run_runner
 
@@ -29,58 +29,58 @@ class Registry:
     """Versions 1 (good), 2 (trained on shuffled labels) and 3 (better) of `web`.
 
     Attributes:
-        workshop: Workshop with the versions.
+        inline_worker: Worker whose store has the versions.
         learnt: Id of the training dataset of versions 1 and 3.
         judged: Id of the dataset for comparisons.
     """
 
-    workshop: Workshop
+    inline_worker: InlineWorker
     learnt: str
     judged: str
 
     def set_gate(self, **changed: Any) -> None:
         """Give the alias a gate."""
         asked = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
-        with self.workshop.store.begin() as tx:
+        with self.inline_worker.store.begin() as tx:
             rule = gate_rule(tx, asked)
             tx.aliases.set_gate("web", "champion", dataset_id=self.judged, rule=rule)
 
     def point(self, version: int) -> None:
         """Move the alias without its gate."""
-        with self.workshop.store.begin() as tx:
+        with self.inline_worker.store.begin() as tx:
             tx.aliases.move("web", "champion", version)
 
     def ask(self, version: int) -> str:
         """Queue the promotion job of a version."""
-        with self.workshop.store.begin() as tx:
+        with self.inline_worker.store.begin() as tx:
             row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
             return tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate)).id
 
     def promote(self, version: int) -> Job:
         """Move the alias through its gate."""
-        return self.workshop.run_queued(self.ask(version))
+        return self.inline_worker.run_queued(self.ask(version))
 
     def champion(self) -> int:
         """Return the version to which the alias points."""
-        with self.workshop.store.read() as tx:
+        with self.inline_worker.store.read() as tx:
             return tx.models.resolve("web@champion").version
 
     def last_move(self) -> AliasMove:
         """Return the newest entry of the alias history."""
-        with self.workshop.store.read() as tx:
+        with self.inline_worker.store.read() as tx:
             return tx.aliases.history("web", "champion", None, 1).items[0]
 
 
 @pytest.fixture
-def registry(workshop: Workshop) -> Registry:
+def registry(inline_worker: InlineWorker) -> Registry:
     """The alias points to version 1 and has no gate."""
     data = _synthetic(1)
     shuffled = data.with_labels(np.random.default_rng(0).permutation(data.labels))
-    train_id, noise_id = workshop.add(data, "train"), workshop.add(shuffled, "noise")
-    workshop.trained(train_id)
-    workshop.trained(noise_id)
-    workshop.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
-    found = Registry(workshop, train_id, workshop.add(_synthetic(2), "judged"))
+    train_id, noise_id = inline_worker.add(data, "train"), inline_worker.add(shuffled, "noise")
+    inline_worker.trained(train_id)
+    inline_worker.trained(noise_id)
+    inline_worker.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
+    found = Registry(inline_worker, train_id, inline_worker.add(_synthetic(2), "judged"))
     found.point(1)
     return found
 
@@ -94,7 +94,7 @@ def test_a_gate_refuses_a_worse_model_and_admits_a_better_one(registry: Registry
     assert refused.problem["title"] == "Promotion refused"
     assert refused.problem["detail"].startswith("web:2 is worse than web:1 by ndcg@5: 0.")
     assert f"over {QUERIES} queries" in refused.problem["detail"]
-    with registry.workshop.store.read() as tx:
+    with registry.inline_worker.store.read() as tx:
         assert [attempt.ending for attempt in tx.jobs.attempts(refused.id)] == ["refused"]
         counted = {
             count.labels["ending"]
@@ -115,15 +115,15 @@ def test_a_gate_refuses_a_worse_model_and_admits_a_better_one(registry: Registry
     assert promoted.result is not None
     assert "web:3 is better than web:1" in promoted.result["sentence"]
     assert registry.last_move().kind == "promoted"
-    with registry.workshop.store.begin() as tx:
+    with registry.inline_worker.store.begin() as tx:
         assert tx.aliases.roll_back("web", "champion").model.version == 1
 
 
 def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
-    """A version without a useful model passes a gate with a finding, unless the gate requires this."""
-    with registry.workshop.store.read() as tx:
+    """A model no better than the baselines passes, with findings, unless the gate requires better ones."""
+    with registry.inline_worker.store.read() as tx:
         noise_id = str(tx.models.resolve("web:2").dataset_id)
-    registry.workshop.trained(noise_id)
+    registry.inline_worker.trained(noise_id)
     for asked, status in ((False, "succeeded"), (True, "refused")):
         registry.point(2)
         registry.set_gate(better_than_baselines=asked)
@@ -139,7 +139,7 @@ def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
 
 def test_an_equal_model_is_not_worse_and_not_better(registry: Registry) -> None:
     """The same trees pass a gate that requires `not_worse`, and fail one that requires `better`."""
-    registry.workshop.trained(registry.learnt)
+    registry.inline_worker.trained(registry.learnt)
     registry.set_gate(require="better")
     refused = registry.promote(4)
     assert refused.problem is not None
@@ -152,14 +152,14 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
     """A promotion fails if the alias has moved since the comparison, and the problem names the versions."""
     registry.set_gate()
     job_id = registry.ask(3)
-    run = JobRun.claim_next(registry.workshop.store, registry.workshop.settings, RUNNERS, "w1")
+    run = JobRun.claim_next(registry.inline_worker.store, registry.inline_worker.settings, RUNNERS, "w1")
     assert run is not None
     assert run.id == job_id
     registry.point(2)
     with pytest.raises(WrongState, match="alias web@champion is at version 2: it was moved") as moved:
         run_runner(run)
     assert record_outcome(run, moved.value) == "failed"
-    with registry.workshop.store.read() as tx:
+    with registry.inline_worker.store.read() as tx:
         problem = tx.jobs.get(job_id).problem
     assert problem is not None
     assert "while version 3 was compared with version 1; try again" in problem["detail"]
@@ -170,10 +170,10 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
     """The move is part of the job's last transaction, which fails if the worker has lost its lease."""
     registry.set_gate()
     registry.ask(3)
-    settings = registry.workshop.settings
-    run = JobRun.claim_next(registry.workshop.store, settings, RUNNERS, "w1")
+    settings = registry.inline_worker.settings
+    run = JobRun.claim_next(registry.inline_worker.store, settings, RUNNERS, "w1")
     assert run is not None
-    with registry.workshop.store.begin() as tx:
+    with registry.inline_worker.store.begin() as tx:
         tx.jobs.release(run.id, run.lease.token)
         tx.jobs.claim(run.id, "w2", 30.0)
     with pytest.raises(LeaseLost):
@@ -182,13 +182,13 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
 
 
 def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None:
-    """The refusal names the model and the counts; the report of a move lists a few absent features."""
-    workshop, judged = registry.workshop, _synthetic(2)
+    """If most features are absent, the refusal has the counts; if few are, the alias moves, with findings."""
+    inline_worker, judged = registry.inline_worker, _synthetic(2)
     for kept, status in ((2, "refused"), (4, "succeeded")):
         narrow = judged.with_features(
             np.ascontiguousarray(judged.features[:, :kept]), judged.feature_names[:kept]
         )
-        registry = Registry(workshop, registry.learnt, workshop.add(narrow, f"narrow {kept}"))
+        registry = Registry(inline_worker, registry.learnt, inline_worker.add(narrow, f"narrow {kept}"))
         registry.set_gate()
         registry.point(1)
         job = registry.promote(3)

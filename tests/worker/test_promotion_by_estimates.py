@@ -11,9 +11,9 @@ from core.errors import InvalidInput
 from core.store import Job
 from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
 from core.store.trash.kinds import KINDS
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.test_click_logs import ingested
 from tests.worker.test_counterfactual import clicks_on
-from tests.worker.workshop import Workshop
 
 
 @pytest.fixture
@@ -22,14 +22,14 @@ def dataset() -> RankingDataset:
     return synthetic_dataset(12, seed=1, documents_per_query=3, n_features=4)
 
 
-def promote(workshop: Workshop, version: int, **rule: Any) -> Job:
+def promote(inline_worker: InlineWorker, version: int, **rule: Any) -> Job:
     """Move the alias to a version through a gate."""
     asked = GateRequest.model_validate({"counterfactual": {"metric": "dcg@3", **rule}})
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         tx.aliases.set_gate("web", "champion", dataset_id=None, rule=gate_rule(tx, asked))
         row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
         job = tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate))
-    return workshop.run_queued(job.id)
+    return inline_worker.run_queued(job.id)
 
 
 def refusal(job: Job) -> str:
@@ -39,23 +39,25 @@ def refusal(job: Job) -> str:
     return str(job.problem["detail"])
 
 
-def test_the_alias_moves_by_an_estimate(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_the_alias_moves_by_an_estimate(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """A better version is promoted with its numbers in the history; the log and dataset are protected."""
     reversed_labels = dataset.with_labels(dataset.labels.max() - dataset.labels)
     quick = {"num_iterations": 20, "min_data_in_leaf": 1}
-    workshop.trained(workshop.add(reversed_labels, "reversed"), hyperparameters=quick)
-    dataset_id = workshop.add(dataset, "judged")
-    workshop.trained(dataset_id, hyperparameters=quick)
-    with workshop.store.begin() as tx:
+    inline_worker.trained(inline_worker.add(reversed_labels, "reversed"), hyperparameters=quick)
+    dataset_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(dataset_id, hyperparameters=quick)
+    with inline_worker.store.begin() as tx:
         tx.aliases.move("web", "champion", 2)
-    log = ingested(workshop, clicks_on(dataset))
+    log = ingested(inline_worker, clicks_on(dataset))
     rule = {"click_log_id": log.id, "dataset_id": dataset_id}
-    assert refusal(promote(workshop, 1, **rule)).startswith("web:2 is better than web:1 by dcg@3, estimated")
-    lenient = promote(workshop, 1, **rule, margin=10.0)
+    assert refusal(promote(inline_worker, 1, **rule)).startswith(
+        "web:2 is better than web:1 by dcg@3, estimated"
+    )
+    lenient = promote(inline_worker, 1, **rule, margin=10.0)
     assert lenient.status == "succeeded", lenient.problem
-    promoted = promote(workshop, 2, **rule)
+    promoted = promote(inline_worker, 2, **rule)
     assert promoted.status == "succeeded", promoted.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         assert tx.models.resolve("web@champion").version == 2
         report = tx.aliases.history("web", "champion", None, 1).items[0].report
     assert report is not None
@@ -64,33 +66,33 @@ def test_the_alias_moves_by_an_estimate(workshop: Workshop, dataset: RankingData
     assert report["rule"]["counterfactual"]["click_log_id"] == log.id
     for kind, used in (("click-log", log.id), ("dataset", dataset_id)):
         (refused,) = delete_objects(
-            workshop.store, KINDS[kind], [used], DeletionMode(trash_days=7), Actor(is_audited=False)
+            inline_worker.store, KINDS[kind], [used], DeletionMode(trash_days=7), Actor(is_audited=False)
         ).refused
         assert "web@champion" in [each.name for each in refused.holders]
 
 
-def test_too_little_support_refuses(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_too_little_support_refuses(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The gate refuses with a log of a few lists, and with a log of other queries."""
-    dataset_id = workshop.add(dataset, "judged")
+    dataset_id = inline_worker.add(dataset, "judged")
     for _ in range(2):
-        workshop.trained(dataset_id)
-    with workshop.store.begin() as tx:
+        inline_worker.trained(dataset_id)
+    with inline_worker.store.begin() as tx:
         tx.aliases.move("web", "champion", 1)
     rows = clicks_on(dataset).splitlines(keepends=True)
-    few = ingested(workshop, "".join(rows[:40]))
+    few = ingested(inline_worker, "".join(rows[:40]))
     rule = {"click_log_id": few.id, "dataset_id": dataset_id, "margin": 10.0}
-    sentence = refusal(promote(workshop, 2, **rule))
+    sentence = refusal(promote(inline_worker, 2, **rule))
     assert "the effective sample size is" in sentence
     assert "interleaving" in sentence
-    other = ingested(workshop, "list,query,document,rank,click,propensity\n1,q,d,1,1,1\n")
-    sentence = refusal(promote(workshop, 2, **{**rule, "click_log_id": other.id}))
+    other = ingested(inline_worker, "list,query,document,rank,click,propensity\n1,q,d,1,1,1\n")
+    sentence = refusal(promote(inline_worker, 2, **{**rule, "click_log_id": other.id}))
     assert "no list of the log has a query that is in all rankings; change the gate" in sentence
 
 
-def test_a_gate_is_checked_when_it_is_set(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_a_gate_is_checked_when_it_is_set(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """Errors of the metric, the estimator and the log have their JSON pointers."""
-    dataset_id = workshop.add(dataset, "judged")
-    log = ingested(workshop, "list,query,document,rank,click\n1,q,d,1,1\n")
+    dataset_id = inline_worker.add(dataset, "judged")
+    log = ingested(inline_worker, "list,query,document,rank,click\n1,q,d,1,1\n")
     rule = {"click_log_id": log.id, "dataset_id": dataset_id}
     for changed, place in (
         ({"metric": "ndcg@10"}, "/counterfactual/metric"),
@@ -98,4 +100,4 @@ def test_a_gate_is_checked_when_it_is_set(workshop: Workshop, dataset: RankingDa
         ({}, "/counterfactual/estimator"),
     ):
         with pytest.raises(InvalidInput, match=f"^{place}: "):
-            promote(workshop, 1, **{**rule, **changed})
+            promote(inline_worker, 1, **{**rule, **changed})

@@ -9,13 +9,13 @@ from app.models.alias_schemas import GateRequest
 from app.models.promotion import gate_rule, promotion
 from core.store import Job, Model, new_id
 from core.store.clock import utc_now
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 
 @pytest.fixture
-def models(workshop: Workshop) -> list[Model]:
+def models(inline_worker: InlineWorker) -> list[Model]:
     """Two versions, the first of which is the champion."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         dataset = tx.datasets.add("none", {"kind": "synthetic", "queries": 1, "seed": 0})
         job = tx.jobs.add("import-model", {})
         rows: dict[str, Any] = {"name": "web", "job_id": job.id, "dataset_id": dataset.id, "loss": {}}
@@ -25,13 +25,15 @@ def models(workshop: Workshop) -> list[Model]:
     return models
 
 
-def interleave(workshop: Workshop, models: Sequence[Model], credits: Sequence[float], lists: int) -> None:
+def interleave(
+    inline_worker: InlineWorker, models: Sequence[Model], credits: Sequence[float], lists: int
+) -> None:
     """Record an interleaving in which all users have the same credits."""
     options = {"method": "team_draft", "length": 2, "seed": 1, "unit": "user", "click_window_seconds": 0}
     rule = {"error": 0.05, "miss": 0.2, "difference": 0.2}
     names, ids = [model.reference for model in models], [model.id for model in models]
     content = {"query": "q", "documents": ["d", "e"], "teams": [0, 1], "rankers": 2}
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         made = tx.interleavings.add(name="x", rankers=names, model_ids=ids, rule=rule, **options)
         rows = [
             {"id": new_id("lst_"), "interleaving_id": made.id, "assignment": str(n)}
@@ -44,31 +46,33 @@ def interleave(workshop: Workshop, models: Sequence[Model], credits: Sequence[fl
             tx.interleavings.record_clicks(shown, [place for place, each in enumerate(credits) if each])
 
 
-def promote(workshop: Workshop, **gate: Any) -> Job:
+def promote(inline_worker: InlineWorker, **gate: Any) -> Job:
     """Move the alias to version 2 through a gate."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         rule = gate_rule(tx, GateRequest(**gate))
         tx.aliases.set_gate("web", "champion", dataset_id=None, rule=rule)
         row, made = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
         job = tx.enqueue(promotion(row, tx.models.resolve("web:2"), made))
-    return workshop.run_queued(job.id)
+    return inline_worker.run_queued(job.id)
 
 
-def test_the_alias_moves_when_users_prefer_the_challenger(workshop: Workshop, models: list[Model]) -> None:
+def test_the_alias_moves_when_users_prefer_the_challenger(
+    inline_worker: InlineWorker, models: list[Model]
+) -> None:
     """The newest interleaving decides; the history has the sentence."""
-    refused = promote(workshop, interleaving="better")
+    refused = promote(inline_worker, interleaving="better")
     assert refused.status == "refused"
     assert "create an interleaving of both models" in str(refused.problem)
-    interleave(workshop, models, [1.0, 0.0], 60)
-    refused = promote(workshop, interleaving="not_worse")
+    interleave(inline_worker, models, [1.0, 0.0], 60)
+    refused = promote(inline_worker, interleaving="not_worse")
     assert refused.problem is not None
     assert refused.problem["detail"].startswith("users prefer web:1 to web:2: ")
-    interleave(workshop, models[::-1], [0.0, 0.0], 2)
-    assert promote(workshop, interleaving="better").status == "refused"
-    interleave(workshop, models[::-1], [1.0, 0.0], 60)
-    promoted = promote(workshop, interleaving="better")
+    interleave(inline_worker, models[::-1], [0.0, 0.0], 2)
+    assert promote(inline_worker, interleaving="better").status == "refused"
+    interleave(inline_worker, models[::-1], [1.0, 0.0], 60)
+    promoted = promote(inline_worker, interleaving="better")
     assert promoted.status == "succeeded", promoted.problem
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         assert tx.models.resolve("web@champion").version == 2
         report = tx.aliases.history("web", "champion", None, 1).items[0].report
     assert report is not None

@@ -9,16 +9,16 @@ from core.data import RankingDataset, synthetic_dataset
 from core.errors import WrongState
 from core.store.artifacts.keys import model_key
 from tests.purging import purge
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
 
 @pytest.fixture
-def trained(workshop: Workshop) -> Workshop:
+def trained(inline_worker: InlineWorker) -> InlineWorker:
     """Version 1 of `web`, with a test dataset and all kinds of random sampling."""
-    train_id, test_id = workshop.add(DATASET, "train"), workshop.add(_some(range(5)), "test")
-    workshop.trained(
+    train_id, test_id = inline_worker.add(DATASET, "train"), inline_worker.add(_some(range(5)), "test")
+    inline_worker.trained(
         train_id,
         test_dataset_id=test_id,
         validation={"fraction": 0.2},
@@ -27,28 +27,28 @@ def trained(workshop: Workshop) -> Workshop:
         bootstrap=True,
         seed=5,
     )
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         purge(tx, "dataset", test_id)
-    return workshop
+    return inline_worker
 
 
 def _some(queries: range) -> RankingDataset:
     return DATASET.select_queries(queries)
 
 
-def _reproduced(workshop: Workshop) -> dict[str, Any]:
-    with workshop.store.begin() as tx:
+def _reproduced(inline_worker: InlineWorker) -> dict[str, Any]:
+    with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
-    job = workshop.run_queued(job_id)
+    job = inline_worker.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     return job.result
 
 
-def test_a_reproduction_yields_the_same_bytes(trained: Workshop) -> None:
+def test_a_reproduction_yields_the_same_bytes(trained: InlineWorker) -> None:
     """A reproduction works without caches and the test dataset, and creates no model."""
     settings = trained.settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
-    result = _reproduced(Workshop(trained.store, settings))
+    result = _reproduced(InlineWorker(trained.store, settings))
     with trained.store.read() as tx:
         (model,) = tx.models.page(None, 10).items
     assert (result["equal"], result["differences"]) == (True, [])
@@ -56,13 +56,13 @@ def test_a_reproduction_yields_the_same_bytes(trained: Workshop) -> None:
 
 
 @pytest.mark.long
-def test_a_network_is_trained_again_to_the_same_bytes(workshop: Workshop) -> None:
+def test_a_network_is_trained_again_to_the_same_bytes(inline_worker: InlineWorker) -> None:
     """The lineage has the scorer and the versions of the libraries that trained the network."""
     scorer = {"kind": "mlp", "hidden": [6], "epochs": 4, "dropout": 0.2, "missing_indicators": True}
-    workshop.trained(workshop.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5)
-    result = _reproduced(workshop)
+    inline_worker.trained(inline_worker.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5)
+    result = _reproduced(inline_worker)
     assert (result["equal"], result["differences"]) == (True, [])
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         model = tx.models.resolve("web")
     assert model.lineage is not None
     assert {"jax", "jaxlib", "optax"} <= model.lineage["libraries"].keys()
@@ -72,7 +72,7 @@ def test_a_network_is_trained_again_to_the_same_bytes(workshop: Workshop) -> Non
     assert model.explanation["problem"] is None
 
 
-def test_a_changed_model_text_is_not_equal(trained: Workshop) -> None:
+def test_a_changed_model_text_is_not_equal(trained: InlineWorker) -> None:
     """The training yields the recorded bytes, which then replace the changed text."""
     with trained.store.read() as tx:
         key = model_key(tx.models.resolve("web").id)
@@ -84,7 +84,7 @@ def test_a_changed_model_text_is_not_equal(trained: Workshop) -> None:
     assert result["sha256"] == result["expected_sha256"] != result["stored_sha256"]
 
 
-def test_differences_from_the_lineage_are_named(trained: Workshop) -> None:
+def test_differences_from_the_lineage_are_named(trained: InlineWorker) -> None:
     """Differences name libraries, and datasets by role."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
@@ -99,7 +99,7 @@ def test_differences_from_the_lineage_are_named(trained: Workshop) -> None:
     assert result["differences"][1]["then"] == "1.0"
 
 
-def test_a_model_without_a_lineage_is_trained_from_its_job(trained: Workshop) -> None:
+def test_a_model_without_a_lineage_is_trained_from_its_job(trained: InlineWorker) -> None:
     """The bytes are equal; the differences are unknown without a lineage."""
     with trained.store.begin() as tx:
         tx.models.resolve("web").lineage = None
@@ -107,7 +107,7 @@ def test_a_model_without_a_lineage_is_trained_from_its_job(trained: Workshop) ->
     assert (result["equal"], result["differences"]) == (True, None)
 
 
-def test_a_model_without_its_data_cannot_be_trained_again(trained: Workshop) -> None:
+def test_a_model_without_its_data_cannot_be_trained_again(trained: InlineWorker) -> None:
     """The error names the deleted dataset."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")

@@ -11,13 +11,13 @@ from core.data import synthetic_dataset
 from core.store import Store, new_id
 from core.store.clock import utc_now
 from tests.worker.almanac import DAY, NIGHT, Almanac
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 
 @pytest.fixture
-def almanac(workshop: Workshop) -> Almanac:
+def almanac(inline_worker: InlineWorker) -> Almanac:
     """A store with a dataset named `clicks`."""
-    return Almanac(workshop)
+    return Almanac(inline_worker)
 
 
 def test_a_run_trains_on_the_newest_dataset_when_it_is_due(almanac: Almanac) -> None:

@@ -15,37 +15,37 @@ from core.store.artifacts.keys import (
     evaluation_key,
     evaluation_segments_key,
 )
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 
-def test_results_store_the_segments_of_their_queries(workshop: Workshop) -> None:
+def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker) -> None:
     """A row a query, as its values; what users searched for is not a segment."""
     markets = ["de"] * 14 + ["fr"] * 12 + ["it"] * 4
     data = replace(
         synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4),
         query_columns={"market": tuple(markets), "query_text": tuple(markets)},
     )
-    dataset_id = workshop.add(data, "segments")
-    result = workshop.trained(dataset_id)
+    dataset_id = inline_worker.add(data, "segments")
+    result = inline_worker.trained(dataset_id)
     system = {"system": "web:1", "model_id": result["model_id"]}
     contract = Conventions().to_json()
     measures: dict[str, Any] = {"metrics": ["ndcg@5"], "contract": contract, "seed": 1}
-    evaluated = workshop.run("evaluate", dataset_id, **system, **measures).result or {}
+    evaluated = inline_worker.run("evaluate", dataset_id, **system, **measures).result or {}
     systems = [system, {**system, "system": "again"}]
     compared = (
-        workshop.run("compare", dataset_id, systems=systems, permutations=1000, **measures).result or {}
+        inline_worker.run("compare", dataset_id, systems=systems, permutations=1000, **measures).result or {}
     )
     for key, values_key in (
         (evaluation_segments_key(evaluated["evaluation_id"]), evaluation_key(evaluated["evaluation_id"])),
         (comparison_segments_key(compared["comparison_id"]), comparison_key(compared["comparison_id"])),
     ):
-        with workshop.store.verified.open(key) as file:
+        with inline_worker.store.verified.open(key) as file:
             segments = StoredSegments.read(file)
         of_market = [(one.value, one.queries) for one in segments.all() if one.by == "market"]
         assert of_market == [("de", 14), ("fr", 12)]
         assert "query_text" not in {one.by for one in segments.all()}
         members = segments.members("market: fr")
         assert members is not None
-        with workshop.store.verified.open(values_key) as file:
+        with inline_worker.store.verified.open(values_key) as file:
             query_ids = pq.read_table(file)["query_id"].to_pylist()
         assert [query_ids[place] for place in np.flatnonzero(members)] == list(data.query_ids[14:26])

@@ -8,60 +8,64 @@ import numpy as np
 from core.store import new_id
 from core.store.clock import utc_now
 from core.store.served_logs import InterleavedLists, ServedPeriod, queue_served_log
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.click_logs import load_click_log
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_job
 
 
-def serve(workshop: Workshop, *lists: dict[str, Any]) -> list[str]:
+def serve(inline_worker: InlineWorker, *lists: dict[str, Any]) -> list[str]:
     """Keep rankings as the service does; return their ids."""
     rows: list[dict[str, Any]] = []
     for given in lists:
         row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
         content = {"query": "shoes", "documents": ["a", "b", "c"]}
         rows.append({**row, "content": content, "created_at": utc_now(), **given})
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         tx.served.add(rows)
     return [str(row["id"]) for row in rows]
 
 
-def act(workshop: Workshop, *events: tuple[str, int, str]) -> None:
+def act(inline_worker: InlineWorker, *events: tuple[str, int, str]) -> None:
     """Record actions: ranking, place, name."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         names = ("ranking_id", "place", "action")
         tx.served.record([{**dict(zip(names, event, strict=True)), "at": utc_now()} for event in events])
 
 
 def make_log(
-    workshop: Workshop, version: int | None = None, since: datetime | None = None, **options: Any
+    inline_worker: InlineWorker, version: int | None = None, since: datetime | None = None, **options: Any
 ) -> tuple[JobRun, str]:
     """Make a log of served rankings; return its job and its id."""
-    return made(workshop, ServedPeriod("web", version, since, utc_now() + timedelta(seconds=1)), **options)
+    return made(
+        inline_worker, ServedPeriod("web", version, since, utc_now() + timedelta(seconds=1)), **options
+    )
 
 
-def made(workshop: Workshop, lists: ServedPeriod | InterleavedLists, **options: Any) -> tuple[JobRun, str]:
+def made(
+    inline_worker: InlineWorker, lists: ServedPeriod | InterleavedLists, **options: Any
+) -> tuple[JobRun, str]:
     """Make a log as a worker does; return its job and its id."""
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         log, _ = queue_served_log(tx, "served", lists, options)
-    run = JobRun.claim_next(workshop.store, workshop.settings, {"ingest-clicks"}, "w1")
+    run = JobRun.claim_next(inline_worker.store, inline_worker.settings, {"ingest-clicks"}, "w1")
     assert run is not None
-    run_job(run, workshop.settings, StopFlag())
+    run_job(run, inline_worker.settings, StopFlag())
     return run, log.id
 
 
-def test_a_log_has_what_was_served(workshop: Workshop) -> None:
+def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
     """Ranks, clicks and weighed actions, users or sessions, versions and propensities."""
     first, _, third = serve(
-        workshop,
+        inline_worker,
         {"user": "u1"},
         {"session": "s1", "version": 2},
         {"user": "u1", "content": {"query": "hats", "documents": ["c", "a"]}},
     )
-    serve(workshop, {"name": "other"})
-    act(workshop, (first, 1, "click"), (first, 1, "buy"), (third, 0, "buy"), (third, 1, "hover"))
-    run, log_id = make_log(workshop, actions={"click": 1, "buy": 5})
+    serve(inline_worker, {"name": "other"})
+    act(inline_worker, (first, 1, "click"), (first, 1, "buy"), (third, 0, "buy"), (third, 1, "hover"))
+    run, log_id = make_log(inline_worker, actions={"click": 1, "buy": 5})
     log = load_click_log(run, log_id)
     assert (log.n_lists, log.n_impressions, list(log.query_ids)) == (3, 8, ["shoes", "hats"])
     np.testing.assert_array_equal(log.ranks, [1, 2, 3, 1, 2, 3, 1, 2])
@@ -78,23 +82,25 @@ def test_a_log_has_what_was_served(workshop: Workshop) -> None:
     assert log.list_times is not None
 
 
-def test_a_log_may_be_of_one_version_and_of_a_period(workshop: Workshop) -> None:
+def test_a_log_may_be_of_one_version_and_of_a_period(inline_worker: InlineWorker) -> None:
     """Older rankings, and those of other versions, are left out; nothing at all is an error."""
-    serve(workshop, {}, {"version": 2})
-    run, log_id = make_log(workshop, version=2)
+    serve(inline_worker, {}, {"version": 2})
+    run, log_id = make_log(inline_worker, version=2)
     assert load_click_log(run, log_id).n_lists == 1
-    run, log_id = make_log(workshop, since=utc_now() + timedelta(milliseconds=500))
-    with workshop.store.read() as tx:
+    run, log_id = make_log(inline_worker, since=utc_now() + timedelta(milliseconds=500))
+    with inline_worker.store.read() as tx:
         log = tx.click_logs.get(log_id)
     assert log.status == "invalid"
     assert "RANKERY_RANKING_LOG_SHARE" in str(log.problem)
 
 
-def interleave(workshop: Workshop, window: int, *lists: tuple[dict[str, Any], str | None, list[int]]) -> str:
+def interleave(
+    inline_worker: InlineWorker, window: int, *lists: tuple[dict[str, Any], str | None, list[int]]
+) -> str:
     """Record an interleaving with contents, users and clicked places of its lists; return its id."""
     options = {"method": "team_draft", "length": 3, "seed": 1, "unit": "user", "click_window_seconds": window}
     rule = {"error": 0.05, "miss": 0.2, "difference": 0.2}
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         row = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule=rule, **options)
         rows: list[dict[str, Any]] = [
             {
@@ -113,12 +119,12 @@ def interleave(workshop: Workshop, window: int, *lists: tuple[dict[str, Any], st
     return row.id
 
 
-def test_interleaved_lists_become_a_log(workshop: Workshop) -> None:
+def test_interleaved_lists_become_a_log(inline_worker: InlineWorker) -> None:
     """With ranks, clicks, users, and the team of each document where one contributed it."""
     drafted = {"query": "shoes", "documents": ["a", "b", "c"], "teams": [-1, 1, 0], "rankers": 2}
     shared = {"query": "hats", "documents": ["d", "e"], "shares": [[0.5, 0.2], [0.5, 0.8]]}
-    made_id = interleave(workshop, 0, (drafted, "u1", [2]), (drafted, "u2", []), (shared, "u1", [0, 1]))
-    run, log_id = made(workshop, InterleavedLists(made_id))
+    made_id = interleave(inline_worker, 0, (drafted, "u1", [2]), (drafted, "u2", []), (shared, "u1", [0, 1]))
+    run, log_id = made(inline_worker, InterleavedLists(made_id))
     log = load_click_log(run, log_id)
     assert (log.n_lists, list(log.query_ids)) == (3, ["shoes", "hats"])
     np.testing.assert_array_equal(log.ranks, [1, 2, 3, 1, 2, 3, 1, 2])
@@ -129,11 +135,11 @@ def test_interleaved_lists_become_a_log(workshop: Workshop) -> None:
     assert log.propensities is None
 
 
-def test_lists_wait_for_their_clicks(workshop: Workshop) -> None:
+def test_lists_wait_for_their_clicks(inline_worker: InlineWorker) -> None:
     """A log of lists whose window is open is invalid, with the way out."""
     content = {"query": "shoes", "documents": ["a"], "teams": [0], "rankers": 2}
-    _, log_id = made(workshop, InterleavedLists(interleave(workshop, 3600, (content, None, [0]))))
-    with workshop.store.read() as tx:
+    _, log_id = made(inline_worker, InterleavedLists(interleave(inline_worker, 3600, (content, None, [0]))))
+    with inline_worker.store.read() as tx:
         log = tx.click_logs.get(log_id)
     assert log.status == "invalid"
     assert "click_window_seconds" in str(log.problem)

@@ -6,33 +6,37 @@ import pytest
 
 from app.models.reproduction import reproduction
 from core.data import synthetic_dataset
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 DATASET = synthetic_dataset(20, seed=1, documents_per_query=12, n_features=4)
 
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
-def test_a_stored_job_without_an_order_of_ties_keeps_the_input_order(workshop: Workshop, name: str) -> None:
+def test_a_stored_job_without_an_order_of_ties_keeps_the_input_order(
+    inline_worker: InlineWorker, name: str
+) -> None:
     """The job and its reproduction order ties by input; a random order yields another model."""
-    dataset_id = workshop.add(DATASET, "train")
+    dataset_id = inline_worker.add(DATASET, "train")
 
     def trained(**options: Any) -> str:
-        return _trees(workshop.model_text(workshop.trained(dataset_id, loss={"name": name, **options})))
+        return _trees(
+            inline_worker.model_text(inline_worker.trained(dataset_id, loss={"name": name, **options}))
+        )
 
     assert trained() == trained(ties="input") != trained(ties="random")
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         again = tx.enqueue(reproduction(tx, tx.models.resolve("web:1")))
     assert again.spec["loss"]["ties"] == "input"
-    job = workshop.run_queued(again.id)
+    job = inline_worker.run_queued(again.id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert job.result["equal"]
 
 
-def test_a_queued_job_with_a_hyperparameter_without_effect_runs(workshop: Workshop) -> None:
+def test_a_queued_job_with_a_hyperparameter_without_effect_runs(inline_worker: InlineWorker) -> None:
     """Earlier releases accepted hyperparameters that are refused at submission today."""
     loss = {"name": "lambdarank", "persistence": 0.5}
-    assert workshop.trained(workshop.add(DATASET, "train"), loss=loss)["model_id"]
+    assert inline_worker.trained(inline_worker.add(DATASET, "train"), loss=loss)["model_id"]
 
 
 def _trees(model_text: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 from core.data import synthetic_dataset
 from core.store import Study, Trial
 from core.studies.pruning import MEDIAN_STARTUP_TRIALS
-from tests.worker.conftest import opened_workshop
+from tests.worker.conftest import opened_inline_worker
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.studies import LEAVES, RATE, add_study
-from tests.worker.workshop import Workshop
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -22,43 +22,45 @@ SAMPLERS = ("random", "qmc", "tpe")
 class Finished(NamedTuple):
     """A study that has ended, with its trials and the only worker of its store."""
 
-    workshop: Workshop
+    inline_worker: InlineWorker
     study: Study
     trials: list[Trial]
 
 
 @pytest.fixture
-def dataset_id(workshop: Workshop) -> str:
+def dataset_id(inline_worker: InlineWorker) -> str:
     """A small dataset."""
-    return add_dataset(workshop)
+    return add_dataset(inline_worker)
 
 
 @pytest.fixture(scope="module")
 def plain(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
     """A study whose best trial is no better than the default on held-out queries."""
-    with opened_workshop(migrated_file, tmp_path_factory.mktemp("plain")) as workshop:
-        study = add_study(workshop, add_dataset(workshop), alias="champion")
-        yield Finished(workshop, *finish(workshop, study))
+    with opened_inline_worker(migrated_file, tmp_path_factory.mktemp("plain")) as inline_worker:
+        study = add_study(inline_worker, add_dataset(inline_worker), alias="champion")
+        yield Finished(inline_worker, *finish(inline_worker, study))
 
 
 @pytest.fixture(scope="module")
 def improved(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
     """A study whose default hardly learns, so that its best trial is better."""
     default = {"num_leaves": 2, "learning_rate": 1e-6}
-    with opened_workshop(migrated_file, tmp_path_factory.mktemp("improved")) as workshop:
-        study = add_study(workshop, add_dataset(workshop), alias="champion", hyperparameters=default)
-        yield Finished(workshop, *finish(workshop, study))
+    with opened_inline_worker(migrated_file, tmp_path_factory.mktemp("improved")) as inline_worker:
+        study = add_study(
+            inline_worker, add_dataset(inline_worker), alias="champion", hyperparameters=default
+        )
+        yield Finished(inline_worker, *finish(inline_worker, study))
 
 
-def add_dataset(workshop: Workshop) -> str:
+def add_dataset(inline_worker: InlineWorker) -> str:
     """Add a small dataset."""
-    return workshop.add(synthetic_dataset(60, seed=1), "synthetic")
+    return inline_worker.add(synthetic_dataset(60, seed=1), "synthetic")
 
 
-def finish(workshop: Workshop, study: Study) -> tuple[Study, list[Trial]]:
+def finish(inline_worker: InlineWorker, study: Study) -> tuple[Study, list[Trial]]:
     """Run all queued jobs and return the study with its trials."""
-    run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
-    with workshop.store.read() as tx:
+    run_jobs(inline_worker.store, inline_worker.settings, StopFlag(), "w1", RUNNERS)
+    with inline_worker.store.read() as tx:
         return tx.studies.get(study.id), tx.studies.trials(study.id)
 
 
@@ -86,9 +88,9 @@ def test_the_end_of_a_trial_queues_the_next_one(plain: Finished) -> None:
 @pytest.mark.long
 def test_the_conclusion_is_the_comparison_on_held_out_queries(improved: Finished) -> None:
     """Winner and default are refitted without the held-out queries, and compared on these only."""
-    workshop, study, _ = improved
+    inline_worker, study, _ = improved
     assert study.conclusion is not None
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         comparison = tx.comparisons.get(study.conclusion["comparison_id"])
         refits = [tx.jobs.get(job_id or "") for job_id in (study.default_job_id, study.winner_job_id)]
     (pair,) = comparison.pairs
@@ -98,20 +100,20 @@ def test_the_conclusion_is_the_comparison_on_held_out_queries(improved: Finished
     assert held_out["queries"] == 18
     expected = {"no evidence": "no-evidence"}.get(pair["verdict"], pair["verdict"])
     assert study.conclusion["verdict"] == expected
-    tested = [set(workshop.tested_queries(refit.result or {})) for refit in refits]
+    tested = [set(inline_worker.tested_queries(refit.result or {})) for refit in refits]
     assert tested[0] == tested[1]
     assert all(refit.spec["validation"] is None for refit in refits)
 
 
 @pytest.mark.long
-def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) -> None:
+def test_folds_are_pruned_by_their_queries(inline_worker: InlineWorker, dataset_id: str) -> None:
     """A trial that is significantly worse than the best one after a fold skips the remaining folds."""
     # No leaf can have so many documents, and a tree without a split gives all documents the same score.
     hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
     study = add_study(
-        workshop, dataset_id, trials=3, validation={"folds": 3}, pruner="wilcoxon", search_space=hopeless
+        inline_worker, dataset_id, trials=3, validation={"folds": 3}, pruner="wilcoxon", search_space=hopeless
     )
-    study, trials = finish(workshop, study)
+    study, trials = finish(inline_worker, study)
     assert [trial.status for trial in trials] == ["succeeded", "pruned", "pruned"]
     assert [len(trial.folds or ()) for trial in trials] == [3, 1, 1]
     assert study.best_number == 0
@@ -126,48 +128,50 @@ def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) 
 )
 def test_a_lost_worker_changes_nothing(plain: Finished, sampler: str) -> None:
     """A trial whose worker is lost keeps its parameters, and no trial runs twice."""
-    workshop, undisturbed, expected = plain
+    inline_worker, undisturbed, expected = plain
     dataset_id = str(undisturbed.spec["dataset_id"])
     if sampler != undisturbed.spec["sampler"]:
-        undisturbed, expected = finish(workshop, add_study(workshop, dataset_id, sampler=sampler))
-    disturbed = add_study(workshop, dataset_id, sampler=sampler)
+        undisturbed, expected = finish(inline_worker, add_study(inline_worker, dataset_id, sampler=sampler))
+    disturbed = add_study(inline_worker, dataset_id, sampler=sampler)
     stop = StopFlag()
     for _ in range(3):
-        run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "lost")
+        run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "lost")
         assert run is not None
         if run.kind == "trial":
-            _lose(workshop, run)
-        run_one(workshop, stop)
-    disturbed, trials = finish(workshop, disturbed)
+            _lose(inline_worker, run)
+        run_one(inline_worker, stop)
+    disturbed, trials = finish(inline_worker, disturbed)
     assert outcome(trials) == outcome(expected)
     assert disturbed.best_number == undisturbed.best_number
 
 
 @pytest.mark.long
-def test_a_study_ends_when_nothing_gets_better(workshop: Workshop, dataset_id: str) -> None:
+def test_a_study_ends_when_nothing_gets_better(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Patience counts trials without a new best, so the study ends before all requested trials."""
     # No leaf can have so many documents, and a tree without a split gives all documents the same score.
     hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
-    study = add_study(workshop, dataset_id, trials=9, patience=2, search_space=hopeless, sampler="random")
-    study, trials = finish(workshop, study)
+    study = add_study(
+        inline_worker, dataset_id, trials=9, patience=2, search_space=hopeless, sampler="random"
+    )
+    study, trials = finish(inline_worker, study)
     assert study.status == "succeeded"
     assert [trial.status for trial in trials] == ["succeeded"] * 3
 
 
 @pytest.mark.long
-def test_curves_are_pruned_by_the_median(workshop: Workshop, dataset_id: str) -> None:
+def test_curves_are_pruned_by_the_median(inline_worker: InlineWorker, dataset_id: str) -> None:
     """A trial whose best value stays below the median of the earlier ones ends within its first fold."""
     trees = {"num_iterations": 15}
     # The default and the first five learn, the sixth cannot.
     study = add_study(
-        workshop, dataset_id, trials=7, pruner="median", sampler="random", hyperparameters=trees
+        inline_worker, dataset_id, trials=7, pruner="median", sampler="random", hyperparameters=trees
     )
     hopeless = {LEAVES: 2, RATE: 1e-6}
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         for _ in range(MEDIAN_STARTUP_TRIALS):
             tx.studies.add_trial(study.id, {LEAVES: 7, RATE: 0.1})
         tx.studies.add_trial(study.id, hopeless)
-    study, trials = finish(workshop, study)
+    study, trials = finish(inline_worker, study)
     (lost,) = [trial for trial in trials if trial.parameters == hopeless]
     assert (lost.status, lost.folds) == ("pruned", [])
     assert lost.curve is not None
@@ -188,24 +192,24 @@ def test_an_alias_moves_on_better_alone(improved: Finished, plain: Finished) -> 
 
 
 def _aliases(finished: Finished) -> dict[str, int]:
-    with finished.workshop.store.read() as tx:
+    with finished.inline_worker.store.read() as tx:
         return dict(tx.models.aliases_of_names(["web"])["web"])
 
 
-def _lose(workshop: Workshop, run: JobRun) -> None:
+def _lose(inline_worker: InlineWorker, run: JobRun) -> None:
     """Lose a worker after it has requested the parameters of a trial."""
     from core.jobs import parse
     from worker.runners.trial import ask
 
     ask(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
-    with workshop.store.begin() as tx:
+    with inline_worker.store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on("lost"), attempts=5)
 
 
-def run_one(workshop: Workshop, stop: StopFlag) -> None:
+def run_one(inline_worker: InlineWorker, stop: StopFlag) -> None:
     """Run one job."""
     from worker.process.tasks import run_job
 
-    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "w1")
     assert run is not None
-    assert run_job(run, workshop.settings, stop) == "succeeded"
+    assert run_job(run, inline_worker.settings, stop) == "succeeded"

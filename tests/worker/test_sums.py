@@ -9,7 +9,7 @@ from core.data import RankingDataset, synthetic_dataset
 from core.scorers import Sum, read_model
 from core.store import Model
 from core.store.artifacts.keys import model_key
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.job.systems import load_model
 
 LINEAR: dict[str, Any] = {
@@ -32,27 +32,27 @@ def dataset() -> RankingDataset:
 
 
 @pytest.fixture
-def dataset_id(workshop: Workshop, dataset: RankingDataset) -> str:
+def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, on which trees and a linear scorer are trained."""
-    found = workshop.add(dataset, "judged")
-    workshop.trained(found)
-    workshop.trained(found, **LINEAR)
+    found = inline_worker.add(dataset, "judged")
+    inline_worker.trained(found)
+    inline_worker.trained(found, **LINEAR)
     return found
 
 
-def _model(workshop: Workshop, result: dict[str, Any]) -> tuple[Model, Any]:
-    with workshop.store.read() as tx:
+def _model(inline_worker: InlineWorker, result: dict[str, Any]) -> tuple[Model, Any]:
+    with inline_worker.store.read() as tx:
         row = tx.models.get(result["model_id"])
-    return row, read_model(workshop.store.artifacts.read_bytes(model_key(row.id)))
+    return row, read_model(inline_worker.store.artifacts.read_bytes(model_key(row.id)))
 
 
-def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -> None:
+def test_weights_are_fitted_on_validation(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The sum is at least as good there as each model, also by a job that an earlier release stored."""
-    job = workshop.train(dataset_id, **BOTH, validation={"fraction": 0.3}, test={"fraction": 0.2})
+    job = inline_worker.train(dataset_id, **BOTH, validation={"fraction": 0.3}, test={"fraction": 0.2})
     assert job.status == "succeeded", job.problem
     assert job.metrics is not None
     assert job.result is not None
-    row, added = _model(workshop, job.result)
+    row, added = _model(inline_worker, job.result)
     assert isinstance(added, Sum)
     assert row.scorer == {
         "kind": "sum",
@@ -63,7 +63,7 @@ def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -
     assert row.lineage is not None
     assert [member["model"] for member in row.lineage["members"]] == ["web:1", "net:1"]
     alone = [
-        workshop.train(
+        inline_worker.train(
             dataset_id,
             **{**BOTH, "scorer": {**BOTH["scorer"], "weights": weights}},
             validation={"fraction": 0.3},
@@ -75,70 +75,72 @@ def test_weights_are_fitted_on_validation(workshop: Workshop, dataset_id: str) -
     assert {"ndcg@5"} <= set(job.metrics["test"])
 
 
-def test_fitted_weights_are_shrunk(workshop: Workshop, dataset_id: str) -> None:
+def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str) -> None:
     """A finding reports the shrinkage, and the same job makes the same bytes again."""
     asked = {**BOTH, "scorer": {**BOTH["scorer"], "shrinkage": "cross-validated"}}
-    job = workshop.train(dataset_id, **asked, validation={"fraction": 0.3})
+    job = inline_worker.train(dataset_id, **asked, validation={"fraction": 0.3})
     assert job.result is not None, job.problem
     (found,) = [finding for finding in job.findings or [] if finding["code"] == "shrunk-weights"]
     assert "on 24 validation queries" in found["title"]
-    row, _ = _model(workshop, job.result)
+    row, _ = _model(inline_worker, job.result)
     assert row.lineage is not None
     assert row.lineage["spec"]["scorer"]["shrinkage"] == "cross-validated"
-    again = workshop.run(
+    again = inline_worker.run(
         **{**row.lineage["spec"], "kind": "reproduce", "model_id": row.id, "system": "both:1"}
     )
     assert again.result is not None, again.problem
     assert again.result["equal"]
 
 
-def test_given_weights_stay(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
+def test_given_weights_stay(inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str) -> None:
     """Scores are the weighted sum of the members'; the same job makes the same bytes again."""
     asked = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
-    row, added = _model(workshop, workshop.trained(dataset_id, **asked))
+    row, added = _model(inline_worker, inline_worker.trained(dataset_id, **asked))
     expected = np.zeros(dataset.n_documents)
     for reference, weight in (("web:1", 0.5), ("net:1", -1.0)):
-        with workshop.store.read() as tx:
+        with inline_worker.store.read() as tx:
             member_id = tx.models.resolve(reference).id
-        expected += weight * load_model(workshop.store, member_id).scorer.score(dataset.features)
+        expected += weight * load_model(inline_worker.store, member_id).scorer.score(dataset.features)
     np.testing.assert_array_equal(added.score(dataset.features), expected)
     assert row.lineage is not None
-    again = workshop.run(
+    again = inline_worker.run(
         **{**row.lineage["spec"], "kind": "reproduce", "model_id": row.id, "system": "both:1"}
     )
     assert again.result is not None, again.problem
     assert again.result["equal"]
 
 
-def test_other_data_must_have_the_features(workshop: Workshop, dataset_id: str) -> None:
+def test_other_data_must_have_the_features(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Without the features of its models a sum would rank by chance."""
-    narrow = workshop.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
-    problem = workshop.train(narrow, **BOTH, validation={"fraction": 0.5}).problem
+    narrow = inline_worker.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
+    problem = inline_worker.train(narrow, **BOTH, validation={"fraction": 0.5}).problem
     assert problem is not None
     assert problem["errors"][0]["pointer"] == "/dataset_id"
 
 
-def test_trees_go_on_from_a_network(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
+def test_trees_go_on_from_a_network(
+    inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
+) -> None:
     """They are grown from its scores, and the model is the sum of both."""
-    job = workshop.train(dataset_id, init_model="net:1", metric_interval=1)
+    job = inline_worker.train(dataset_id, init_model="net:1", metric_interval=1)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
-    row, added = _model(workshop, job.result)
+    row, added = _model(inline_worker, job.result)
     assert row.kind == "sum"
     net, trees = added.members
     assert (net.reference, net.weight, trees.weight, trees.model.kind) == ("net:1", 1.0, 1.0, "trees")
     scores = net.model.score(dataset.features) + trees.model.score(dataset.features)
     np.testing.assert_array_equal(added.score(dataset.features), scores)
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         first = tx.jobs.iterations(job.id)[0]
-    linear = workshop.run(
-        "evaluate", dataset_id, system="net:1", model_id=net_id(workshop), metrics=["ndcg@5"]
+    linear = inline_worker.run(
+        "evaluate", dataset_id, system="net:1", model_id=net_id(inline_worker), metrics=["ndcg@5"]
     )
     assert linear.metrics is not None
     assert first.values["train"]["ndcg@5"] > linear.metrics["test"]["ndcg@5"] - 0.05
 
 
-def net_id(workshop: Workshop) -> str:
+def net_id(inline_worker: InlineWorker) -> str:
     """Return the id of the linear scorer."""
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         return tx.models.resolve("net:1").id

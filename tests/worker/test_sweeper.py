@@ -189,7 +189,7 @@ def test_idle_workers_change_nothing_that_pages_show(
     before, revision = changes(), store.revision()
     run.lease.renew()
     with store.begin() as tx:
-        tx.announced = tx.workers.report(
+        tx.notifies_clients = tx.workers.report(
             "host:1", Lane.TRAINING, settings.concurrency_of(Lane.TRAINING), 24.0
         )
     watched.a_lease(run.lease.renew)

@@ -44,7 +44,7 @@ class Lease:
             LeaseLost: The job was given to another worker.
         """
         with self.store.begin() as tx:
-            tx.announced = False
+            tx.notifies_clients = False
             self.renew_within(tx)
 
     def renew_within(self, tx: Transaction) -> None:

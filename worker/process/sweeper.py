@@ -153,7 +153,7 @@ class Sweeper:
             return
         processes = self._settings.concurrency_of(self._lane)
         with store.begin() as tx:
-            tx.announced = tx.workers.report(
+            tx.notifies_clients = tx.workers.report(
                 self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds
             )
         self._reported_at = time.monotonic()

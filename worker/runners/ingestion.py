@@ -29,7 +29,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     """
     dataset_id = spec.dataset_id
     run.artifacts.delete_on_end(upload_folder(dataset_id))
-    for folder in claims_folders(run.id, run.lease.token - 1):
+    for folder in claims_folders(run.id, run.lease.token - 1):  # left by earlier claims of the job
         run.artifacts.remove(folder)
     with run.store.read() as tx:
         row = tx.datasets.get(dataset_id)

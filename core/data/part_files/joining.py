@@ -47,22 +47,22 @@ def join_parts(
         DatasetError: The parts contradict each other, or the joined dataset would be too large.
         InvalidInput: `feature_names` names a feature that no part has.
     """
-    grouping, returns = _groupings(parts)
+    grouping, scattered = _groupings(parts)
     _check_size(parts, limits)
-    if returns and options.non_contiguous_queries == "error":
-        raise _scattered(parts, grouping, returns)
+    if scattered and options.non_contiguous_queries == "error":
+        raise _scattered_error(parts, grouping, scattered)
     join = _Join(parts, grouping)
     done = 0
-    for place, part in enumerate(parts):
-        join.take(place)
+    for number, part in enumerate(parts):
+        join.take(number)
         done += part.n_documents
         if on_progress is not None:
             on_progress(done, len(join.labels))
     return Reading(
         join.dataset(options),
         parts[0].format,
-        scattered_queries=len(returns),
-        scattered_examples=tuple(grouping.query_ids[query] for query, _, _ in returns[:MAX_EXAMPLES]),
+        scattered_queries=len(scattered),
+        scattered_examples=tuple(grouping.query_ids[query] for query, _, _ in scattered[:MAX_EXAMPLES]),
         several_spellings=tuple(dict.fromkeys(name for part in parts for name in part.several_spellings)),
         size_bytes=sum(part.size_bytes for part in parts),
     )
@@ -71,14 +71,14 @@ def join_parts(
 def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
     """Gather the queries of all parts; return also the queries that are not contiguous in the files.
 
-    The grouping is of the parts' rows, which are already sorted by query; non-contiguous queries are found by
-    the runs of rows in the files.
+    The rows of each part are already sorted by query. Its runs, in the order of the file, show which queries
+    were not contiguous.
     """
     grouping = _grouped(parts, [(part.query_boundaries[:-1], part.query_ids) for part in parts])
     if not any(part.has_scattered_queries for part in parts):
-        return grouping, grouping.returns
+        return grouping, grouping.scattered
     runs = [(part.run_starts, [part.query_ids[query] for query in part.run_queries]) for part in parts]
-    return grouping, _grouped(parts, runs).returns
+    return grouping, _grouped(parts, runs).scattered
 
 
 def _grouped(parts: Sequence[Part], runs: Sequence[tuple[Int64Array, Sequence[str]]]) -> Grouping:
@@ -107,13 +107,13 @@ def _check_size(parts: Sequence[Part], limits: Limits) -> None:
         raise DatasetError.at(oversize, file=files)
 
 
-def _scattered(
-    parts: Sequence[Part], grouping: Grouping, returns: Sequence[tuple[int, int, int]]
+def _scattered_error(
+    parts: Sequence[Part], grouping: Grouping, scattered: Sequence[tuple[int, int, int]]
 ) -> DatasetError:
     """Build the error for queries whose rows are not contiguous in the files."""
     first_rows = np.array(_first_rows(parts))
     problems = []
-    for query, stop, row in sorted(returns, key=lambda found: found[2])[:_MAX_PROBLEMS]:
+    for query, stop, row in sorted(scattered, key=lambda found: found[2])[:_MAX_PROBLEMS]:
         before, place = (int(at) for at in np.searchsorted(first_rows, [stop - 1, row], "right") - 1)
         part, name = parts[place], grouping.query_ids[query]
         detail = (
@@ -121,7 +121,7 @@ def _scattered(
         )
         line = row - int(first_rows[place]) + 1 if part.format == "parquet" else None
         problems.append(DatasetProblem(detail, part.file, line, None, name))
-    return DatasetError(*problems, more=len(returns) > _MAX_PROBLEMS)
+    return DatasetError(*problems, more=len(scattered) > _MAX_PROBLEMS)
 
 
 class _Join:
@@ -132,11 +132,11 @@ class _Join:
         self._grouping = grouping
         self._first_rows = _first_rows(parts)
         n_documents = self._first_rows[-1]
-        self._places: Int64Array | None = None
+        self._target_rows: Int64Array | None = None
         if grouping.order is not None:
-            self._places = np.empty(n_documents, np.int64)
-            self._places[grouping.order] = np.arange(n_documents)
-        self._positions = {name: query for query, name in enumerate(grouping.query_ids)}
+            self._target_rows = np.empty(n_documents, np.int64)
+            self._target_rows[grouping.order] = np.arange(n_documents)
+        self._query_numbers = {name: query for query, name in enumerate(grouping.query_ids)}
         self._first_id = _feature_ids(parts).start
         self.features: Float32Array = new_matrix(n_documents, len(_feature_ids(parts)))
         self.labels: Float32Array = np.empty(n_documents, np.float32)
@@ -147,12 +147,12 @@ class _Join:
         self._categories: dict[str, dict[str, None]] = {}
         self._query_values = QueryValues(len(grouping.query_ids))
 
-    def take(self, place: int) -> None:
-        """Copy the rows of a part to their positions."""
-        part = self._parts[place]
+    def take(self, number: int) -> None:
+        """Copy the rows of a part, given by its number from 0, to their target rows."""
+        part = self._parts[number]
         dataset = read_parquet(pa.BufferReader(pa.py_buffer(part.rows)))  # type: ignore[arg-type]
-        first, last = self._first_rows[place : place + 2]
-        rows: Any = slice(first, last) if self._places is None else self._places[first:last]
+        first, last = self._first_rows[number : number + 2]
+        rows: Any = slice(first, last) if self._target_rows is None else self._target_rows[first:last]
         features = dataset.matrix
         for column in dataset.categorical_columns:
             name = dataset.feature_names[column]
@@ -166,7 +166,7 @@ class _Join:
             self._weights[rows] = dataset.document_weights
         self._document_ids.append(dataset.document_ids)
         self._document_columns.append(dataset.document_columns)
-        queries = np.array([self._positions[name] for name in dataset.query_ids], np.int64)
+        queries = np.array([self._query_numbers[name] for name in dataset.query_ids], np.int64)
         self._query_values.take(part, dataset, queries)
         self._names = max(self._names, dataset.feature_names, key=len)
 
@@ -174,7 +174,7 @@ class _Join:
         """Build the dataset of all parts.
 
         Raises:
-            DatasetError: Parts have different values of a query.
+            DatasetError: Parts have different weights or columns of a query.
             InvalidInput: `feature_names` names a feature that no part has.
         """
         self._query_values.fail()

@@ -66,7 +66,7 @@ def read_table(
         raise DatasetError.at(
             f"expected at most {limits.features:,} columns, but found {len(table.names):,}", file=table.file
         )
-    columns = _columns(table, options, sized=query_sizes is not None, labelled=labelled)
+    columns = _columns(table, options, has_sizes=query_sizes is not None, labelled=labelled)
     if columns.n_features > limits.features:
         raise DatasetError.at(
             f"expected at most {limits.features:,} features, but the columns and their lists hold"
@@ -79,18 +79,18 @@ def read_table(
         raise DatasetError.at(oversize, file=table.file)
     if query_sizes is not None:
         boundaries = query_boundaries(query_sizes, table.n_rows, table.file)
-        sized = _Rows(table, columns, on_progress, boundaries)
-        return Reading(sized.sized(names, boundaries), "lightgbm")
+        rows = _Rows(table, columns, on_progress, boundaries)
+        return Reading(rows.with_sizes(names, boundaries), "lightgbm")
     rows = _Rows(table, columns, on_progress)
     grouping = rows.grouping()
-    if grouping.returns and options.non_contiguous_queries == "error":
+    if grouping.scattered and options.non_contiguous_queries == "error":
         rows.refuse_scattered(grouping)
     dataset = rows.grouped(names, grouping)
     return Reading(
         dataset,
         table.format,
-        scattered_queries=len(grouping.returns),
-        scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.returns[:MAX_EXAMPLES]),
+        scattered_queries=len(grouping.scattered),
+        scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.scattered[:MAX_EXAMPLES]),
         several_spellings=tuple(rows.spellings.several),
         grouping=grouping,
         named=rows.named(grouping.order),
@@ -125,25 +125,26 @@ class _Columns:
         return [slice(first, last) for first, last in pairwise(bounds)]
 
     @property
-    def read(self) -> tuple[int, ...]:
+    def positions(self) -> tuple[int, ...]:
+        """Positions of all columns that are read."""
         roles = self.roles
         return (*roles.by_role.values(), *self.query_columns, *roles.document_columns, *self.features)
 
 
-def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bool) -> _Columns:
-    required = [role for role, is_required in (("label", labelled), ("query", not sized)) if is_required]
+def _columns(table: Table, options: ReadingOptions, *, has_sizes: bool, labelled: bool) -> _Columns:
+    required = [role for role, is_required in (("label", labelled), ("query", not has_sizes)) if is_required]
     kinds = table.kinds()
     roles = find_roles(
         table.names,
         options.columns,
         table.file,
         table.header_line,
-        usual=not sized,
+        detect=not has_sizes,
         required=required,
         texts=_of_kind(table.names, kinds, "text"),
         lists=_of_kind(table.names, kinds, "list"),
     )
-    if sized and labelled:
+    if has_sizes and labelled:
         by_role = {**roles.by_role}
         by_role.setdefault("label", 0)
         rest = tuple(position for position in roles.rest if position != by_role["label"])
@@ -239,7 +240,7 @@ class _Rows:
         self._table = table
         self._columns = columns
         self._problems = Problems()
-        for position in columns.read:
+        for position in columns.positions:
             if position not in (columns.roles.by_role.get("label"), columns.roles.by_role.get("query")):
                 self._problems.may_ignore(table.names[position])
         n_rows, roles = table.n_rows, columns.roles
@@ -252,7 +253,7 @@ class _Rows:
             n_queries = len(boundaries) - 1
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
-        self.documents: list[Any] = []
+        self.document_id_blocks: list[Any] = []
         shown = {
             role: roles.by_role[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.by_role
         }
@@ -286,7 +287,7 @@ class _Rows:
 
     def refuse_scattered(self, grouping: Grouping) -> None:
         """Refuse rows of queries that are not contiguous."""
-        for query, stop, row in grouping.returns:
+        for query, stop, row in grouping.scattered:
             name = grouping.query_ids[query]
             before = self._table.lines([stop - 1])[0]
             detail = (
@@ -296,7 +297,7 @@ class _Rows:
             self._problems.add("scattered_query", record, 0, None, f"{detail} {before}", shortened(name))
         self._problems.fail(self._table.file, self._table.lines)
 
-    def sized(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:
+    def with_sizes(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:
         """Build the dataset with the given query sizes."""
         return self._dataset(names, boundaries, tuple(self.query_ids), None)
 
@@ -339,17 +340,17 @@ class _Rows:
 
     def named(self, order: Int64Array | None) -> npt.NDArray[np.bool_] | None:
         """Return the mask of documents that have an id in the table, None where no document has one."""
-        if not self.documents:
+        if not self.document_id_blocks:
             return None
-        is_empty = _is_empty(_joined(self.documents, order).array)
+        is_empty = _is_empty(_joined(self.document_id_blocks, order).array)
         named: npt.NDArray[np.bool_] = ~is_empty.to_numpy(zero_copy_only=False)
         return named
 
     def _document_ids(self, boundaries: Int64Array, order: Int64Array | None) -> Texts:
         numbers = row_numbers(boundaries)
-        if not self.documents:
+        if not self.document_id_blocks:
             return numbers
-        named = _joined(self.documents, order).array
+        named = _joined(self.document_id_blocks, order).array
         return Texts(pc.if_else(_is_empty(named), numbers.array, named))
 
     def _kept_columns(self) -> dict[str, int]:
@@ -364,7 +365,7 @@ class _Rows:
         return () if position is None else (position,)
 
     def _read(self, on_progress: Progress | None) -> None:
-        positions = self._columns.read
+        positions = self._columns.positions
         first = 0
         for arrays in self._table.blocks(positions, self._problems, on_progress):
             last = first + len(arrays[0])
@@ -397,7 +398,7 @@ class _Rows:
             self.queries[first:last] = self._query_codes(arrays[by_role["query"]], by_role["query"], first)
         if "document" in by_role:
             found = self._identifiers(arrays[by_role["document"]], by_role["document"], first)
-            self.documents.append(pc.fill_null(found.texts, ""))
+            self.document_id_blocks.append(pc.fill_null(found.texts, ""))
         if self.document_weights is not None:
             position = by_role["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
@@ -434,8 +435,8 @@ class _Rows:
         if self._categories[position].is_full:
             name = self._table.names[position]
             raise DatasetError.at(
-                f"expected at most {MAX_CATEGORIES:,} different values of the category {name!r}, but"
-                f" found more in the first {first + len(column):,} rows; name it in columns.ignore",
+                f"expected at most {MAX_CATEGORIES:,} different values of the categorical feature {name!r},"
+                f" but found more in the first {first + len(column):,} rows; name it in columns.ignore",
                 file=self._table.file,
                 causes=cause_of_columns("many_categories", [name]),
             )
@@ -489,7 +490,7 @@ class _Rows:
         large = np.argwhere(is_large)
         for row, number in large[:_MAX_REPORTED_CELLS].tolist():
             found = str(values[row, number])
-            expected = f"expected a number within float32's range of 3.4e38 as {name}.{number}"
+            expected = f"expected {name}.{number} within float32's range of 3.4e38"
             self._add("out_of_range", position, first + row, f"{expected}, but found {found}", found)
         self._problems.count("out_of_range", name, len(large[_MAX_REPORTED_CELLS:]))
         values[is_large] = np.nan

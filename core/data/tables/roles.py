@@ -63,7 +63,7 @@ def find_roles(
     file: str,
     line: int | None,
     *,
-    usual: bool = True,
+    detect: bool = True,
     required: Collection[str] = ("label", "query"),
     texts: Sequence[str] = (),
     lists: Collection[str] = (),
@@ -75,7 +75,7 @@ def find_roles(
         columns: Requested columns.
         file: The file, for messages.
         line: Line of the header, for messages.
-        usual: Whether to detect roles by usual names, and to require the `required` roles.
+        detect: Whether to detect roles by usual names, and to require the `required` roles.
         required: Roles that must be assigned.
         texts: Text columns. Only these get a display role by a usual name, as `title` may be a feature.
         lists: List columns. These get no role by a usual name, as `query` may be an embedding.
@@ -92,7 +92,7 @@ def find_roles(
     for role in ROLES:
         given = getattr(columns, role)
         candidates = [given] if given is not None else []
-        if given is None and usual:
+        if given is None and detect:
             taken = {*mentioned, *lists, *(names[position] for position in by_role.values())}
             among = texts if role in TEXT_ROLES else names
             candidates = _candidates(role, [name for name in among if name not in taken])
@@ -100,7 +100,7 @@ def find_roles(
             problems.append(_doubtful(role, candidates))
         elif candidates and candidates[0] in names:
             by_role[role] = names.index(candidates[0])
-        elif not candidates and usual and role in required:
+        elif not candidates and detect and role in required:
             problems.append(_missing(role, names))
     if problems:
         unnamed = [name for name in names if name and _INDEX.fullmatch(name) and name not in columns.ignore]

@@ -493,7 +493,7 @@ class Delivery(Answer):
     event_kind: str
     object_id: str
     state: Literal["waiting", "delivered", "dead"]
-    """State of the delivery; `dead` if the last attempt has failed"""
+    """State of the delivery; `dead` if it has failed and is not retried"""
 
     attempts: int
     next_attempt_at: AwareDatetime | None = None

@@ -27,6 +27,7 @@ class Importance(Shown, answers.ModelImportance, Tabular):
         ]
         return Card(
             f"feature importance of {self.model_id}",
+            # "#" marks a column of numbers.
             tables=[CardTable(["feature", "#gain", "#share of gain", "#splits"], rows)],
         )
 

@@ -249,12 +249,12 @@ def test_changes_that_no_page_shows_are_not_sent(
             assert reader.next().event == other.next().event == "ready"
             revision = store.revision()
             with store.begin() as tx:
-                tx.announced = tx.workers.report("host:1", "training", processes, 60)
+                tx.notifies_clients = tx.workers.report("host:1", "training", processes, 60)
             assert store.revision() != revision
             eventually(lambda: reader.comments > 0)
             assert reader.messages.empty()
             with store.begin() as tx:
-                tx.announced = tx.workers.report("host:1", "training", processes + 1, 60)
+                tx.notifies_clients = tx.workers.report("host:1", "training", processes + 1, 60)
             assert reader.next().event == "changed"
 
 

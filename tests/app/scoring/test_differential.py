@@ -23,7 +23,7 @@ async def _compared(form: Form, folder: Path) -> Outcome:
 @pytest.mark.long
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_mutated_requests_are_scored_as_the_reference_scores_them(form: Form, tmp_path: Path) -> None:
-    """The same status, the same scores to the bit, and nothing is a fault of ours."""
+    """The status and, to the bit, the scores are the same, and no response is 5xx."""
     outcome = asyncio.run(_compared(form, tmp_path))
     assert outcome.differences == []
     assert outcome.faults == 0

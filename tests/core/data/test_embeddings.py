@@ -116,7 +116,7 @@ def test_a_number_beyond_float32_is_named_by_its_feature(tmp_path: Path) -> None
     error = _refused(tmp_path, {"emb": pa.array([[1.0, 2], None, [np.inf, -1e39], [0, 0]])})
     (problem,) = error.problems
     assert (problem.line, problem.column, problem.text) == (3, "emb", "-1e+39")
-    assert "as emb.1, but found -1e+39" in problem.detail
+    assert "expected emb.1 within float32's range of 3.4e38, but found -1e+39" in problem.detail
 
 
 @pytest.mark.parametrize(

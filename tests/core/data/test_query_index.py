@@ -34,7 +34,7 @@ def index() -> QueryIndex:
 
 
 def test_each_query_is_described(index: QueryIndex) -> None:
-    """Rows, counts and labels, as people write them; None where a query has no label at all."""
+    """An entry has the first row, counts and range of labels; None where a query has no label at all."""
     assert index.entries(0, 10) == [
         QueryEntry("web 1", 0, 3, 2, 0.0, 2.0, {"market": "de", "split": ""}),
         QueryEntry("web 2", 3, 2, 0, -1.0, -1.0, {"market": "fr", "split": "test"}),

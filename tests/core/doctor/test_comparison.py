@@ -42,7 +42,7 @@ def test_shared_query_ids_are_a_warning() -> None:
 
 @pytest.mark.parametrize("gap", [1, 2])
 def test_numbers_from_one_are_no_ids_worth_a_warning(gap: int) -> None:
-    """Many files count their queries, some after leaving a few out."""
+    """Many files number their queries from 1, some with gaps."""
     counted = [str(number) for number in range(1, gap * QUERIES + 1, gap)]
     finding = _only(sound(query_ids=counted), _other(query_ids=counted))
     assert (finding.code, finding.severity, finding.count) == ("shared-queries", "info", QUERIES)
@@ -62,12 +62,12 @@ def _sharing(rows: int) -> Any:
 
 
 def test_shared_documents_are_counted_by_their_features() -> None:
-    """The finding counts all shared documents, and the different ones."""
+    """The finding counts all shared documents, and the distinct ones."""
     finding = _only(sound(), _other(features=_sharing(12)))
     assert (finding.code, finding.severity) == ("shared-documents", "warning")
     assert finding.title == (
         "12 of 200 documents of the test data have exactly the same features as a training document;"
-        " 1 without duplicates"
+        " 1 distinct"
     )
     assert (finding.count, finding.total, finding.unit) == (12, ROWS, "documents")
     assert finding.examples == ("other0", "other1")
@@ -130,13 +130,13 @@ def test_another_scale_of_labels_is_a_warning(judged: Any, count: int) -> None:
 
 
 def test_a_rare_label_may_be_absent_from_a_small_dataset() -> None:
-    """Ten documents of the label 3 to be expected prove nothing."""
+    """The absence of a label that is expected in only ten documents proves nothing."""
     few = _other(labels=np.minimum(sound().labels, 2)).select_queries(range(10))
     assert compare(sound(), few, "test") == ()
 
 
 @pytest.mark.parametrize(("factor", "codes"), [(1.9, set()), (2.1, {"label-scale"}), (0.4, {"label-scale"})])
-def test_counts_are_compared_by_their_largest(factor: float, codes: set[str]) -> None:
+def test_many_distinct_labels_are_compared_by_their_largest(factor: float, codes: set[str]) -> None:
     """Labels that are clicks differ from one dataset to the next."""
     clicks = np.random.default_rng(0).permutation(ROWS) / 7
     found = compare(sound(labels=clicks), _other(labels=factor * clicks[::-1]), "test")
@@ -144,7 +144,7 @@ def test_counts_are_compared_by_their_largest(factor: float, codes: set[str]) ->
 
 
 def test_labels_that_are_missing_are_no_scale() -> None:
-    """Data to be ranked need none."""
+    """Data to be ranked need no labels."""
     unjudged = _other(labels=np.full(ROWS, np.nan))
     assert compare(sound(), unjudged, "test") == compare(unjudged, sound(), "test") == ()
 

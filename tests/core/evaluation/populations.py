@@ -1,4 +1,4 @@
-"""Values of metrics as rankings of many queries have them, to draw samples of queries from."""
+"""Metric values of simulated rankings, from which samples of queries are drawn."""
 
 from functools import cache
 

@@ -50,9 +50,9 @@ def trained(*, missing: bool = False, zero_as_missing: bool = False, use_missing
 
 
 def special(seed: int) -> str:
-    """Write a forest of any shape with thresholds that are infinite, denormal and zero, as engines have them.
+    """Write a forest of any shape with infinite, denormal and zero thresholds, as engines support them.
 
-    Zeros that are missing go to the side of values around 0, and no threshold is minus infinity.
+    Where zeros count as missing, they go to the child of values around 0. No threshold is minus infinity.
     """
     random = np.random.default_rng(seed)
     text = ModelText.read(random_model_text(random, N_FEATURES, 6, 8, categorical=False))
@@ -76,7 +76,7 @@ def leaves(model_text: str, rows: Float64Array) -> tuple[Int64Array, list[Float6
 def expected(
     model_text: str, rows: Float64Array, leaf: type[np.floating], total: type[np.floating]
 ) -> list[float]:
-    """Add up the values of LightGBM's leaves as an engine does: leaves of one kind, the sum of another."""
+    """Add up LightGBM's leaves as an engine does: values in one float type, their sum in another."""
     found, values = leaves(model_text, rows)
     sums = np.zeros(len(rows), total)
     for tree, of_tree in enumerate(values):

@@ -4,13 +4,15 @@ import time
 from typing import Any
 
 from tests.servers.dask import DaskCluster, processes_of
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 
-def on_cluster(workshop: Workshop, cluster: DaskCluster, **changed: Any) -> Workshop:
-    """Return a workshop on a Dask cluster that reports, and keeps a checkpoint, after each tree."""
+def on_cluster(inline_worker: InlineWorker, cluster: DaskCluster, **changed: Any) -> InlineWorker:
+    """Return a worker that trains on a Dask cluster, with a report and a checkpoint after each tree."""
     update = {"rank_silence_seconds": 3.0, "checkpoint_seconds": 0.0, "report_seconds": 0.0, **changed}
-    return Workshop(workshop.store, workshop.settings.model_copy(update={**cluster.settings, **update}))
+    return InlineWorker(
+        inline_worker.store, inline_worker.settings.model_copy(update={**cluster.settings, **update})
+    )
 
 
 def ranks_of(cluster: DaskCluster) -> list[int]:

@@ -15,7 +15,7 @@ from core.data import synthetic_dataset
 from core.errors import ClusterUnavailable, ExtraMissing, StoreUnavailable
 from tests.servers.dask import Certificates, DaskCluster, running_cluster
 from tests.servers.process import free_port
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 from worker.dask.cluster import cluster_client, security_of
 from worker.dask.settings import DaskSettings
@@ -85,14 +85,14 @@ def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> 
     assert set(threading.enumerate()) == threads
 
 
-def test_a_job_without_its_cluster_is_retried_and_then_fails(workshop: Workshop) -> None:
+def test_a_job_without_its_cluster_is_retried_and_then_fails(inline_worker: InlineWorker) -> None:
     """Another attempt follows after a pause; the last attempt ends the job with the reason."""
     address = f"tcp://127.0.0.1:{free_port()}"
-    without = workshop.settings.model_copy(
+    without = inline_worker.settings.model_copy(
         update={"dask_scheduler": address, "attempts": 2, "retry_seconds": 0.1}
     )
-    dataset_id = workshop.add(synthetic_dataset(20, seed=1), "d1")
-    job = Workshop(workshop.store, without).train(dataset_id, distribution={})
+    dataset_id = inline_worker.add(synthetic_dataset(20, seed=1), "d1")
+    job = InlineWorker(inline_worker.store, without).train(dataset_id, distribution={})
     assert (job.status, job.attempt) == ("failed", 2)
     assert job.problem is not None
     assert job.problem["title"] == "Cluster unavailable"

@@ -21,7 +21,7 @@ from core.store import Job
 from tests.servers.dask import DaskCluster, processes_of, running_cluster
 from tests.worker.conftest import DASK_SECRETS
 from tests.worker.dask.ranks import on_cluster, ranks_left, ranks_of
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 from worker.dask.cluster import cluster_client
 from worker.dask.settings import DaskSettings
 from worker.ranks.dask_placement import DaskPlacement
@@ -45,29 +45,29 @@ def dataset() -> RankingDataset:
     return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
 
 
-def train(workshop: Workshop, dataset_id: str, **spec: Any) -> Job:
+def train(inline_worker: InlineWorker, dataset_id: str, **spec: Any) -> Job:
     """Train with validation on two ranks by default."""
     asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(2)}
-    return workshop.train(dataset_id, **{**asked, **spec})
+    return inline_worker.train(dataset_id, **{**asked, **spec})
 
 
-def text_of(workshop: Workshop, job: Job) -> str:
+def text_of(inline_worker: InlineWorker, job: Job) -> str:
     """Return the model text of a job, which must have succeeded."""
     assert job.status == "succeeded", job.problem
-    return workshop.model_text(job.result or {})
+    return inline_worker.model_text(job.result or {})
 
 
 class Once(threading.Thread):
     """A thread that runs an action after a running job has three trees.
 
     Args:
-        workshop: Workshop of the job.
+        inline_worker: Worker of the job.
         action: Action to run.
     """
 
-    def __init__(self, workshop: Workshop, action: Callable[[], None]) -> None:
+    def __init__(self, inline_worker: InlineWorker, action: Callable[[], None]) -> None:
         super().__init__(daemon=True)
-        self._workshop = workshop
+        self._inline_worker = inline_worker
         self._action = action
         self.acted_at: float | None = None
         self.start()
@@ -80,23 +80,23 @@ class Once(threading.Thread):
         self.acted_at = time.monotonic()
 
     def _has_trees(self) -> bool:
-        with self._workshop.store.read() as tx:
+        with self._inline_worker.store.read() as tx:
             running = tx.jobs.running_on("w1")
         return any((job.progress or {}).get("iteration", 0) >= 3 for job in running)
 
 
 @pytest.mark.slow
 def test_two_parallel_trainings_end(
-    workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
+    inline_worker: InlineWorker, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
     """Each Dask worker has one thread, and runs a rank of each training."""
-    workshop = on_cluster(workshop, dask_cluster)
-    dataset_id = workshop.add(dataset, "d1")
+    inline_worker = on_cluster(inline_worker, dask_cluster)
+    dataset_id = inline_worker.add(dataset, "d1")
     ended: list[Job] = []
     most: list[int] = []
 
     def run() -> None:
-        ended.append(train(workshop, dataset_id))
+        ended.append(train(inline_worker, dataset_id))
 
     threads = [threading.Thread(target=run) for _ in range(2)]
     for thread in threads:
@@ -104,24 +104,24 @@ def test_two_parallel_trainings_end(
     while any(thread.is_alive() for thread in threads):
         most.append(len(ranks_of(dask_cluster)))
         time.sleep(0.05)
-    with workshop.store.read() as tx:  # a thread may have run the other's job, and ended before its own
+    with inline_worker.store.read() as tx:  # a thread may have run the other's job, and ended before its own
         jobs = [tx.jobs.get(job.id) for job in ended]
-    assert len({text_of(workshop, job) for job in jobs}) == 1
+    assert len({text_of(inline_worker, job) for job in jobs}) == 1
     assert max(most) == 4
     assert ranks_left(dask_cluster, 1.0) == []
 
 
 @pytest.mark.slow
 def test_the_workers_threads_are_left_to_others(
-    workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
+    inline_worker: InlineWorker, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
     """A training neither waits for other tasks of the Dask workers nor blocks them."""
-    workshop = on_cluster(workshop, dask_cluster)
-    dataset_id = workshop.add(dataset, "d1")
-    with cluster_client(workshop.settings) as client:
-        release = str(workshop.settings.data_dir / "release")
+    inline_worker = on_cluster(inline_worker, dask_cluster)
+    dataset_id = inline_worker.add(dataset, "d1")
+    with cluster_client(inline_worker.settings) as client:
+        release = str(inline_worker.settings.data_dir / "release")
         busy = client.map(_wait_for_file, [release, f"{release}-2"], pure=False)
-        job = train(workshop, dataset_id, hyperparameters={**MANY_TREES, "num_iterations": 3})
+        job = train(inline_worker, dataset_id, hyperparameters={**MANY_TREES, "num_iterations": 3})
         assert not any(future.done() for future in busy)
         Path(release).touch()
         Path(f"{release}-2").touch()
@@ -136,21 +136,21 @@ def _wait_for_file(path: str) -> None:
 
 @pytest.mark.slow
 def test_a_killed_dask_worker_costs_no_job(
-    workshop: Workshop, dataset: RankingDataset, tmp_path: Path
+    inline_worker: InlineWorker, dataset: RankingDataset, tmp_path: Path
 ) -> None:
     """A rank ends with its worker; the training continues on other workers, to the same bytes."""
-    dataset_id = workshop.add(dataset, "d1")
-    undisturbed = train(workshop, dataset_id)
+    dataset_id = inline_worker.add(dataset, "d1")
+    undisturbed = train(inline_worker, dataset_id)
     with running_cluster(tmp_path / "own", n_workers=3) as cluster:
-        workshop = on_cluster(workshop, cluster)
+        inline_worker = on_cluster(inline_worker, cluster)
 
         def kill() -> None:
             next(worker for worker in cluster.workers if processes_of([f"worker.ranks {worker.pid}"])).kill()
 
-        once = Once(workshop, kill)
-        job = train(workshop, dataset_id)
+        once = Once(inline_worker, kill)
+        job = train(inline_worker, dataset_id)
         assert once.acted_at is not None
-        assert text_of(workshop, job) == text_of(workshop, undisturbed)
+        assert text_of(inline_worker, job) == text_of(inline_worker, undisturbed)
         assert job.progress is not None
         assert job.progress["restarts"] == 1
         assert ranks_left(cluster, 1.0) == []
@@ -158,14 +158,14 @@ def test_a_killed_dask_worker_costs_no_job(
 
 @pytest.mark.slow
 def test_a_lost_scheduler_ends_the_attempt(
-    workshop: Workshop, dataset: RankingDataset, tmp_path: Path
+    inline_worker: InlineWorker, dataset: RankingDataset, tmp_path: Path
 ) -> None:
     """The job is retried, fails with the reason after its last attempt, and leaves no rank."""
-    dataset_id = workshop.add(dataset, "d1")
+    dataset_id = inline_worker.add(dataset, "d1")
     with running_cluster(tmp_path / "own") as cluster:
-        workshop = on_cluster(workshop, cluster, retry_seconds=0.1, attempts=2)
-        once = Once(workshop, cluster.scheduler.kill)
-        job = train(workshop, dataset_id)
+        inline_worker = on_cluster(inline_worker, cluster, retry_seconds=0.1, attempts=2)
+        once = Once(inline_worker, cluster.scheduler.kill)
+        job = train(inline_worker, dataset_id)
         assert once.acted_at is not None
         assert time.monotonic() - once.acted_at < 30
         assert job.status == "failed"

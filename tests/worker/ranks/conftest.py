@@ -7,8 +7,8 @@ from core.data import RankingDataset, synthetic_dataset
 from core.store import Job
 from tests.servers.dask import DaskCluster
 from tests.worker.dask.ranks import on_cluster
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.ranks.trainings import COLOURS, STOPPED_EARLY, train_on
-from tests.worker.workshop import Workshop
 
 
 @pytest.fixture(scope="session")
@@ -36,18 +36,18 @@ def coloured(dataset: RankingDataset) -> RankingDataset:
 
 
 @pytest.fixture(scope="session")
-def coloured_id(shared_workshop: Workshop, coloured: RankingDataset) -> str:
+def coloured_id(shared_worker: InlineWorker, coloured: RankingDataset) -> str:
     """The id of that dataset in the shared store."""
-    return shared_workshop.add(coloured, "coloured")
+    return shared_worker.add(coloured, "coloured")
 
 
 @pytest.fixture(scope="session")
-def local_job(shared_workshop: Workshop, coloured_id: str) -> Job:
+def local_job(shared_worker: InlineWorker, coloured_id: str) -> Job:
     """A training on three ranks of this machine, undisturbed."""
-    return train_on(shared_workshop, coloured_id, 3, **STOPPED_EARLY)
+    return train_on(shared_worker, coloured_id, 3, **STOPPED_EARLY)
 
 
 @pytest.fixture(scope="package")
-def dask_job(shared_workshop: Workshop, coloured_id: str, dask_cluster: DaskCluster) -> Job:
+def dask_job(shared_worker: InlineWorker, coloured_id: str, dask_cluster: DaskCluster) -> Job:
     """The same training on two ranks of a Dask cluster."""
-    return train_on(on_cluster(shared_workshop, dask_cluster), coloured_id, 2, **STOPPED_EARLY)
+    return train_on(on_cluster(shared_worker, dask_cluster), coloured_id, 2, **STOPPED_EARLY)

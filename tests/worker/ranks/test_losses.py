@@ -21,7 +21,7 @@ HYPERPARAMETERS = {"num_iterations": 4, "num_leaves": 7, "min_data_in_leaf": 5}
 
 @pytest.mark.parametrize("loss", sorted(LOSSES))
 def test_two_and_five_ranks_give_the_same_bytes(loss: str, dataset: RankingDataset, tmp_path: Path) -> None:
-    """Sums of histograms are exact, and random losses are keyed by a query's place in the whole dataset."""
+    """Sums of histograms are exact; random numbers depend on a query's position in the whole dataset."""
     spec = training_spec({"loss": {"name": loss}, "hyperparameters": HYPERPARAMETERS})
     texts = {trained(spec, dataset, number, tmp_path) for number in (2, 5)}
     assert len(texts) == 1
@@ -39,7 +39,7 @@ def test_two_and_five_ranks_give_the_same_bytes(loss: str, dataset: RankingDatas
     ],
     ids=lambda values: next(iter(values)),
 )
-def test_hyperparameters_do_not_depend_on_the_number_of_ranks(
+def test_hyperparameters_give_the_same_model_on_any_number_of_ranks(
     hyperparameters: dict[str, object], dataset: RankingDataset, tmp_path: Path
 ) -> None:
     """Draws of queries and features are those of the whole training."""
@@ -51,7 +51,7 @@ def test_hyperparameters_do_not_depend_on_the_number_of_ranks(
 
 
 def test_gradients_of_any_size_add_up_alike(dataset: RankingDataset, tmp_path: Path) -> None:
-    """Sums of gradients of many orders of magnitude would depend on the ranks, except for the grid."""
+    """Without rounding to a common grid, sums of very different gradients would depend on the ranks."""
     weights = 10.0 ** np.random.default_rng(11).uniform(-6, 6, dataset.n_queries)
     weighted = replace(dataset, query_weights=weights)
     hyperparameters = {**HYPERPARAMETERS, "num_iterations": 12}
@@ -64,7 +64,7 @@ def test_gradients_of_any_size_add_up_alike(dataset: RankingDataset, tmp_path: P
 def test_a_training_goes_on_with_another_number_of_ranks(
     dataset: RankingDataset, tmp_path: Path, n_stops: int
 ) -> None:
-    """From iterations drawn at random; the state of any number of ranks is that of one training."""
+    """A training that stops at random iterations ends with the model of an uninterrupted training."""
     iterations = 12
     spec = training_spec(
         {

@@ -13,10 +13,10 @@ import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.store import Job, Store
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.ranks.drivers import driver_process
 from tests.worker.ranks.processes import is_alone_within
 from tests.worker.ranks.trainings import ranks
-from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -54,14 +54,14 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 
 @pytest.fixture
-def workshop(store: Store, settings: WorkerSettings) -> Workshop:
+def inline_worker(store: Store, settings: WorkerSettings) -> InlineWorker:
     """A worker that writes every report, since tests wait for trees."""
-    return Workshop(store, settings)
+    return InlineWorker(store, settings)
 
 
-def _submit(workshop: Workshop, dataset: RankingDataset, **changed: Any) -> str:
-    dataset_id = workshop.add(dataset, "larger")
-    with workshop.store.begin() as tx:
+def _submit(inline_worker: InlineWorker, dataset: RankingDataset, **changed: Any) -> str:
+    dataset_id = inline_worker.add(dataset, "larger")
+    with inline_worker.store.begin() as tx:
         return tx.jobs.add("train", {"kind": "train", "dataset_id": dataset_id, **SPEC, **changed}).id
 
 
@@ -77,8 +77,8 @@ def _await_tree(store: Store, job_id: str, number: int) -> Job:
 
 
 @contextmanager
-def _driving(workshop: Workshop) -> Iterator["subprocess.Popen[bytes]"]:
-    process = driver_process(workshop.settings)
+def _driving(inline_worker: InlineWorker) -> Iterator["subprocess.Popen[bytes]"]:
+    process = driver_process(inline_worker.settings)
     try:
         yield process
     finally:
@@ -86,61 +86,61 @@ def _driving(workshop: Workshop) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait()
 
 
-def _taken_back(workshop: Workshop, job_id: str) -> None:
+def _taken_back(inline_worker: InlineWorker, job_id: str) -> None:
     """Wait until the lease of a job has expired, and queue the job again, as a sweep does."""
-    time.sleep(workshop.settings.lease_seconds + 0.5)
-    with workshop.store.begin() as tx:
+    time.sleep(inline_worker.settings.lease_seconds + 0.5)
+    with inline_worker.store.begin() as tx:
         tx.jobs.take_back([tx.jobs.get(job_id)], attempts=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_ranks_leave_a_driver_that_is_lost(
-    workshop: Workshop, larger: RankingDataset, number: signal.Signals
+    inline_worker: InlineWorker, larger: RankingDataset, number: signal.Signals
 ) -> None:
     """The ranks of a killed or frozen driver end within 15 seconds; the next driver yields the same bytes."""
-    job_id = _submit(workshop, larger)
-    with _driving(workshop) as driver:
-        _await_tree(workshop.store, job_id, 5)
+    job_id = _submit(inline_worker, larger)
+    with _driving(inline_worker) as driver:
+        _await_tree(inline_worker.store, job_id, 5)
         os.kill(driver.pid, number)
         assert is_alone_within(15.0, driver.pid)
-    _taken_back(workshop, job_id)
-    job = workshop.run_queued(job_id)
+    _taken_back(inline_worker, job_id)
+    job = inline_worker.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.attempt == 2
-    again = workshop.train(job.spec["dataset_id"], **SPEC)
-    assert workshop.model_text(again.result or {}) == workshop.model_text(job.result or {})
+    again = inline_worker.train(job.spec["dataset_id"], **SPEC)
+    assert inline_worker.model_text(again.result or {}) == inline_worker.model_text(job.result or {})
 
 
 @pytest.mark.slow
-def test_a_cancelled_job_ends_with_its_ranks(workshop: Workshop, larger: RankingDataset) -> None:
+def test_a_cancelled_job_ends_with_its_ranks(inline_worker: InlineWorker, larger: RankingDataset) -> None:
     """The job and its ranks end after the current tree at the latest."""
-    job_id = _submit(workshop, larger, hyperparameters=ENDLESS)
+    job_id = _submit(inline_worker, larger, hyperparameters=ENDLESS)
 
     def cancel() -> None:
-        _await_tree(workshop.store, job_id, 3)
-        with workshop.store.begin() as tx:
+        _await_tree(inline_worker.store, job_id, 3)
+        with inline_worker.store.begin() as tx:
             tx.jobs.request_cancel(job_id)
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
-    job = workshop.run_queued(job_id)
+    job = inline_worker.run_queued(job_id)
     canceller.join()
     assert job.status == "cancelled"
     assert is_alone_within(1.0)
 
 
 @pytest.mark.long
-def test_a_worker_that_stops_keeps_the_tree(workshop: Workshop, larger: RankingDataset) -> None:
+def test_a_worker_that_stops_keeps_the_tree(inline_worker: InlineWorker, larger: RankingDataset) -> None:
     """The job is handed back with a checkpoint, from which the next attempt continues."""
-    job_id = _submit(workshop, larger, hyperparameters=ENDLESS, distribution=ranks(2))
-    settings = workshop.settings.model_copy(update={"checkpoint_seconds": 3600.0})
+    job_id = _submit(inline_worker, larger, hyperparameters=ENDLESS, distribution=ranks(2))
+    settings = inline_worker.settings.model_copy(update={"checkpoint_seconds": 3600.0})
     stop = StopFlag()
 
     def halt() -> None:
         deadline = time.monotonic() + LONG_ENOUGH
         while time.monotonic() < deadline:
-            with workshop.store.read() as tx:
+            with inline_worker.store.read() as tx:
                 progress = tx.jobs.get(job_id).progress or {}
             if progress.get("phase") == "training" and progress["iteration"] >= 3:
                 stop.set()
@@ -149,9 +149,9 @@ def test_a_worker_that_stops_keeps_the_tree(workshop: Workshop, larger: RankingD
 
     halting = threading.Thread(target=halt)
     halting.start()
-    run_jobs(workshop.store, settings, stop, "w1", RUNNERS)
+    run_jobs(inline_worker.store, settings, stop, "w1", RUNNERS)
     halting.join()
-    with workshop.store.read() as tx:
+    with inline_worker.store.read() as tx:
         job = tx.jobs.get(job_id)
     assert job.status == "queued"
     assert job.checkpoint is not None

@@ -8,10 +8,10 @@ import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.store import Job
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import when
 from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
 from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
-from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.lease import Lease
 
@@ -33,24 +33,24 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(larger: RankingDataset, shared_workshop: Workshop) -> str:
+def undisturbed(larger: RankingDataset, shared_worker: InlineWorker) -> str:
     """The model of the same training without interruption; it does not depend on the number of ranks."""
-    return shared_workshop.model_text(_train(shared_workshop, larger, n_ranks=2).result or {})
+    return shared_worker.model_text(_train(shared_worker, larger, n_ranks=2).result or {})
 
 
-def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec: Any) -> Job:
+def _train(inline_worker: InlineWorker, dataset: RankingDataset, n_ranks: int = 3, **spec: Any) -> Job:
     asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(n_ranks)}
-    return workshop.train(workshop.add(dataset, "larger"), **{**asked, **spec})
+    return inline_worker.train(inline_worker.add(dataset, "larger"), **{**asked, **spec})
 
 
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_rank_is_lost_between_trees(
-    shared_workshop: Workshop, coloured_id: str, local_job: Job, monkeypatch: pytest.MonkeyPatch
+    shared_worker: InlineWorker, coloured_id: str, local_job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a rank is lost, the training continues from its checkpoint to the same bytes."""
-    often = Workshop(
-        shared_workshop.store, shared_workshop.settings.model_copy(update={"checkpoint_seconds": 0.0})
+    often = InlineWorker(
+        shared_worker.store, shared_worker.settings.model_copy(update={"checkpoint_seconds": 0.0})
     )
 
     def kill(_: Lease) -> None:
@@ -69,43 +69,45 @@ def test_a_rank_is_lost_between_trees(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 @pytest.mark.parametrize("stage", ["sampling", "gradients", "histograms", "metrics"])
 def test_a_rank_is_lost_at_a_stage(
-    workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
+    inline_worker: InlineWorker, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
     """After a rank is killed or frozen at a stage, the training continues to the same bytes."""
     strike = Strike(f"rank 1 {stage}", number)
     strike.start()
     for _ in range(5):  # a busy machine may hide a stage that takes a millisecond
-        job = _train(workshop, larger)
+        job = _train(inline_worker, larger)
         assert job.status == "succeeded", job.problem
         if strike.struck_at:
             break
     assert strike.struck_at
     assert job.progress is not None
     assert job.progress["restarts"] == 1
-    assert workshop.model_text(job.result or {}) == undisturbed
+    assert inline_worker.model_text(job.result or {}) == undisturbed
     assert is_alone_within(1.0)
 
 
 @pytest.mark.slow
 def test_a_rank_is_lost_while_ranks_connect(
-    workshop: Workshop, larger: RankingDataset, undisturbed: str
+    inline_worker: InlineWorker, larger: RankingDataset, undisturbed: str
 ) -> None:
     """Ranks that cannot connect to the lost rank end as well, and the training starts again."""
     strike = Strike("rank 0 connecting", signal.SIGKILL)
     strike.start()
-    job = _train(workshop, larger)
+    job = _train(inline_worker, larger)
     assert job.status == "succeeded", job.problem
     assert strike.struck_at
-    assert workshop.model_text(job.result or {}) == undisturbed
+    assert inline_worker.model_text(job.result or {}) == undisturbed
     assert is_alone_within(1.0)
 
 
 @pytest.mark.slow
-def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
+def test_ranks_that_are_lost_again_and_again_end_the_job(
+    inline_worker: InlineWorker, larger: RankingDataset
+) -> None:
     """After four losses before the first tree, the job fails with the reason."""
     strike = Strike("rank 2", signal.SIGKILL, times=4)
     strike.start()
-    job = _train(workshop, larger)
+    job = _train(inline_worker, larger)
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Ranks lost"
@@ -113,20 +115,20 @@ def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, lar
     assert is_alone_within(1.0)
 
 
-def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: RankingDataset) -> None:
+def test_fewer_queries_than_ranks_are_refused(inline_worker: InlineWorker, larger: RankingDataset) -> None:
     """Each rank needs a query to learn from and one to validate on."""
-    dataset_id = workshop.add(larger.select_queries(range(4)), "four")
-    job = workshop.train(dataset_id, validation={"fraction": 0.25}, distribution=ranks(3))
+    dataset_id = inline_worker.add(larger.select_queries(range(4)), "four")
+    job = inline_worker.train(dataset_id, validation={"fraction": 0.25}, distribution=ranks(3))
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["errors"][0]["pointer"] == "/distribution/ranks/at_least"
 
 
 @pytest.mark.slow
-def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
+def test_a_shard_over_its_memory_is_refused(inline_worker: InlineWorker, larger: RankingDataset) -> None:
     """The job fails before data is read; the message names the rank."""
     wide = {**MANY_TREES, "num_leaves": 2_000}
-    job = _train(workshop, larger, 2, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
+    job = _train(inline_worker, larger, 2, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Memory limit"

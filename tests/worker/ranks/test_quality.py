@@ -14,9 +14,9 @@ from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.training import train, training_spec
 from core.types import Float64Array
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.ranks.threads import trained
 from tests.worker.ranks.trainings import ranks
-from tests.worker.workshop import Workshop
 
 METRIC = "ndcg@10"
 HYPERPARAMETERS = {"num_iterations": 30, "num_leaves": 15, "min_data_in_leaf": 10}
@@ -41,15 +41,15 @@ def test_synthetic_data(tmp_path: Path) -> None:
     ("file", "number"),
     [("lightgbm-rank/train.letor.txt", 2), ("fastrank-trec-news/trec_news_2018.train", 3)],
 )
-def test_public_data(workshop: Workshop, shared_data: Path, file: str, number: int) -> None:
+def test_public_data(inline_worker: InlineWorker, shared_data: Path, file: str, number: int) -> None:
     """The training files of LightGBM's ranking example and of TREC News 2018, by halves of their queries."""
-    _check_alike(workshop, read_dataset(shared_data / file), number)
+    _check_alike(inline_worker, read_dataset(shared_data / file), number)
 
 
-def _check_alike(workshop: Workshop, dataset: RankingDataset, n_ranks: int) -> None:
-    ids = [workshop.add(half, f"half-{number}") for number, half in enumerate(_halves(dataset))]
-    alone = _held_out(workshop, ids)
-    _assert_alike(alone, _held_out(workshop, ids, distribution=ranks(n_ranks)))
+def _check_alike(inline_worker: InlineWorker, dataset: RankingDataset, n_ranks: int) -> None:
+    ids = [inline_worker.add(half, f"half-{number}") for number, half in enumerate(_halves(dataset))]
+    alone = _held_out(inline_worker, ids)
+    _assert_alike(alone, _held_out(inline_worker, ids, distribution=ranks(n_ranks)))
 
 
 def _halves(dataset: RankingDataset) -> tuple[RankingDataset, RankingDataset]:
@@ -66,13 +66,15 @@ def _assert_alike(alone: Float64Array, together: Float64Array) -> None:
     assert p_value >= SIGNIFICANT, (alone[is_measured].mean(), together[is_measured].mean())
 
 
-def _held_out(workshop: Workshop, halves: list[str], **spec: Any) -> Float64Array:
+def _held_out(inline_worker: InlineWorker, halves: list[str], **spec: Any) -> Float64Array:
     """Return the metric of each query, by the model of the half that it does not belong to."""
     found = []
     for learnt, tested in (halves, halves[::-1]):
-        result = workshop.trained(
+        result = inline_worker.trained(
             learnt, test_dataset_id=tested, metrics=[METRIC], hyperparameters=HYPERPARAMETERS, **spec
         )
-        with workshop.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
+        with inline_worker.store.artifacts.open(
+            f"evaluations/{result['evaluation_id']}/queries.parquet"
+        ) as file:
             found.append(pq.read_table(file)[METRIC].to_numpy())
     return np.concatenate(found)

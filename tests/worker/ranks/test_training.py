@@ -8,8 +8,8 @@ from core.data.splits import bootstrap_queries, split_queries
 from core.store import Job
 from tests.servers.dask import DaskCluster
 from tests.worker.dask.ranks import ranks_left
+from tests.worker.inline_worker import InlineWorker
 from tests.worker.ranks.trainings import COLOURS, SEED, SMALL, STOPPED_EARLY, ranks, text_of, train_on
-from tests.worker.workshop import Workshop
 from worker.ranks import sharing
 
 pytestmark = pytest.mark.xdist_group("ranks")
@@ -23,11 +23,11 @@ def jobs(local_job: Job, dask_job: Job) -> list[Job]:
 
 @pytest.mark.long
 def test_the_model_does_not_depend_on_number_and_place_of_ranks(
-    shared_workshop: Workshop, jobs: list[Job]
+    shared_worker: InlineWorker, jobs: list[Job]
 ) -> None:
     """Two ranks on Dask workers and three on this machine give the same bytes, curves and metrics."""
-    assert len({text_of(shared_workshop, job) for job in jobs}) == 1
-    with shared_workshop.store.read() as tx:
+    assert len({text_of(shared_worker, job) for job in jobs}) == 1
+    with shared_worker.store.read() as tx:
         curves = [[row.values for row in tx.jobs.iterations(job.id)] for job in jobs]
     assert curves[0] == curves[1]
     assert jobs[0].metrics == jobs[1].metrics
@@ -46,11 +46,11 @@ def test_ranks_run_on_both_dask_workers(dask_job: Job, dask_cluster: DaskCluster
 
 
 def test_counts_of_leaves_are_those_of_the_data(
-    shared_workshop: Workshop, coloured: RankingDataset, local_job: Job
+    shared_worker: InlineWorker, coloured: RankingDataset, local_job: Job
 ) -> None:
     """The leaf counts of every tree add up to all training documents."""
     training, _ = split_queries(coloured, 0.3, seed=SEED)
-    lines = _leaf_counts(text_of(shared_workshop, local_job))
+    lines = _leaf_counts(text_of(shared_worker, local_job))
     counts = [sum(map(int, line.partition("=")[2].split())) for line in lines]
     assert set(counts) == {training.n_documents}
 
@@ -61,16 +61,16 @@ def test_a_training_stops_early_at_the_same_iteration(jobs: list[Job]) -> None:
     assert done[0] == done[1] < STOPPED_EARLY["hyperparameters"]["num_iterations"]
 
 
-def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, local_job: Job) -> None:
+def test_categories_are_codes_of_the_whole_dataset(shared_worker: InlineWorker, local_job: Job) -> None:
     """All ranks use the same categories, which are written with the model."""
-    text = text_of(shared_workshop, local_job)
+    text = text_of(shared_worker, local_job)
     assert all(colour in text for colour in COLOURS)
     assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))
 
 
 @pytest.mark.slow
 def test_the_sample_of_a_rank_comes_in_blocks(
-    shared_workshop: Workshop,
+    shared_worker: InlineWorker,
     coloured: RankingDataset,
     coloured_id: str,
     local_job: Job,
@@ -78,35 +78,37 @@ def test_the_sample_of_a_rank_comes_in_blocks(
 ) -> None:
     """Blocks of ten documents, which do not divide the shards, yield the same bins as one block."""
     monkeypatch.setattr(sharing, "_SAMPLED_CELLS", 10 * coloured.n_features)
-    job = train_on(shared_workshop, coloured_id, 2, **STOPPED_EARLY)
-    assert text_of(shared_workshop, job) == text_of(shared_workshop, local_job)
+    job = train_on(shared_worker, coloured_id, 2, **STOPPED_EARLY)
+    assert text_of(shared_worker, job) == text_of(shared_worker, local_job)
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_again_to_the_same_bytes(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_a_model_is_trained_again_to_the_same_bytes(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """A reproduction yields the same bytes, with weights and sampled queries."""
     weighted = bootstrap_queries(dataset, 3)
-    dataset_id = workshop.add(weighted, "d1")
+    dataset_id = inline_worker.add(weighted, "d1")
     hyperparameters = {**SMALL, "query_fraction": 0.6, "feature_fraction": 0.7}
-    train_on(workshop, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
-    with workshop.store.begin() as tx:
+    train_on(inline_worker, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
+    with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
-    job = workshop.run_queued(job_id)
+    job = inline_worker.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert job.result["equal"] is True
 
 
 @pytest.mark.slow
-def test_a_training_continues_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_a_training_continues_a_model(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """The trees of the base model come first and keep their leaf counts."""
-    dataset_id = workshop.add(dataset, "d1")
-    workshop.trained(dataset_id, hyperparameters=SMALL)
-    jobs = [train_on(workshop, dataset_id, number, init_model="web:1") for number in (2, 3)]
-    texts = [text_of(workshop, job) for job in jobs]
+    dataset_id = inline_worker.add(dataset, "d1")
+    inline_worker.trained(dataset_id, hyperparameters=SMALL)
+    jobs = [train_on(inline_worker, dataset_id, number, init_model="web:1") for number in (2, 3)]
+    texts = [text_of(inline_worker, job) for job in jobs]
     assert texts[0] == texts[1]
-    with workshop.store.read() as tx:
-        first = workshop.model_text({"model_id": tx.models.resolve("web:1").id})
+    with inline_worker.store.read() as tx:
+        first = inline_worker.model_text({"model_id": tx.models.resolve("web:1").id})
     count = SMALL["num_iterations"]
     assert _leaf_counts(texts[0])[:count] == _leaf_counts(first)
     assert len(_leaf_counts(texts[0])) > count
@@ -116,13 +118,15 @@ def _leaf_counts(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("leaf_count=")]
 
 
-def test_numbers_that_become_categories_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_numbers_that_become_categories_are_refused(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """Ranks read the stored columns, so numbers cannot become categories in the job."""
     features = dataset.matrix.copy()
     features[:, 2] = 1.0
     made = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
-    job = workshop.train(
-        workshop.add(made, "numbers"),
+    job = inline_worker.train(
+        inline_worker.add(made, "numbers"),
         categorical_feature=["f3"],
         distribution=ranks(2),
         hyperparameters=SMALL,
@@ -133,19 +137,25 @@ def test_numbers_that_become_categories_are_refused(workshop: Workshop, dataset:
 
 
 @pytest.mark.slow
-def test_other_datasets_are_fitted_to_the_training_data(workshop: Workshop, dataset: RankingDataset) -> None:
+def test_other_datasets_are_fitted_to_the_training_data(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
     """Validation and test data may have another order of columns."""
-    dataset_id = workshop.add(dataset, "d1")
+    dataset_id = inline_worker.add(dataset, "d1")
     names = tuple(reversed(dataset.feature_names))
     other = dataset.select_queries(range(20))
     reversed_columns = other.with_features(other.matrix[:, ::-1].copy(), names)
-    other_id = workshop.add(reversed_columns, "d2")
-    same_id = workshop.add(other, "d3")
+    other_id = inline_worker.add(reversed_columns, "d2")
+    same_id = inline_worker.add(other, "d3")
     texts = [
         text_of(
-            workshop,
+            inline_worker,
             train_on(
-                workshop, dataset_id, number, validation={"dataset_id": held_out}, test_dataset_id=held_out
+                inline_worker,
+                dataset_id,
+                number,
+                validation={"dataset_id": held_out},
+                test_dataset_id=held_out,
             ),
         )
         for number, held_out in ((2, other_id), (3, same_id))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.store import Job
-from tests.worker.workshop import Workshop
+from tests.worker.inline_worker import InlineWorker
 
 SMALL = {"num_iterations": 6, "num_leaves": 7, "min_data_in_leaf": 5}
 SEED = 3
@@ -20,14 +20,14 @@ def ranks(number: int) -> dict[str, Any]:
     return {"ranks": {"at_least": number, "at_most": number}, "threads_per_rank": 1}
 
 
-def train_on(workshop: Workshop, dataset_id: str, number: int, **spec: Any) -> Job:
+def train_on(inline_worker: InlineWorker, dataset_id: str, number: int, **spec: Any) -> Job:
     """Train on so many ranks with validation, which must succeed."""
     asked = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
-    job = workshop.train(dataset_id, **{**asked, **spec})
+    job = inline_worker.train(dataset_id, **{**asked, **spec})
     assert job.status == "succeeded", job.problem
     return job
 
 
-def text_of(workshop: Workshop, job: Job) -> str:
+def text_of(inline_worker: InlineWorker, job: Job) -> str:
     """Return the model of a job."""
-    return workshop.model_text(job.result or {})
+    return inline_worker.model_text(job.result or {})

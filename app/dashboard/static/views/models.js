@@ -81,7 +81,7 @@ function reference({ name, version }) {
   return `${name}:${version}`;
 }
 
-/** Show a metric of the test of its training, as a link to the evaluation. @param {Model} model @param {string} name */
+/** Show a model's metric on its test dataset, as a link to the evaluation. @param {Model} model @param {string} name */
 function tested({ metrics, job_id: job }, name) {
   const value = metrics?.[name];
   if (typeof value !== "number") return null;

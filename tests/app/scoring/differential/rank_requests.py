@@ -22,8 +22,8 @@ from core.types import Float64Array
 from tests.app.scoring.differential.mutations import mutated
 from tests.app.scoring.differential.requests import (
     BLOCK,
+    BLOCK_FEATURES,
     NAMES,
-    OF_BLOCK,
     Answer,
     ExpectedScores,
     Refused,
@@ -183,8 +183,8 @@ def _document(generator: random.Random, number: int) -> dict[str, Any]:
     named: list[tuple[str, Any]]
     named = [(name, value) for name, value in zip(NAMES, values, strict=True) if generator.random() < 0.8]
     if generator.random() < 0.4:
-        named = [(name, value) for name, value in named if name not in OF_BLOCK]
-        named.append((BLOCK, values[-len(OF_BLOCK) :]))
+        named = [(name, value) for name, value in named if name not in BLOCK_FEATURES]
+        named.append((BLOCK, values[-len(BLOCK_FEATURES) :]))
     generator.shuffle(named)
     return {"features": dict(named), "id": f"d{number}"}
 
@@ -199,9 +199,9 @@ def _row(document: Any) -> list[float]:
     if type(features) is dict:
         block = features.get(BLOCK)
         if block is not None:
-            require(type(block) is list and len(block) == len(OF_BLOCK))
-            require(features.keys().isdisjoint(OF_BLOCK))
-            features = features | dict(zip(OF_BLOCK, block, strict=True))
+            require(type(block) is list and len(block) == len(BLOCK_FEATURES))
+            require(features.keys().isdisjoint(BLOCK_FEATURES))
+            features = features | dict(zip(BLOCK_FEATURES, block, strict=True))
         require(features.keys() <= {*NAMES, BLOCK})
         features = [features.get(name) for name in NAMES]
     require(type(features) is list and len(features) == len(NAMES))

@@ -13,7 +13,7 @@ from core.types import Float64Array
 
 NAMES = ("bm25", "page rank", 'a "quoted" one', "größe", "age/days", "emb.0", "emb.1")
 BLOCK = "emb"
-OF_BLOCK = ("emb.0", "emb.1")
+BLOCK_FEATURES = ("emb.0", "emb.1")
 WEB, IMPORTED = "web", "imported"  # names of one text, as trained here on float32 and as LightGBM trained it
 GRID = 0.5  # of the training data, so that thresholds lie between its multiples
 _ZERO = float(np.float32(1e-35))  # up to which LightGBM takes a value for 0

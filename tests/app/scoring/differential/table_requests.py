@@ -13,8 +13,8 @@ from app.settings import ApiSettings
 from core.types import Float64Array
 from tests.app.scoring.differential.requests import (
     BLOCK,
+    BLOCK_FEATURES,
     NAMES,
-    OF_BLOCK,
     Answer,
     ExpectedScores,
     Refused,
@@ -97,7 +97,7 @@ def _table(generator: random.Random) -> pa.Table:
             columns[name] = _column(rows, generator)
         if generator.random() < 0.3:
             columns[BLOCK] = _lists(rows, generator)
-            for name in OF_BLOCK if generator.random() < 0.8 else ():
+            for name in BLOCK_FEATURES if generator.random() < 0.8 else ():
                 columns.pop(name, None)
     if generator.random() < 0.05:
         columns["other"] = pa.nulls(rows, generator.choice(_OTHER_TYPES))
@@ -108,7 +108,7 @@ def _table(generator: random.Random) -> pa.Table:
 
 
 def _lists(rows: int, generator: random.Random) -> Any:
-    size = len(OF_BLOCK) + (generator.random() < 0.1)
+    size = len(BLOCK_FEATURES) + (generator.random() < 0.1)
     lists = [_numbers(size, generator) if generator.random() < 0.8 else None for _ in range(rows)]
     return pa.array(lists, pa.list_(generator.choice((pa.float32(), pa.float64())), size))
 
@@ -196,10 +196,10 @@ def _features(table: pa.Table) -> Float64Array:
     for name in names:
         kind = table.schema.field(name).type
         if name == BLOCK and pa.types.is_fixed_size_list(kind):
-            require(kind.list_size == len(OF_BLOCK) and set(OF_BLOCK).isdisjoint(names))
-            missing = [None] * len(OF_BLOCK)
+            require(kind.list_size == len(BLOCK_FEATURES) and set(BLOCK_FEATURES).isdisjoint(names))
+            missing = [None] * len(BLOCK_FEATURES)
             values = [value for row in table.column(name).to_pylist() for value in row or missing]
-            features[:, -len(OF_BLOCK) :] = _in_range(values).reshape(-1, len(OF_BLOCK))
+            features[:, -len(BLOCK_FEATURES) :] = _in_range(values).reshape(-1, len(BLOCK_FEATURES))
             continue
         require(name in NAMES and (pa.types.is_integer(kind) or pa.types.is_floating(kind)))
         features[:, NAMES.index(name)] = _in_range(table.column(name).to_pylist())

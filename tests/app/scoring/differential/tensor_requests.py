@@ -19,8 +19,8 @@ from tests.app.scoring.differential.mutations import mutated
 from tests.app.scoring.differential.rank_requests import parsed
 from tests.app.scoring.differential.requests import (
     BLOCK,
+    BLOCK_FEATURES,
     NAMES,
-    OF_BLOCK,
     Answer,
     ExpectedScores,
     Refused,
@@ -42,7 +42,7 @@ _FLAGS = ("binary_data", "binary_data_output")
 
 
 class TensorRequests:
-    """One tensor of all features, or one a feature, as JSON or as bytes behind it.
+    """One tensor of all features or one per feature, as JSON or as bytes after the JSON.
 
     Args:
         binary: Whether the numbers are bytes.
@@ -59,12 +59,12 @@ class TensorRequests:
         by_name = generator.random() < 0.5
         chosen = generator.sample(NAMES, generator.randrange(1, len(NAMES) + 1)) if by_name else ["x"]
         if by_name and generator.random() < 0.4:
-            chosen = [name for name in chosen if name not in OF_BLOCK or generator.random() < 0.1]
+            chosen = [name for name in chosen if name not in BLOCK_FEATURES or generator.random() < 0.1]
             chosen.append(BLOCK)
         inputs, data = [], b""
         for name in chosen:
             shape = [rows, len(NAMES)] if not by_name else generator.choice(([rows], [rows, 1]))
-            shape = [rows, len(OF_BLOCK)] if name == BLOCK else shape
+            shape = [rows, len(BLOCK_FEATURES)] if name == BLOCK else shape
             tensor, binary = self._tensor(name, shape, generator)
             inputs.append(tensor)
             data += binary
@@ -240,17 +240,17 @@ def _flat(data: list[Any]) -> list[Any]:
 
 def _features(tensors: list[tuple[str, list[int], Float64Array]]) -> Float64Array:
     name, shape, values = tensors[0]
-    widths = {**dict.fromkeys(NAMES, 1), BLOCK: len(OF_BLOCK)}
+    widths = {**dict.fromkeys(NAMES, 1), BLOCK: len(BLOCK_FEATURES)}
     if len(tensors) == 1 and len(shape) == 2 and shape[1] != widths.get(name):
         require(shape[1] == len(NAMES))
         return values.reshape(-1, len(NAMES))
     features = np.full((shape[0], len(NAMES)), np.nan)
     names = [name for name, _, _ in tensors]
     require(len(set(names)) == len(names))
-    require(BLOCK not in names or set(names).isdisjoint(OF_BLOCK))
+    require(BLOCK not in names or set(names).isdisjoint(BLOCK_FEATURES))
     for name, (n_documents, *columns), values in tensors:
         require(name in widths and n_documents == shape[0])
         require(columns == [widths[name]] or (not columns and widths[name] == 1))
-        first = NAMES.index(OF_BLOCK[0] if name == BLOCK else name)
+        first = NAMES.index(BLOCK_FEATURES[0] if name == BLOCK else name)
         features[:, first : first + widths[name]] = values.reshape(n_documents, widths[name])
     return features

@@ -1,4 +1,4 @@
-"""A store with datasets, and a worker in the test process."""
+"""A worker in the test process, and its store with datasets."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +17,8 @@ SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
 
 
 @dataclass(frozen=True)
-class Workshop:
-    """A store with datasets, and a worker in this process."""
+class InlineWorker:
+    """A worker that runs jobs in this process, and its store with datasets."""
 
     store: Store
     settings: WorkerSettings
