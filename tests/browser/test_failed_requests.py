@@ -24,7 +24,7 @@ def _training(prepared: Prepared) -> str:
         dataset_id=dataset_id,
         loss={"name": "lambdarank"},
         hyperparameters={"num_iterations": 3},
-        diagnostics={"every": 1},
+        diagnostics={"interval": 1},
     )
 
 
@@ -78,7 +78,7 @@ def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared:
     heading = panel.locator("thead button").last
     expect(heading).to_be_visible()
     held: list[Route] = []
-    page.route(re.compile("/v1/evaluations/.*/queries"), held.append)
+    page.route(re.compile("/v1/evaluations/.*/queries"), lambda route: held.append(route))
     heading.click()
     page.wait_for_function("() => document.querySelector('.query-values [aria-busy=true]')")
     expect(panel).to_be_visible()

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -75,16 +75,21 @@ class _Form:
     Attributes:
         scorer: The scorer, with the defaults of all hyperparameters that are arguments of the functions.
         shapes: Shapes of the weights.
+        factors: Factors of the gradient: as an argument they would change the last digits of the weights.
+        factor_bytes: The factors, for comparison.
     """
 
     scorer: NetworkScorer
     shapes: tuple[tuple[int, ...], ...]
+    factors: Parameters | None = field(compare=False)
+    factor_bytes: bytes
 
     @classmethod
-    def of(cls, scorer: NetworkScorer, parameters: Parameters) -> "_Form":
+    def of(cls, scorer: NetworkScorer, parameters: Parameters, factors: Parameters | None) -> "_Form":
         defaults = {name: getattr(type(scorer), name) for name in _ARGUMENTS}
         shapes = tuple(array.shape for array in jax.tree.leaves(parameters))
-        return cls(replace(scorer, **defaults), shapes)
+        factor_bytes = b"".join(np.asarray(array).tobytes() for array in jax.tree.leaves(factors))
+        return cls(replace(scorer, **defaults), shapes, factors, factor_bytes)
 
     @property
     def activation(self) -> str:
@@ -100,6 +105,7 @@ class _Functions:
 
     def __init__(self, form: _Form) -> None:
         self.optimizer = _optimizer(form.scorer)
+        self._factors = form.factors
         activation, dropout = form.activation, form.dropout
 
         def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
@@ -111,17 +117,11 @@ class _Functions:
         self.step = jax.jit(self._stepped)
 
     def _stepped(
-        self,
-        parameters: Parameters,
-        state: Any,
-        vjp: Any,
-        gradient: Any,
-        learning_rate: Any,
-        factors: Parameters | None,
+        self, parameters: Parameters, state: Any, vjp: Any, gradient: Any, learning_rate: Any
     ) -> Any:
         (weight_gradient,) = vjp(gradient)
-        if factors is not None:
-            weight_gradient = jax.tree.map(jnp.multiply, weight_gradient, factors)
+        if self._factors is not None:
+            weight_gradient = jax.tree.map(jnp.multiply, weight_gradient, self._factors)
         updates, state = self.optimizer.update(weight_gradient, state, parameters)
         moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
         return moved, state
@@ -147,9 +147,8 @@ class Differentiation:
     def __init__(
         self, scorer: NetworkScorer, parameters: Parameters, seed: int, factors: Parameters | None = None
     ) -> None:
-        form = _Form.of(scorer, parameters)
+        form = _Form.of(scorer, parameters, factors)
         self._functions = _functions(form)
-        self._factors = factors
         self._key = jax.random.key(seed) if form.dropout else None
         self.restart(parameters)
 
@@ -206,7 +205,7 @@ class Differentiation:
         gradient = np.zeros(size, scores.dtype)
         value, gradient[: len(inputs)] = loss(np.asarray(scores, np.float64)[: len(inputs)])
         self._parameters, self._optimizer_state = self._functions.step(
-            self._parameters, self._optimizer_state, vjp, gradient, learning_rate, self._factors
+            self._parameters, self._optimizer_state, vjp, gradient, learning_rate
         )
         return value
 
