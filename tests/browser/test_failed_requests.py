@@ -25,6 +25,7 @@ def _training(prepared: Prepared) -> str:
         loss={"name": "lambdarank"},
         hyperparameters={"num_iterations": 3},
         diagnostics={"interval": 1},
+        validation={"fraction": 0.3},
     )
 
 
