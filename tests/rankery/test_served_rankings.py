@@ -50,7 +50,7 @@ def client(stack: EmbeddedStack) -> Iterator[Client]:
 def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
     """Frames and arrays get a `ranking_id` per query, and repeated events are counted once."""
     expected = {"p": [11, 13], "q": [14, 15, 12]}
-    ids = []
+    ids, since = [], datetime.now(UTC)  # other tests keep rankings of the same model
     for frame in (FRAME, polars.from_pandas(FRAME), pa.Table.from_pandas(FRAME, preserve_index=False)):
         ranked = client.rank(f"{NAME}:1", frame, keep=True, user="ann", session="visit 1")
         shown = ranked if isinstance(ranked, pandas.DataFrame) else ranked.to_pandas()
@@ -73,7 +73,6 @@ def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
     sent = client.send_events(events)
     assert (sent.recorded, sent.repeated, sent.unknown) == (3, 0, [])
     assert client.send_events(events[:1]).repeated == 1
-    since = datetime.now(UTC) - timedelta(hours=1)
     log = client.served_clicks(f"{NAME}:1", NAME, since=since, actions={"click": 1, "purchase": 2}).wait()
     assert log.statistics is not None
     assert log.statistics["lists"] >= len(ids)
