@@ -143,9 +143,8 @@ class HeldOut(QueryQuality):
             for repetition in range(self.repetitions)
         ]
         if np.isnan(self.values(np.zeros((1, dataset.n_documents)))).all():
-            raise InvalidInput.at(
-                "/metric", f"{metric} is undefined on every query: none has a relevant document"
-            )
+            reason = "" if (dataset.labels > 0).any() else ": none has a relevant document"
+            raise InvalidInput.at("/metric", f"{metric} is undefined on every query{reason}")
 
     def folds(self) -> Iterator[Fold]:
         """Yield the folds of all repetitions, in order."""

@@ -102,7 +102,7 @@ class CandidateTrials:
             with self._run.store.read() as tx:
                 if tx.candidates.is_settled(self._id):
                     tried = [tried for _, tried in sorted(self._ended(tx).items())]
-                    return tried, [row.reason or "" for row in tx.candidates.of(self._id) if row.reason]
+                    return tried, [row.reason for row in tx.candidates.of(self._id) if row.reason]
             self._run.lease.check()
             time.sleep(_WAIT_SECONDS)
 

@@ -28,7 +28,7 @@ from core.types import Float32Array, Float64Array, FloatArray  # noqa: E402
 
 Parameters = list[dict[str, Any]]
 
-_KEPT_FORMS = 8  # of the latest trainings, such as the networks of an automatic training
+_KEPT_COMPILATIONS = 8  # for the latest trainings, such as the networks of an automatic training
 # Hyperparameters that the compiled functions take as arguments, or do not use.
 _ARGUMENTS = ("epochs", "batch_documents", "learning_rate", "inputs", "log1p", "missing_indicators")
 
@@ -69,8 +69,8 @@ def scores_of(
 
 
 @dataclass(frozen=True)
-class _Form:
-    """The inputs of compilation, besides the number of documents.
+class _CompilationKey:
+    """Everything that the compiled functions depend on, besides the number of documents.
 
     Attributes:
         scorer: The scorer, with the defaults of all hyperparameters that are arguments of the functions.
@@ -85,7 +85,9 @@ class _Form:
     factor_bytes: bytes
 
     @classmethod
-    def of(cls, scorer: NetworkScorer, parameters: Parameters, factors: Parameters | None) -> "_Form":
+    def of(
+        cls, scorer: NetworkScorer, parameters: Parameters, factors: Parameters | None
+    ) -> "_CompilationKey":
         defaults = {name: getattr(type(scorer), name) for name in _ARGUMENTS}
         shapes = tuple(array.shape for array in jax.tree.leaves(parameters))
         factor_bytes = b"".join(np.asarray(array).tobytes() for array in jax.tree.leaves(factors))
@@ -101,12 +103,12 @@ class _Form:
 
 
 class _Functions:
-    """The compiled functions of trainings of one form."""
+    """The compiled functions of trainings of one key."""
 
-    def __init__(self, form: _Form) -> None:
-        self.optimizer = _optimizer(form.scorer)
-        self._factors = form.factors
-        activation, dropout = form.activation, form.dropout
+    def __init__(self, key: _CompilationKey) -> None:
+        self.optimizer = _optimizer(key.scorer)
+        self._factors = key.factors
+        activation, dropout = key.activation, key.dropout
 
         def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
             """Return the scores, and the vector-Jacobian product: the gradient of the weights for scores."""
@@ -127,10 +129,10 @@ class _Functions:
         return moved, state
 
 
-@lru_cache(maxsize=_KEPT_FORMS)
-def _functions(form: _Form) -> _Functions:
-    """Return the functions of a form; compiling them takes longer than a training on little data."""
-    return _Functions(form)
+@lru_cache(maxsize=_KEPT_COMPILATIONS)
+def _functions(key: _CompilationKey) -> _Functions:
+    """Return the functions of a key; compiling them takes longer than a training on little data."""
+    return _Functions(key)
 
 
 class Differentiation:
@@ -147,9 +149,9 @@ class Differentiation:
     def __init__(
         self, scorer: NetworkScorer, parameters: Parameters, seed: int, factors: Parameters | None = None
     ) -> None:
-        form = _Form.of(scorer, parameters, factors)
-        self._functions = _functions(form)
-        self._key = jax.random.key(seed) if form.dropout else None
+        key = _CompilationKey.of(scorer, parameters, factors)
+        self._functions = _functions(key)
+        self._key = jax.random.key(seed) if key.dropout else None
         self.restart(parameters)
 
     def restart(self, parameters: Parameters) -> None:

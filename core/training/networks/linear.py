@@ -1,6 +1,6 @@
 """Fit a linear scorer: scores, derivatives and steps in float64, without JAX."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,12 @@ class LinearDescent:
 
     def __init__(self, scorer: NetworkScorer, parameters: Weights, factors: Weights) -> None:
         self._scorer = scorer
-        self._factors = _vector(factors[0])
+        self._factors = _vector(**factors[0])
         self.restart(parameters)
 
     def restart(self, parameters: Weights) -> None:
         """Replace the weights and reset the state of the optimiser."""
-        self._weights = _vector(parameters[0])
+        self._weights = _vector(**parameters[0])
         self._first = np.zeros_like(self._weights)
         self._second = np.zeros_like(self._weights)
         self._steps = 0
@@ -44,9 +44,7 @@ class LinearDescent:
         self.restart(parameters)
         steps, *moments = state
         self._steps = int(steps)
-        self._first, self._second = (
-            np.append(*moments[place : place + 2]).astype(np.float64) for place in (0, 2)
-        )
+        self._first, self._second = _vector(*moments[:2]), _vector(*moments[2:])
 
     def state(self) -> State:
         """Return the weights and the optimiser's state, which later steps replace but never modify."""
@@ -115,8 +113,8 @@ class LinearDescent:
         return (self._first / first_correction) / (np.sqrt(self._second / second_correction) + _EPSILON)
 
 
-def _vector(layer: Mapping[str, Any]) -> Float64Array:
-    return np.append(layer["weights"], layer["bias"]).astype(np.float64)
+def _vector(weights: Any, bias: Any) -> Float64Array:
+    return np.append(weights, bias).astype(np.float64)
 
 
 def _layer(vector: Float64Array) -> dict[str, Float64Array]:

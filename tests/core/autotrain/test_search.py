@@ -69,6 +69,9 @@ def test_queries_without_a_relevant_document_are_refused() -> None:
     irrelevant = replace(_DATA, labels=np.zeros_like(_DATA.labels))
     with pytest.raises(InvalidInput, match="ndcg@10 is undefined on every query: none has a relevant"):
         auto_train(AutoSpec(), irrelevant, candidates=_FEW)
+    relevant = replace(_DATA, labels=np.ones_like(_DATA.labels))
+    with pytest.raises(InvalidInput, match=r"auc is undefined on every query$"):
+        auto_train(AutoSpec(metric="auc"), relevant, candidates=_FEW)
 
 
 def test_a_budget_without_room_for_one_candidate_ends_its_first_training() -> None:

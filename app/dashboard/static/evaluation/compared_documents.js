@@ -5,7 +5,7 @@ import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
 import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
+import { get, Problem, readOnce } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
   columnHead,
@@ -88,11 +88,8 @@ function reasons(datasetId, queryId, sides) {
     { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
     hint("Press a document to see why it has its rank."),
   );
-  /** @type {Promise<Explained[]> | null} */
-  let explaining = null;
-
   /** Explain all visible documents together, as ranks are relative to them. */
-  async function explain() {
+  const explain = readOnce(async () => {
     const wanted = new Set(sides.flatMap(({ ranking }) => ranking.map(({ document_id: id }) => id)));
     const { candidates } = await readCandidates(datasetId, queryId, { wanted });
     const explained = await Promise.all(
@@ -102,19 +99,15 @@ function reasons(datasetId, queryId, sides) {
       }),
     );
     return explained.map((byDocument, index) => ({ name: models[index].name, byDocument, candidates }));
-  }
+  });
 
   /** @param {string} documentId */
   function open(documentId) {
     for (const button of findAll(node.parentElement ?? node, ".two-rankings button", HTMLButtonElement))
       setAttribute(button, "aria-expanded", String(button.value === documentId));
-    loadInto(node, async () => {
-      explaining ??= explain().catch((error) => {
-        explaining = null;
-        throw error;
-      });
-      return shown(documentId, sides, await explaining);
-    }).then(() => node.scrollIntoView({ block: "nearest" }));
+    loadInto(node, async () => shown(documentId, sides, await explain())).then(() =>
+      node.scrollIntoView({ block: "nearest" }),
+    );
   }
   return { node, open };
 }

@@ -5,7 +5,7 @@ import { figureView } from "../figures/figure.js";
 import { shareLabel } from "../figures/scales.js";
 import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
-import { get } from "../page/api.js";
+import { get, readOnce } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
 import { h, hint, panelHead, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
@@ -13,20 +13,8 @@ import { lossValue, percent } from "../page/format.js";
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
 /** @typedef {import("../jobs/curves.js").History} History */
 
-/** @type {Promise<Diagnostic[]> | null} */
-let catalogue = null;
-
-/** Return the descriptions of all diagnostics. @returns {Promise<Diagnostic[]>} */
-export function readDiagnostics() {
-  catalogue ??= get("/v1/metrics").then(
-    ({ diagnostics }) => diagnostics || [],
-    (error) => {
-      catalogue = null;
-      throw error;
-    },
-  );
-  return catalogue;
-}
+/** Return the descriptions of all diagnostics. @type {() => Promise<Diagnostic[]>} */
+export const readDiagnostics = readOnce(async () => (await get("/v1/metrics")).diagnostics || []);
 
 /** Check whether a diagnostic is a share of queries, 0 to 1; other diagnostics are costs. @param {{unit: string}} diagnostic */
 export function isShare({ unit }) {

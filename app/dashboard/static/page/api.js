@@ -97,6 +97,22 @@ export async function get(path) {
 }
 
 /**
+ * Return a function that reads at its first call and keeps the result; after a failure, the next call reads again.
+ *
+ * @template Found
+ * @param {() => Promise<Found>} read
+ */
+export function readOnce(read) {
+  /** @type {Promise<Found> | null} */
+  let found = null;
+  return () =>
+    (found ??= read().catch((error) => {
+      found = null;
+      throw error;
+    }));
+}
+
+/**
  * Read all pages of a list.
  *
  * @template {string} Path

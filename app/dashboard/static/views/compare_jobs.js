@@ -16,7 +16,7 @@ import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareWith, modelApi, openPage, resultPage } from "../page/addresses.js";
-import { conditionalReader, creator, get, refusal } from "../page/api.js";
+import { conditionalReader, creator, get, readOnce, refusal } from "../page/api.js";
 import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -33,9 +33,9 @@ const readHistories = historiesReader();
 const create = creator();
 const hashState = new URLSearchParams(location.hash.slice(1));
 const sort = hashState.get("sort");
-const catalogue = once(() => Promise.all([get("/v1/losses"), get("/v1/scorers")]));
+const catalogue = readOnce(() => Promise.all([get("/v1/losses"), get("/v1/scorers")]));
 /** The largest answer of the page, read when a training lacks a setting. */
-const jobSchemas = once(() => get("/v1/job-schemas"));
+const jobSchemas = readOnce(() => get("/v1/job-schemas"));
 let wanted = hashState.get("metric");
 const curves = comparedCurves(
   { metric: wanted, smoothing: Number(hashState.get("smoothing") ?? 0) },
@@ -216,20 +216,9 @@ function championOf(name) {
     const champion = items.find(({ alias }) => alias === "champion");
     return champion ? `${name}:${champion.version}` : null;
   };
-  const reader = champions.get(name) ?? once(ask);
+  const reader = champions.get(name) ?? readOnce(ask);
   champions.set(name, reader);
   return reader();
-}
-
-/** Return a function that reads once, and again after a failure. @template Found @param {() => Promise<Found>} read */
-function once(read) {
-  /** @type {Promise<Found> | null} */
-  let found = null;
-  return () =>
-    (found ??= read().catch((error) => {
-      found = null;
-      throw error;
-    }));
 }
 
 /** @param {Ranked} best @param {string | null} champion @param {boolean} active @param {string} name */

@@ -247,19 +247,19 @@ def test_a_training_can_be_ended_between_batches(data: tuple[RankingDataset, Ran
             train_network(specification(scorer={"kind": "linear", "epochs": 1}), *data, check=stop)
 
 
-def test_networks_of_one_form_are_compiled_once(data: tuple[RankingDataset, RankingDataset]) -> None:
+def test_equal_networks_are_compiled_once(data: tuple[RankingDataset, RankingDataset]) -> None:
     """Step size and data decide no code, inputs that do not vary do; the bytes stay the same."""
     training, validation = data
-    forms = differentiation._functions
-    forms.cache_clear()
+    compiled = differentiation._functions
+    compiled.cache_clear()
     net = {"kind": "mlp", "hidden": [4], "epochs": 2}
     first = train_network(specification(scorer=net), training, validation).content
     train_network(specification(scorer={**net, "learning_rate": 0.1}), validation, training)
-    assert forms.cache_info().misses == 1
+    assert compiled.cache_info().misses == 1
     features = training.matrix.copy()
     features[:, 0] = 1.0
     train_network(specification(scorer=net), replace(training, features=features), validation)
-    assert forms.cache_info().misses == 2
+    assert compiled.cache_info().misses == 2
     assert train_network(specification(scorer=net), training, validation).content == first
 
 
