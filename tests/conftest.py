@@ -78,10 +78,14 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Disable garbage collection while tests are collected, and exempt the collected tests from it later."""
+    """Disable garbage collection while tests are collected, and exempt the collected tests from it later.
+
+    With the default thresholds, it takes a twelfth of the processor time of tests.
+    """
     gc.disable()
     collected = yield
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
     gc.enable()
     return collected
 

@@ -142,6 +142,7 @@ for _ in range(2):
 
 
 @pytest.mark.long
+@pytest.mark.slow  # the race that the lock prevents is rare
 def test_processes_that_compile_one_kernel_at_the_same_time_lose_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -349,6 +349,7 @@ def test_the_compact_document_is_equivalent(openapi_document: dict[str, Any]) ->
 
 
 @pytest.mark.long
+@pytest.mark.slow  # five seconds; the tests above show that it is valid and equivalent
 def test_generators_read_the_compact_document(openapi_document: dict[str, Any], tmp_path: Path) -> None:
     """datamodel-code-generator generates models; an answer that extends another one is a subclass."""
     source, target = tmp_path / "openapi.json", tmp_path / "models.py"
