@@ -1,0 +1,142 @@
+"""Cells of a table as numbers, texts and identifiers; wrong cells become problems of the file."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts
+from core.data.tables.columns import Columns
+from core.data.tables.number_lists import read_lists
+from core.data.tables.problems import MAX_PROBLEMS, Problems, shortened
+from core.data.tables.table import Table
+from core.errors import DatasetError
+from core.types import Float64Array, Int64Array
+from rankery.identifiers import EXPECTED, NormalisedIds, normalise_column
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_HALFWAY = _FLOAT32_MAX + 2.0**103  # from here on float32 rounds to infinity
+# Per column and block; one cell more than is shown reveals that there are more.
+_MAX_REPORTED_CELLS = MAX_PROBLEMS + 1
+
+
+class CheckedCells:
+    """Reads blocks of columns and records wrong cells.
+
+    The methods get a block of a column, the column's position, and the number of the block's first row.
+
+    Attributes:
+        problems: The wrong cells so far.
+    """
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        self.problems = Problems()
+        self._table = table
+        self._required = columns.roles.by_role
+        for position in columns.positions:
+            if position not in (self._required.get("label"), self._required.get("query")):
+                self.problems.may_ignore(table.names[position])
+
+    def labels(self, column: Any, position: int, first: int) -> Float64Array:
+        """Read labels, which must be finite float32."""
+        labels = self.float32(column, position, first, "a label, a number such as 2")
+        infinite = np.flatnonzero(np.isinf(labels))
+        self.refuse("infinite_label", position, first, column, infinite, "a finite label")
+        return labels
+
+    def weights(self, column: Any, position: int, first: int) -> Float64Array:
+        """Read weights, which must be finite and at least 0."""
+        weights = self._numbers(column, position, first, "a weight of at least 0")
+        unfit = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        self.refuse("unfit_weight", position, first, column, unfit, "a finite weight of at least 0")
+        return weights
+
+    def float32(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
+        """Read numbers within the range of float32; others become NaN."""
+        values = self._numbers(column, position, first, expected)
+        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _HALFWAY))
+        within = f"{expected} within float32's range of 3.4e38"
+        self.refuse("out_of_range", position, first, column, large, within)
+        values[large] = np.nan
+        return values
+
+    def lists(self, column: Any, position: int, first: int, width: int) -> Float64Array:
+        """Read lists of numbers as a matrix (n_rows, width)."""
+        found = read_lists(column, width)
+        expected = f"expected a list of {width:,} numbers as in the first rows"
+        for row in found.unfit[:_MAX_REPORTED_CELLS].tolist():
+            length = f"a list of {found.lengths[row]:,}"
+            self._add("list_length", position, first + row, f"{expected}, but found {length}", length)
+        unshown = len(found.unfit[_MAX_REPORTED_CELLS:])
+        self.problems.count("list_length", self._table.names[position], unshown)
+        self._refuse_large(found.values, position, first)
+        return found.values
+
+    def texts(self, column: Any, position: int) -> Any:
+        """Read texts; other single values are spelled out."""
+        self.refuse_nested(column, position, "a text")
+        return plain_texts(column)
+
+    def identifiers(self, column: Any, position: int, first: int) -> NormalisedIds:
+        """Read ids of queries or documents."""
+        found = normalise_column(column)
+        self.refuse("inexact_id", position, first, column, found.unfit, EXPECTED)
+        return found
+
+    def refuse(
+        self, cause: str, position: int, first: int, column: Any, wrong: Int64Array, expected: str
+    ) -> None:
+        """Record wrong cells of a block; `wrong` are rows within the block."""
+        for row in wrong[:_MAX_REPORTED_CELLS].tolist():
+            found = cell_text(column, row)
+            shown = repr(shortened(found)) if found else "an empty cell"
+            self._add(cause, position, first + row, f"expected {expected}, but found {shown}", found)
+        self.problems.count(cause, self._table.names[position], len(wrong[_MAX_REPORTED_CELLS:]))
+
+    def refuse_nested(self, column: Any, position: int, expected: str) -> None:
+        """Refuse a column of lists or structures.
+
+        Raises:
+            DatasetError: The column has such values.
+        """
+        if kind_of(column.type) in ("list", "neither"):
+            raise DatasetError.at(
+                f"expected {expected}, but column {self._table.names[position]!r} holds {column.type}",
+                file=self._table.file,
+            )
+
+    def fail_if_wrong(self) -> None:
+        """Raise a DatasetError with the wrong cells, if there are any."""
+        if self.problems:
+            self.problems.fail(self._table.file, self._table.lines)
+
+    def _numbers(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
+        self.refuse_nested(column, position, expected)
+        values, wrong = numbers(column)
+        if len(wrong):
+            commas = are_decimal_commas(column.take(pa.array(wrong)))
+            self.refuse("not_a_number", position, first, column, wrong[~commas], expected)
+            with_point = f"{expected}, with a point instead of a comma"
+            self.refuse("decimal_comma", position, first, column, wrong[commas], with_point)
+        return values
+
+    def _refuse_large(self, values: Float64Array, position: int, first: int) -> None:
+        """Record list numbers that float32 rounds to infinity, and replace them by NaN."""
+        is_large = np.isfinite(values) & (np.abs(values) >= _HALFWAY)
+        if not is_large.any():
+            return
+        name = self._table.names[position]
+        large = np.argwhere(is_large)
+        for row, number in large[:_MAX_REPORTED_CELLS].tolist():
+            found = str(values[row, number])
+            expected = f"expected {name}.{number} within float32's range of 3.4e38"
+            self._add("out_of_range", position, first + row, f"{expected}, but found {found}", found)
+        self.problems.count("out_of_range", name, len(large[_MAX_REPORTED_CELLS:]))
+        values[is_large] = np.nan
+
+    def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
+        """Record a wrong cell; `row` is counted from the first row of the table."""
+        name = self._table.names[position]
+        is_required = position in self._required.values()
+        remedy = "" if is_required else f"; or name {name!r} in columns.ignore"
+        self.problems.add(cause, self._table.record(row), position, name, detail + remedy, shortened(found))
