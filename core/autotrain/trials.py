@@ -37,7 +37,7 @@ class AutoSpec:
         metric: Spelling of the metric to select by.
         budget_seconds: Running time to plan for.
         contract: JSON of the conventions of the metric.
-        prefer: `simple` for one model unless a sum is shown to be better; `best` for the best mean value.
+        prefer: `best` for the best mean value; `simple` for one model unless a sum is shown to be better.
         seed: Seed of all random choices.
         memory_bytes: Memory that a training may need, or None.
     """
@@ -45,7 +45,7 @@ class AutoSpec:
     metric: str = "ndcg@10"
     budget_seconds: float = 300.0
     contract: Any = None
-    prefer: str = "simple"
+    prefer: str = "best"
     seed: int = 42
     memory_bytes: int | None = None
 

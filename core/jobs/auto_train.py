@@ -20,8 +20,8 @@ class AutoTrainJob(SubmittedJob):
         model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
-        prefer: `simple`: one model unless a sum is shown to be better; `best`: the best on the
-            held-out queries.
+        prefer: `best`: the model or sum with the best held-out value; `simple`: one model unless a sum is
+            shown to be better.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
         tags: Tags of the model.
@@ -36,7 +36,7 @@ class AutoTrainJob(SubmittedJob):
     model_name: str
     measures: Measures = entry(read=read_single_metric, write=write_single_metric, flat=True)
     budget_seconds: float = 300.0
-    prefer: Preference = "simple"
+    prefer: Preference = "best"
     candidates: tuple[str, ...] | None = None
     test_dataset_id: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)

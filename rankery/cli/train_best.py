@@ -50,10 +50,10 @@ BudgetOption = Annotated[
 PreferOption = Annotated[
     Preference | None,
     typer.Option(
-        help="Selection rule of --best: one candidate unless a sum is significantly better, or the highest"
-        " metric.",
+        help="Selection rule of --best: the highest metric, or simple, one candidate unless a sum is"
+        " significantly better.",
         rich_help_panel=_PANEL,
-        show_default="simple",
+        show_default="best",
     ),
 ]
 CandidatesOption = Annotated[

@@ -33,10 +33,11 @@ class AutomaticTrainingRequest(QueuedRequest):
         description="Planned running time of the search; use `limits` to stop the job",
         examples=[300],
     )
-    prefer: Literal["simple", "best"] = Field(
-        "simple",
-        description="`simple`: the simplest candidate that is not significantly worse than the best, or a"
-        " weighted sum if that is significantly better; `best`: the candidate or sum with the best metric",
+    prefer: Literal["best", "simple"] = Field(
+        "best",
+        description="`best`: the candidate or weighted sum with the best metric on held-out queries;"
+        " `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is"
+        " significantly better",
     )
     candidates: list[CandidateName] | None = Field(
         None,

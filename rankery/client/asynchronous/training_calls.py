@@ -154,7 +154,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
         budget_seconds: float | None = None,
         metric: str | None = None,
         test: DatasetSource | None = None,
-        prefer: Literal["simple", "best"] | None = None,
+        prefer: Literal["best", "simple"] | None = None,
         candidates: Sequence[str] | None = None,
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
@@ -177,8 +177,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
             metric: Metric that selects candidates; `ndcg@10` when left out.
             test: Other data to evaluate the final model on once, in the same forms.
-            prefer: `simple`: one candidate unless a sum is significantly better; `best`: the candidate or sum
-                with the best value.
+            prefer: `best`: the candidate or sum with the best value; `simple`: one candidate unless a sum is
+                significantly better.
             candidates: Names of the candidates to try, as in a leaderboard; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             label_map: Replacement of labels, `{"label": value}` with labels as text.

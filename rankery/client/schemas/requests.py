@@ -1277,8 +1277,8 @@ class AutoTrainRequest(TypedDict):
     budget_seconds: NotRequired[float]
     """Planned running time of the search; use `limits` to stop the job"""
 
-    prefer: NotRequired[Literal["simple", "best"]]
-    """`simple`: the simplest candidate that is not significantly worse than the best, or a weighted sum if that is significantly better; `best`: the candidate or sum with the best metric"""
+    prefer: NotRequired[Literal["best", "simple"]]
+    """`best`: the candidate or weighted sum with the best metric on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is significantly better"""
 
     candidates: NotRequired[list[str] | None]
     """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
@@ -2413,8 +2413,8 @@ class ScheduledAutoTrainRequest(TypedDict):
     budget_seconds: NotRequired[float]
     """Planned running time of the search; use `limits` to stop the job"""
 
-    prefer: NotRequired[Literal["simple", "best"]]
-    """`simple`: the simplest candidate that is not significantly worse than the best, or a weighted sum if that is significantly better; `best`: the candidate or sum with the best metric"""
+    prefer: NotRequired[Literal["best", "simple"]]
+    """`best`: the candidate or weighted sum with the best metric on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is significantly better"""
 
     candidates: NotRequired[list[str] | None]
     """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""

@@ -39,7 +39,7 @@ def test_everything_but_the_data_and_the_name_has_a_default(
     assert (job["kind_label"], job["title"]) == ("Automatic training", "web")
     spec = job["spec"]
     assert spec["contract"]["gain"]
-    defaults = {"budget_seconds": 300.0, "prefer": "simple", "seed": 42, "test_dataset_id": None}
+    defaults = {"budget_seconds": 300.0, "prefer": "best", "seed": 42, "test_dataset_id": None}
     assert spec.items() >= (defaults | {"metric": "ndcg@5"}).items()
 
 
@@ -92,7 +92,7 @@ def test_a_name_of_another_project_is_refused(client: TestClient, request_body: 
 
 def test_it_counts_as_a_job_of_its_key(client: TestClient, request_body: dict[str, Any]) -> None:
     """In a batch, too; it is not repeated, since its estimate covers the chance of the data."""
-    batch = {"jobs": [request_body, request_body | {"prefer": "best"}]}
+    batch = {"jobs": [request_body, request_body | {"prefer": "simple"}]}
     assert client.post("/v1/jobs/batch", json=batch).status_code == 202
     assert len(client.get("/v1/jobs?kind=auto-train").json()["items"]) == 2
     refused = client.post("/v1/jobs/batch", json={"jobs": [request_body], "repeats": {"count": 2}})

@@ -45,7 +45,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
     page.get_by_role("textbox", name="Metric").fill("ndgc@10")
     page.get_by_label("Budget").fill("0.5")
     page.get_by_label("Test on").select_option(tested)
-    page.get_by_label("Preference").select_option("best")
+    page.get_by_label("Preference").select_option("simple")
     with page.expect_request("**/v1/jobs") as sent:
         page.get_by_role("button", name="Start").click()
     assert sent.value.post_data_json == {
@@ -55,7 +55,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
         "model_name": "best",
         "metric": "ndgc@10",
         "budget_seconds": 30,
-        "prefer": "best",
+        "prefer": "simple",
     }
     expect(page.locator(".field", has=page.get_by_role("textbox", name="Metric"))).to_contain_text("ndcg@10")
 
