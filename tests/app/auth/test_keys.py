@@ -2,12 +2,14 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings
+from app.auth import authenticator
 from app.auth.authenticator import Authenticator
 from app.auth.credentials import Credential
 from app.auth.key_cache import FRESH_SECONDS
@@ -169,6 +171,13 @@ def test_the_last_use_is_recorded(client: TestClient, bearer: Bearer, store: Sto
         assert before <= datetime.fromisoformat(used[name]) <= datetime.now(UTC)
 
 
+@pytest.fixture
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock of the bound on wrong keys, which allows one more every three seconds."""
+    monkeypatch.setattr(authenticator, "time", SimpleNamespace(monotonic=lambda: 0.0))
+
+
+@pytest.mark.usefixtures("stopped_clock")
 def test_wrong_keys_are_bounded_by_address(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
 ) -> None:
@@ -183,6 +192,7 @@ def test_wrong_keys_are_bounded_by_address(
     assert client.post("/sign-in", data={"key": "rk_wrong"}).status_code == 429
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_valid_keys_pass_however_many_wrong_ones_come_from_their_address(
     client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
