@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Shorter than the grace period of the embedded service, so that a slow upload does not cause a kill.
 _GRACEFUL_SHUTDOWN_SECONDS = 5
-# The process takes 2 s of a processor and 200 MB: a service that ends before needs it rarely.
+# It takes 2 s of a processor and 200 MB, which a service that ends earlier seldom needs.
 _EXPORT_PROCESS_DELAY_SECONDS = 300.0
 _PRIVATE_UMASK = 0o077  # other users cannot read labels, models, or the secrets of webhooks
 _GIL_SWITCH_SECONDS = 0.0005  # a tenth of Python's default

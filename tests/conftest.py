@@ -80,7 +80,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def pytest_collection() -> Generator[None, object, object]:
     """Disable garbage collection while tests are collected, and exempt the collected tests from it later.
 
-    With the default thresholds, it takes a twelfth of the processor time of tests.
+    With the default thresholds, collections take a twelfth of the processor time of tests.
     """
     gc.disable()
     collected = yield

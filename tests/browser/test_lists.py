@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from urllib.parse import urlencode
@@ -20,10 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
-    """Record trainings that a worker has started, or that have ended.
-
-    A test ends those that are started, since the service would run them again when it misses their worker.
-    """
+    """Record trainings that a worker has started, or that have ended."""
     ids = []
     for place, name in enumerate(names):
         with store.begin() as tx:
@@ -37,6 +34,26 @@ def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
                 tx.jobs.succeed(job.id, claimed.token, {})
         ids.append(job.id)
     return ids
+
+
+@pytest.fixture
+def start_trainings(store: Store) -> Iterator[Callable[..., list[str]]]:
+    """Record trainings that run until the test ends.
+
+    Later, the service would notice that their worker is absent, and run them again.
+    """
+    started: list[str] = []
+
+    def start(*names: str) -> list[str]:
+        ids = _trainings(store, *names)
+        started.extend(ids)
+        return ids
+
+    yield start
+    with store.begin() as tx:
+        for job in map(tx.jobs.get, started):
+            if job.status == "running":
+                tx.jobs.end_cancelled(job.id, job.token)
 
 
 def _names(page: Page) -> list[str]:
@@ -143,9 +160,11 @@ def test_order_and_columns_are_in_the_url(visit: Visit, store: Store) -> None:
     visit.photograph("jobs-columns")
 
 
-def test_a_running_row_moves_and_keeps_its_place(visit: Visit, store: Store) -> None:
+def test_a_running_row_moves_and_keeps_its_place(
+    visit: Visit, store: Store, start_trainings: Callable[..., list[str]]
+) -> None:
     """A poll with new progress changes only that cell, so focus and selection stay."""
-    (job_id,) = _trainings(store, "live-row")
+    (job_id,) = start_trainings("live-row")
     page = visit.open("/jobs?prefix=live-row")
     row = page.locator(f'[data-job="{job_id}"]')
     row.get_by_role("link", name="live-row").focus()
@@ -157,13 +176,11 @@ def test_a_running_row_moves_and_keeps_its_place(visit: Visit, store: Store) -> 
     expect(row.locator(".progress-words")).to_contain_text("7 of 10")
     expect(row.get_by_role("link", name="live-row")).to_be_focused()
     expect(row.get_by_role("checkbox")).to_be_checked()
-    with store.begin() as tx:
-        tx.jobs.succeed(job_id, 1, {})
 
 
-def test_several_jobs_are_cancelled_together(visit: Visit, store: Store) -> None:
+def test_several_jobs_are_cancelled_together(visit: Visit, start_trainings: Callable[..., list[str]]) -> None:
     """The selected jobs, which the URL keeps, are cancelled; the others continue."""
-    stopped, going, also = _trainings(store, "bulk-1", "bulk-2", "bulk-3")
+    stopped, going, also = start_trainings("bulk-1", "bulk-2", "bulk-3")
     page = visit.open("/jobs?prefix=bulk-")
     page.get_by_label("Select all on this page").check()
     page.get_by_label(re.compile("^Select bulk-2, ")).uncheck()
@@ -177,10 +194,6 @@ def test_several_jobs_are_cancelled_together(visit: Visit, store: Store) -> None
     expect(page.locator(f'[data-job="{going}"] .status')).to_have_text("running")
     expect(bar).to_be_hidden()
     assert "tick=" not in page.url
-    with store.begin() as tx:
-        tx.jobs.succeed(going, 1, {})
-        for job_id in (stopped, also):
-            tx.jobs.end_cancelled(job_id, 1)
 
 
 def test_several_models_are_tagged(visit: Visit, store: Store) -> None:

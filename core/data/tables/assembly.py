@@ -246,7 +246,7 @@ class _Rows:
             )
 
     def _take(self, arrays: dict[int, Any], first: int, last: int) -> None:
-        cells, by_role = self._cells, self._columns.roles.by_role
+        cells = self._cells
         for position in self._positions_of("label"):
             self.labels[first:last] = cells.labels(arrays[position], position, first)
         for role, expected in (("query", "a query id"), ("document", "a document id")):
@@ -258,7 +258,7 @@ class _Rows:
             found = cells.identifiers(arrays[position], position, first)
             self.document_id_blocks.append(pc.fill_null(found.texts, ""))
         if self.document_weights is not None:
-            position = by_role["document_weight"]
+            (position,) = self._positions_of("document_weight")
             self.document_weights[first:last] = cells.weights(arrays[position], position, first)
         for position, chunks in self._document_texts.values():
             chunks.append(cells.texts(arrays[position], position))
@@ -285,9 +285,9 @@ class _Rows:
         expected = "a text, true, false or a whole number"
         self._cells.refuse_nested(column, position, expected)
         found = self._categories[position].take(column)
-        self._cells.refuse("not_a_category", position, first, column, found.unfit, expected)
+        self._cells.report("not_a_category", column, position, first, found.unfit, expected)
         most = f"at most {MAX_CHARACTERS:,} characters as a category"
-        self._cells.refuse("long_category", position, first, column, found.too_long, most)
+        self._cells.report("long_category", column, position, first, found.too_long, most)
         if self._categories[position].is_full:
             name = self._table.names[position]
             raise DatasetError.at(
@@ -304,7 +304,7 @@ class _Rows:
             self.spellings.take(column, spelling)
         values = pc.fill_null(spelling.texts, "")
         empty = np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))
-        self._cells.refuse("empty_query_id", position, first, values, empty, "a query id")
+        self._cells.report("empty_query_id", values, position, first, empty, "a query id")
         encoded: Any = pc.dictionary_encode(values)
         names = encoded.dictionary.to_pylist()
         known = [self.query_ids.setdefault(name, len(self.query_ids)) for name in names]

@@ -41,14 +41,14 @@ class CheckedCells:
         """Read labels, which must be finite float32."""
         labels = self.float32(column, position, first, "a label, a number such as 2")
         infinite = np.flatnonzero(np.isinf(labels))
-        self.refuse("infinite_label", position, first, column, infinite, "a finite label")
+        self.report("infinite_label", column, position, first, infinite, "a finite label")
         return labels
 
     def weights(self, column: Any, position: int, first: int) -> Float64Array:
         """Read weights, which must be finite and at least 0."""
         weights = self._numbers(column, position, first, "a weight of at least 0")
         unfit = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        self.refuse("unfit_weight", position, first, column, unfit, "a finite weight of at least 0")
+        self.report("unfit_weight", column, position, first, unfit, "a finite weight of at least 0")
         return weights
 
     def float32(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
@@ -56,7 +56,7 @@ class CheckedCells:
         values = self._numbers(column, position, first, expected)
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _HALFWAY))
         within = f"{expected} within float32's range of 3.4e38"
-        self.refuse("out_of_range", position, first, column, large, within)
+        self.report("out_of_range", column, position, first, large, within)
         values[large] = np.nan
         return values
 
@@ -69,22 +69,22 @@ class CheckedCells:
             self._add("list_length", position, first + row, f"{expected}, but found {length}", length)
         unshown = len(found.unfit[_MAX_REPORTED_CELLS:])
         self.problems.count("list_length", self._table.names[position], unshown)
-        self._refuse_large(found.values, position, first)
+        self._report_large(found.values, position, first)
         return found.values
 
     def texts(self, column: Any, position: int) -> Any:
-        """Read texts; other single values are spelled out."""
+        """Read texts; numbers and other single values become text."""
         self.refuse_nested(column, position, "a text")
         return plain_texts(column)
 
     def identifiers(self, column: Any, position: int, first: int) -> NormalisedIds:
         """Read ids of queries or documents."""
         found = normalise_column(column)
-        self.refuse("inexact_id", position, first, column, found.unfit, EXPECTED)
+        self.report("inexact_id", column, position, first, found.unfit, EXPECTED)
         return found
 
-    def refuse(
-        self, cause: str, position: int, first: int, column: Any, wrong: Int64Array, expected: str
+    def report(
+        self, cause: str, column: Any, position: int, first: int, wrong: Int64Array, expected: str
     ) -> None:
         """Record wrong cells of a block; `wrong` are rows within the block."""
         for row in wrong[:_MAX_REPORTED_CELLS].tolist():
@@ -115,12 +115,12 @@ class CheckedCells:
         values, wrong = numbers(column)
         if len(wrong):
             commas = are_decimal_commas(column.take(pa.array(wrong)))
-            self.refuse("not_a_number", position, first, column, wrong[~commas], expected)
+            self.report("not_a_number", column, position, first, wrong[~commas], expected)
             with_point = f"{expected}, with a point instead of a comma"
-            self.refuse("decimal_comma", position, first, column, wrong[commas], with_point)
+            self.report("decimal_comma", column, position, first, wrong[commas], with_point)
         return values
 
-    def _refuse_large(self, values: Float64Array, position: int, first: int) -> None:
+    def _report_large(self, values: Float64Array, position: int, first: int) -> None:
         """Record list numbers that float32 rounds to infinity, and replace them by NaN."""
         is_large = np.isfinite(values) & (np.abs(values) >= _HALFWAY)
         if not is_large.any():

@@ -1,4 +1,4 @@
-"""Roles of a table's columns: which become features, labels, ids and metadata of queries."""
+"""Positions of a table's columns by role, and the names of its features."""
 
 from collections import Counter
 from collections.abc import Sequence
