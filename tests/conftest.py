@@ -127,8 +127,8 @@ def _group(item: pytest.Item) -> str:
     path = _path(item)
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
-    if folder == "browser" and "visit" in fixtures:
-        return item.path.parent.name
+    if folder == "browser" and "visit" in fixtures:  # two halves, each with one Chromium
+        return "pages of one service" if item.path.parent.name == "browser" else "other pages"
     if "stack" in fixtures and folder != "rankery":
         return f"service-{_service_kind(item)}"
     if (folder == "security" and "target" in fixtures) or (folder == "rankery" and "stack" in fixtures):

@@ -95,6 +95,7 @@ def test_an_index_would_take_them(built: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.slow  # `make lock` checks the platforms of each new lock
 def test_the_lock_has_wheels_for_arm() -> None:
     """The lock has wheels for the newest Python; `make check-platforms` checks all versions and platforms."""
     fault = resolution_fault("3.14", "aarch64-unknown-linux-gnu")

@@ -80,6 +80,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
     expect(part.get_by_label("Threads per rank")).to_have_value("3")
 
 
+@pytest.mark.slow  # the form of a training without numbers is sent in test_forms.py
 def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> None:
     """A training without numbers is distributed with the defaults, also when its page submits it again."""
     page = filled(visit, prepared)
@@ -101,6 +102,7 @@ def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> Non
     expect(part.get_by_role("checkbox")).to_be_checked()
 
 
+@pytest.mark.slow  # most tests of forms train in one process
 def test_one_process_is_the_default(visit: Visit, prepared: Prepared) -> None:
     """The form sends no distribution when the box is unticked, even after it was ticked."""
     page = filled(visit, prepared)

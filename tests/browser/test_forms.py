@@ -98,6 +98,7 @@ def test_priority_and_limits_are_set_in_the_form(visit: Visit, prepared: Prepare
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
 
 
+@pytest.mark.slow  # the first test shows refusals at fields
 def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: Prepared) -> None:
     """The server's error is shown at the field, whatever its unit."""
     visit.refusals_expected = True

@@ -251,13 +251,18 @@ def test_a_slow_form_shows_what_it_asks_for_alone(visit: Visit, prepared: Prepar
     ("action", "opened"),
     [
         ("Add a dataset", "Add a dataset"),
-        ("Evaluate a model", "Evaluate"),
-        ("Compare models", "Compare"),
-        ("Import a model", "Import a model"),
-        ("Upload a run", "Upload a run"),
-        ("Upload a click log", "Upload a click log"),
-        ("Simulate clicks", "Simulate clicks"),
-        ("Interleave rankers", "Interleave rankers"),
+        *(
+            pytest.param(*names, marks=pytest.mark.slow)
+            for names in (
+                ("Evaluate a model", "Evaluate"),
+                ("Compare models", "Compare"),
+                ("Import a model", "Import a model"),
+                ("Upload a run", "Upload a run"),
+                ("Upload a click log", "Upload a click log"),
+                ("Simulate clicks", "Simulate clicks"),
+                ("Interleave rankers", "Interleave rankers"),
+            )
+        ),
     ],
 )
 def test_an_action_opens_its_form(visit: Visit, action: str, opened: str) -> None:

@@ -143,11 +143,12 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
 @pytest.mark.parametrize(
     "kind",
     [
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jobs", "models", "experiments")),
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("evaluations", "rankings")),
-        "comparisons",
         "datasets",
-        "studies",
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("jobs", "models", "experiments", "studies")
+        ),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("comparisons", "evaluations", "rankings")),
     ],
 )
 def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -> None:

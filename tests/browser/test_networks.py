@@ -197,6 +197,7 @@ def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> N
         page.request.post(f"{visit.url}/v1/jobs/{each}/cancel")
 
 
+@pytest.mark.slow  # test_forms.py shows refusals at fields
 def test_a_refusal_is_shown_at_the_field_of_the_network(visit: Visit, prepared: Prepared) -> None:
     """A dropout rate above its maximum is refused at its field."""
     visit.refusals_expected = True

@@ -71,7 +71,9 @@ def test_an_upload_goes_on_after_the_connection_was_lost(
     _expect_each_byte_once(visit, judged, interruptions=1)
 
 
-@pytest.mark.parametrize("interrupted", ["by a reload", "by Stop while it waits"])
+@pytest.mark.parametrize(
+    "interrupted", ["by a reload", pytest.param("by Stop while it waits", marks=pytest.mark.slow)]
+)
 def test_the_same_file_goes_on_where_its_upload_stood(
     visit: Visit, in_pieces: Page, judged: Path, interrupted: str
 ) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.browser
 TRIALS = 5
 
 
+@pytest.mark.slow  # tests of networks and of studies run otherwise
 def test_a_network_is_studied(visit: Visit, prepared: Prepared) -> None:
     """The form proposes and sends the parameters of a network, including lists of layers."""
     dataset_id = prepared.dataset("learnt from.csv", 1)

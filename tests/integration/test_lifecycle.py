@@ -36,8 +36,16 @@ class _CutOff(BaseException):
     """An exception that interrupts a deletion as a kill does, since no error handler catches it."""
 
 
-@pytest.mark.parametrize("to_trash", [True, False], ids=["to the trash", "permanently"])
-@pytest.mark.parametrize("moment", ["before_commit", "after_commit"])
+@pytest.mark.parametrize(
+    ("moment", "to_trash"),
+    [
+        ("before_commit", True),
+        ("after_commit", False),
+        pytest.param("before_commit", False, marks=pytest.mark.slow),
+        pytest.param("after_commit", True, marks=pytest.mark.slow),
+    ],
+    ids=lambda value: {True: "to the trash", False: "permanently"}.get(value, value),
+)
 def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
     migrated_file: Path, tmp_path: Path, moment: str, to_trash: bool
 ) -> None:

@@ -36,7 +36,10 @@ def operations(target: Target) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("scope", SCOPES)
+# tests/app/auth/test_rules.py calls every route with each scope.
+@pytest.mark.parametrize(
+    "scope", [scope if scope == "write" else pytest.param(scope, marks=pytest.mark.slow) for scope in SCOPES]
+)
 def test_a_scope_goes_as_far_as_it_says(
     target: Target, send: Send, operations: list[tuple[str, str]], scope: str
 ) -> None:

@@ -116,6 +116,7 @@ def stored(target: Target) -> dict[str, str]:
     }  # fmt: skip
 
 
+@pytest.mark.slow  # the next test opens the pages that list names
 def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -> None:
     """Names of datasets, files, features, queries, documents, columns and systems are shown as text."""
     query = httpx.URL("/").join(f"/datasets/{stored['dataset']}/queries/").path + _encoded(f"{MARKUP}q0")

@@ -1,6 +1,7 @@
 """Forged messages in Redis: none runs code, and none ends the worker."""
 
 import base64
+import itertools
 import json
 import pickle
 import time
@@ -97,12 +98,17 @@ MESSAGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("case", MESSAGES)
-def test_a_forged_message_does_nothing(target: Target, case: str) -> None:
-    """After a forged message, the worker lives, runs only jobs of the database, and handles the next one."""
+@pytest.mark.parametrize(
+    "cases",
+    [
+        pytest.param(list(MESSAGES), id="all"),
+        *(pytest.param([case], marks=pytest.mark.slow, id=case) for case in MESSAGES),
+    ],
+)
+def test_forged_messages_do_nothing(target: Target, cases: list[str]) -> None:
+    """After forged messages, the worker lives, runs only jobs of the database, and handles the next one."""
     with redis.Redis.from_url(target.broker_url) as broker:
-        for lane in LANES:
-            queue = queue_of(lane)
+        for queue, case in itertools.product(map(queue_of, LANES), cases):
             message = MESSAGES[case]
             broker.lpush(
                 queue,

@@ -18,10 +18,14 @@ def _subclasses(cls: type[RankeryError]) -> Iterator[type[RankeryError]]:
         yield from _subclasses(subclass)
 
 
-@pytest.mark.parametrize("error", list(_subclasses(RankeryError)))
+ERRORS_OF_CORE = [
+    error for error in _subclasses(RankeryError) if error.__module__.partition(".")[0] == core.__name__
+]
+
+
+@pytest.mark.parametrize("error", ERRORS_OF_CORE)
 def test_every_error_of_core_has_a_status(error: type[RankeryError]) -> None:
     """An error type that is in the table neither itself nor through a base fails here."""
-    assert error.__module__.startswith(core.__name__)
     assert any(base in KINDS for base in error.__mro__)
 
 

@@ -211,7 +211,7 @@ def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) 
 
 
 @pytest.mark.long
-@hypothesis.settings(max_examples=25, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(max_examples=10, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @given(st.binary(min_size=1, max_size=3_000), st.data())
 def test_any_pieces_make_the_file(client: TestClient, store: Store, content: bytes, data: Any) -> None:
     """Pieces may be repeated, at a wrong offset, too long, or with a wrong checksum."""

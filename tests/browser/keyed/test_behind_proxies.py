@@ -1,5 +1,7 @@
 """The first half of the story below a path, behind the real nginx and Caddy."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from rankery.embedded.stack import EmbeddedStack
 from tests.browser.actions import train_on_it
-from tests.browser.keyed.conftest import first_key, sign_in
+from tests.browser.keyed.conftest import sign_in
 from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
 from tests.browser.visit import Visit, new_page, watched
 from tests.servers.web_proxies import ROOT_PATH, Caddy, Nginx, WebProxy
@@ -27,7 +29,9 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def secret(data_dir: Path) -> str:
     """The secret of a key with the scope write; a service behind a proxy requires a key."""
-    return first_key(data_dir, "engineer", "write")
+    command = [sys.executable, "-m", "rankery", "keys", "create", "engineer", "--scope", "write"]
+    command += ["--data-dir", str(data_dir)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture(scope="module")

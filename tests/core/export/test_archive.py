@@ -87,7 +87,9 @@ def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_d
 
 @pytest.mark.long
 @pytest.mark.usefixtures("cc")
-@pytest.mark.parametrize("format", ["lightgbm", "onnx", "c", "python"])
+@pytest.mark.parametrize(
+    "format", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("lightgbm", "onnx")), "c", "python"]
+)
 def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> None:
     """The commands of the README run unchanged."""
     _, packed = made(format)

@@ -87,7 +87,10 @@ NETWORKS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.long
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize(
+    "kind",
+    ["linear", "mlp", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("quantiles", "wide"))],
+)
 def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
     """The estimate includes the memory of JAX and of compiling."""
     from core.training.networks import train_network
