@@ -28,7 +28,7 @@ export default [
       globals: { ...globals.browser, __md_get: "readonly", document$: "readonly" },
     },
     rules: {
-      "no-redeclare": ["error", { builtinGlobals: false }], // one script defines what the others use
+      "no-redeclare": ["error", { builtinGlobals: false }], // scope.js defines __md_get
       "no-unused-vars": ["error", { vars: "local" }],
     },
   },

@@ -159,7 +159,7 @@ _ROUTERS = (
 
 
 def create_app(settings: ApiSettings) -> FastAPI:
-    """Build the application; the store is opened and migrated when it starts, and closed when it stops.
+    """Build the application, which opens and migrates the store on startup and closes it on shutdown.
 
     Raises:
         ExtraMissing: A setting needs a package that is not installed.
@@ -233,8 +233,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(stop_tracing)
 
     application = FastAPIOffline(
-        docs_url=None,  # the dashboard has its own page, since FastAPI's has an inline script
-        redoc_url=None,  # it loads an image from another host
+        docs_url=None,  # the dashboard serves this page: FastAPI's has an inline script
+        redoc_url=None,  # ReDoc loads an image from another host
         title="Rankery",
         version=_version(),
         summary="Learning to rank over HTTP",
@@ -243,10 +243,10 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
         lifespan=lifespan,
         telemetry={
-            "metrics": False,  # Prometheus scrapes them
+            "metrics": False,  # Prometheus scrapes `/metrics` instead
             "logs": False,
             "operation_spans": False,
-            "auto_configure": False,  # `start_tracing` does, for workers, too
+            "auto_configure": False,  # `start_tracing` configures tracing, for workers, too
             "exclude": _is_untraced,
         },
     )
@@ -282,7 +282,7 @@ def _hash_key(store: Store) -> bytes:
 
 
 def _is_untraced(scope: MutableMapping[str, Any]) -> bool:
-    """Return whether a request is not traced: requests for pages, static files, health and metrics."""
+    """Return whether a request is excluded from tracing: pages, static files, health and metrics."""
     return not scope["path"].startswith(("/v1/", "/v2/"))
 
 

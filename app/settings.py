@@ -204,7 +204,7 @@ class ApiSettings(StoreSettings):
 
     @field_validator("webhook_retry_seconds", mode="after")
     @classmethod
-    def _waits(cls, value: list[float]) -> list[float]:
+    def _bounded_delays(cls, value: list[float]) -> list[float]:
         """Refuse delays that are negative or longer than the retention of events."""
         if not all(0 <= seconds <= _MAX_RETRY_SECONDS for seconds in value):
             raise ValueError(f"must be seconds from 0 to {_MAX_RETRY_SECONDS:,}")
@@ -214,7 +214,7 @@ class ApiSettings(StoreSettings):
         "allowed_hosts", "encryption_keys", "trusted_proxies", "webhook_retry_seconds", mode="before"
     )
     @classmethod
-    def _parts(cls, value: Any) -> Any:
+    def _split_at_commas(cls, value: Any) -> Any:
         """Split a comma-separated environment variable."""
         if not isinstance(value, str):
             return value

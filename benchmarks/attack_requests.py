@@ -16,7 +16,7 @@ WIDE_FEATURES = 1_000
 COLLIDING_FEATURES = 24_000
 REQUEST_BYTES = 455_000
 WRITERS, PARITY_SENDERS = 40, 60
-PACE_SECONDS = 0.1  # between requests of an attack that could block the service for seconds
+PACE_SECONDS = 0.1  # between requests of an attack, each of which could block the service for seconds
 JSON = "application/json"
 
 Request = tuple[str, str, bytes, Mapping[str, str]]

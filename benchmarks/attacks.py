@@ -1,7 +1,7 @@
 """Scoring requests at a constant rate during attacks, one attack at a time, on two processes of the API.
 
 The scoring requests form an open loop: each is timed from its scheduled time, whatever the outcome of
-earlier ones, and fails without a response 200 within ten seconds. They and the attacks alternate
+earlier ones, and fails without a response 200 within ten seconds. Scoring requests and attacks alternate
 between the processes, as with a load balancer. Attackers are separate processes, which share the machine with
 the server and the benchmark.
 """
@@ -45,7 +45,7 @@ TIMEOUT_SECONDS = 10.0
 CONNECTIONS = 64
 TARGET_MS = 100.0
 HELD_SECONDS, FREE_SECONDS = 8.0, 0.5
-REST_SECONDS = 15.0  # until the work of an attack is done
+REST_SECONDS = 15.0  # pause in which the work of an attack ends
 
 
 def attack(
@@ -218,7 +218,7 @@ def main() -> None:
         rankery(Path(name), models, RANKERY_READS_PER_SECOND="0", RANKERY_WRITES_PER_SECOND="0") as ports,
     ):
         database = Path(name) / "rankery.db"
-        measured(ports, options.rate / 10, 3.0, None, database)  # until everything is warm
+        measured(ports, options.rate / 10, 3.0, None, database)  # warm up
         for number in (None, *range(len(ATTACKS))):
             label = "nothing" if number is None else ATTACKS[number].name
             with console.status(f"measuring with attack: {label}"):

@@ -2,10 +2,10 @@
 
 Usage: python -m benchmarks.automatic [FILE …]
 
-Files are split into five folds of queries, each tested by models of the other four; synthetic data have
-separate test queries. With validation, a fifth of the training queries selects the best iteration, and the
-best point of the random search; without, all iterations are kept. Differences are paired by query and tested
-by Fisher's randomisation test.
+Files are split into five folds of queries, each tested by models trained on the other four; synthetic data
+have separate test queries. With validation, a fifth of the training queries selects the best iteration, and
+the best point of the random search; without validation, all iterations are kept. Differences are paired by
+query and tested by Fisher's randomisation test.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from core.warm_up import warm_up
 METRIC = "ndcg@10"
 QUERIES = (50, 150, 500, 1_500, 5_000)
 FOLDS = 5
-_MAX_REPEATED_QUERIES = 500  # training queries; with more, one polynomial is drawn
+_MAX_REPEATED_QUERIES = 500  # with more training queries, only one polynomial is drawn
 DEFAULTS, AUTO, SEARCH = "defaults", "auto", "random search"
 
 
@@ -45,7 +45,7 @@ class Split:
 
 
 def splits_of_file(path: Path, repetitions: int) -> Iterator[Split]:
-    """Split a file into folds, differently each time."""
+    """Split a file into folds, with a different split in each repetition."""
     dataset = read_dataset(path)
     for seed in range(repetitions):
         for fold in range(1, FOLDS + 1):

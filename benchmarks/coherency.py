@@ -25,9 +25,9 @@ from core.ranges import use_threads
 from core.training import Hyperparameters
 from core.types import Float32Array, Float64Array
 
-HYPERPARAMETERS = Hyperparameters(learning_rate=0.05, num_leaves=64, min_data_in_leaf=20)  # Table 4
+HYPERPARAMETERS = Hyperparameters(learning_rate=0.05, num_leaves=64, min_data_in_leaf=20)  # paper's Table 4
 LOAD = Load("S", "Istella-F, sparser", 600, 600, 20, (0.99, 0.004, 0.003, 0.002, 0.001))
-SHOWN = (1, 3, 10, 30, 100, 300, 1_000)  # the paper's axis is logarithmic
+SHOWN = (1, 3, 10, 30, 100, 300, 1_000)  # logarithmic, like the axis of the paper's figure
 
 
 def losses(cutoff: int) -> Mapping[str, Loss]:

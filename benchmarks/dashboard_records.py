@@ -87,7 +87,7 @@ def one_of_everything(client: Client) -> dict[str, str]:
 
 
 def multiply(database: Path, numbers: Numbers) -> None:
-    """Add copies of the existing records, as many as `numbers` states, with some failed jobs."""
+    """Add copies of the existing records in the given numbers, with some failed jobs."""
     engine = create_engine(f"sqlite:///{database}")
     with engine.begin() as connection:
         _multiply(connection, numbers)

@@ -80,7 +80,7 @@ def _training_request(iterations: int) -> dict[str, Any]:
 
 
 def store(folder: Path, times: int, iterations: int) -> Bench:
-    """Generate the load, and store all of it and parts of it."""
+    """Generate the load, and store the whole load and parts of it as datasets."""
     worker = BenchmarkWorker(folder, 1)
     load = replace(LOADS[0], n_queries=LOADS[0].n_queries * times)
     datasets, bins = {}, 0

@@ -138,7 +138,7 @@ def compare_metrics(console: Console, queries: int, documents: int, repeats: int
         f"ranx, the {len(shared)} shared": lambda: with_ranx(scored),
         f"pytrec_eval, {len(shared) - len(CUTOFFS)} of them and MRR": lambda: with_trec_eval(scored),
     }
-    means = {tool: action() for tool, action in tools.items()}  # also compiles
+    means = {tool: action() for tool, action in tools.items()}  # the first calls also compile the code
     times: dict[str, list[float]] = {tool: [] for tool in tools}
     for _ in range(repeats):
         for tool, action in tools.items():

@@ -144,14 +144,14 @@ def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> N
     _print_polls(console, {"before": quiet, "during": busy})
     listed = before["total_bytes"] - after["total_bytes"]
     console.print(f"deleted {done['deleted']} in {took:.1f} s, after a dry run of {previewed:.1f} s")
-    console.print(f"below {TARGET_SECONDS:.0f} s: {_met(took < TARGET_SECONDS)}")
+    console.print(f"below {TARGET_SECONDS:.0f} s: {_yes_no(took < TARGET_SECONDS)}")
     console.print(
         f"bytes: dry run {estimated['size_bytes']:,}, deletion {done['size_bytes']:,}, storage {listed:,},"
-        f" disk {freed:,}; equal: {_met(estimated['size_bytes'] == done['size_bytes'] == listed == freed)}"
+        f" disk {freed:,}; equal: {_yes_no(estimated['size_bytes'] == done['size_bytes'] == listed == freed)}"
     )
     console.print(
-        f"counts equal those of the dry run: {_met(estimated['deleted'] == done['deleted'])}; complete:"
-        f" {_met(done['complete'])}; nothing half-deleted or orphaned: {_met(not wrong)}"
+        f"counts equal those of the dry run: {_yes_no(estimated['deleted'] == done['deleted'])}; complete:"
+        f" {_yes_no(done['complete'])}; nothing half-deleted or orphaned: {_yes_no(not wrong)}"
     )
     for fault in wrong[:10]:
         console.print(f"  {fault}")
@@ -225,10 +225,10 @@ def _print_polls(console: Console, polls: dict[str, Polls]) -> None:
     console.print(table)
     lists = polls["during"].seconds["/v1/jobs"]
     met = float(np.quantile(lists, 0.99)) < TARGET_POLL_SECONDS
-    console.print(f"p99 of the list of jobs below {TARGET_POLL_SECONDS * 1000:.0f} ms: {_met(met)}")
+    console.print(f"p99 of the list of jobs below {TARGET_POLL_SECONDS * 1000:.0f} ms: {_yes_no(met)}")
 
 
-def _met(is_met: bool) -> str:
+def _yes_no(is_met: bool) -> str:
     return "yes" if is_met else "NO"
 
 

@@ -56,7 +56,7 @@ def milliseconds(action: Callable[[], object]) -> float:
 
 
 class Trainings:
-    """Trainings with LightGBM's objective and ours on one load, which advance alternately."""
+    """Trainings with LightGBM's objective and with Rankery's on one load, which advance alternately."""
 
     def __init__(self, load: Load, threads: int) -> None:
         features, self.labels = load.draw()

@@ -3,10 +3,11 @@
 Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [--sizes N …] [--families F …]
     [--rivals] [FILE …]
 
-Files are split into five folds of queries, each tested by models of the other four; synthetic families have
-separate test queries. Regret is the test value of the best candidate minus that of the automatic training.
-The best candidate is selected on the test queries, which favours the candidate. `--rivals` adds a study of 50
-trials of trees, FLAML where it is installed, and other ways to fit the best candidates.
+Files are split into five folds of queries, each tested by models trained on the other four; synthetic
+families have separate test queries. Regret is the test value of the best candidate minus that of the
+automatic training. The best candidate is selected on the test queries, which favours the candidate.
+`--rivals` adds a study of 50 trials of trees, FLAML where it is installed, and other ways to fit the best
+candidates.
 """
 
 import argparse
@@ -128,12 +129,12 @@ def table(name: str, runs: Sequence[Measured]) -> Table:
         prefer = way.removeprefix("auto, ")
         own = f"{estimate[prefer]:.4f}" if prefer in estimate else ""
         test = f"{means[way]:.4f} ± {1.96 * errors[way]:.4f}"
-        made.add_row(way, test, own, f"{means[best] - means[way]:+.4f}", _p(pooled, best, way))
+        made.add_row(way, test, own, f"{means[best] - means[way]:+.4f}", _p_value(pooled, best, way))
     return made
 
 
 def ordered_candidates(runs: Sequence[Measured]) -> Table:
-    """Return a table of candidates, sorted by how often each was within .003 of the best, per second."""
+    """Return a table of candidates, sorted by the share of runs within .003 of the best, per second."""
     made = Table(title=f"Value per second over {len(runs)} trainings")
     for heading in ("candidate", "within .003 of the best", "mean regret", "seconds"):
         made.add_column(heading, justify="right")
@@ -153,7 +154,7 @@ def ordered_candidates(runs: Sequence[Measured]) -> Table:
     return made
 
 
-def _p(pooled: Mapping[str, Float64Array], best: str, way: str) -> str:
+def _p_value(pooled: Mapping[str, Float64Array], best: str, way: str) -> str:
     if way == best:
         return ""
     differences = pooled[best] - pooled[way]

@@ -83,7 +83,7 @@ def flaml_scores(
 def other_fits(
     spec: AutoSpec, training: RankingDataset, test: RankingDataset, tried: list[Tried]
 ) -> Iterator[tuple[str, Float64Array]]:
-    """Yield test scores of the best candidate of each kind, by way of fitting.
+    """Yield the test scores of the best candidate of each kind, for each way of fitting.
 
     The ways: the average of the folds' models, one fit on all queries, and the average of fits by five seeds.
     """

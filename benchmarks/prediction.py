@@ -63,7 +63,7 @@ class Computation:
             shares: Shares of the documents, such as 1/4.
             seconds: Seconds of an iteration on them.
         """
-        # Least squares of relative errors: small shares determine the fixed part.
+        # Least squares of relative errors, since small shares determine the fixed part.
         slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))
         return cls(float(slope), float(level))
 

@@ -1,9 +1,9 @@
-"""CPU milliseconds of a scoring request with samples (`RANKERY_SCORE_LOG_SHARE`), compared with none.
+"""CPU milliseconds of a scoring request with and without samples (`RANKERY_SCORE_LOG_SHARE`).
 
-One process of the API for each share, 136 features and 500 trees of 64 leaves. Requests alternate between the
-processes, in short rounds. The time is CPU time of all threads of a process, so that other work on the
-machine has little effect. Numbers in parentheses are multiples of the first row. A second process without
-samples shows the noise. `--beside FOLDER` measures the API of another checkout as well.
+Each share has one process of the API; the model has 136 features and 500 trees of 64 leaves. Requests
+alternate between the processes, in short rounds. The time is CPU time of all threads of a process, so that
+other work on the machine has little effect. Numbers in parentheses are multiples of the first row. A second
+process without samples shows the noise. `--beside FOLDER` measures the API of another checkout as well.
 """
 
 import argparse
@@ -119,5 +119,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is that of PYTHONPATH
+    os.environ["PYTHONSAFEPATH"] = "1"  # import the checkout of PYTHONPATH, not the current folder
     main()

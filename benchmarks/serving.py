@@ -2,7 +2,7 @@
 
 Each server has two processes, four connections and the same model, and for the Open Inference Protocol the
 same request bytes. Measurements alternate between the servers, several times; medians are printed. The cost
-of the sender is part of the measurement, the same for all.
+of the sender is part of each measurement and the same for all servers.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def processes(commands: Sequence[Sequence[str]], ports: Sequence[int], **options
     running = [subprocess.Popen(command, **options) for command in commands]
     try:
         for port in ports:
-            _await(port, running)
+            _await_port(port, running)
         yield
     finally:
         for process in running:
@@ -57,7 +57,7 @@ def processes(commands: Sequence[Sequence[str]], ports: Sequence[int], **options
             process.wait()
 
 
-def _await(port: int, running: Sequence["subprocess.Popen[bytes]"]) -> None:
+def _await_port(port: int, running: Sequence["subprocess.Popen[bytes]"]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and all(process.poll() is None for process in running):
         try:
@@ -136,7 +136,7 @@ def mlserver(folder: Path, text: str) -> Iterator[list[int]]:
         (models.parent / "settings.json").write_text(json.dumps({**server, "host": HOST, "debug": False}))
         commands.append([str(MLSERVER.absolute()), "start", str(models.parent)])
     with (folder / "mlserver.log").open("wb") as log, processes(commands, ports, stderr=log, stdout=log):
-        time.sleep(5)  # it listens before its models are loaded
+        time.sleep(5)  # MLServer listens before its models are loaded
         yield ports
 
 
@@ -211,7 +211,7 @@ def main() -> None:
         scores = [json.loads(ask(load))["outputs"][0]["data"] for load in rows[:2]]
         measured: list[list[Figures]] = [[] for _ in rows]
         for load in rows:
-            measure(load, 2.0)  # until everything is warm
+            measure(load, 2.0)  # warm up
         for _ in track(range(options.rounds), "measuring", console=console):
             for load, figures in zip(rows, measured, strict=True):
                 figures.append(measure(load, options.seconds))

@@ -96,7 +96,7 @@ def _wait(process: "subprocess.Popen[str]", condition: Callable[[], bool]) -> No
 
 
 def _are_ready(log: Path) -> bool:
-    """Return whether as many pool processes have reported as the lanes of the worker announced."""
+    """Return whether all pool processes that the worker's lanes announced have reported as ready."""
     text = log.read_text() if log.exists() else ""
     announced = [int(number) for number in re.findall(r"worker\.starting .*concurrency=(\d+)", text)]
     return len(announced) == len(LANES) and text.count("worker.ready") == sum(announced)

@@ -178,7 +178,7 @@ def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
                 os.kill(process.pid, signal.SIGKILL)
                 killed += 1
         process.wait()
-        with store.begin() as tx:  # as the sweeper does for a dead process
+        with store.begin() as tx:  # as the sweeper does for the jobs of a dead process
             tx.jobs.take_back(tx.jobs.running_on("w1"), _ATTEMPTS)
     return killed
 
@@ -192,6 +192,7 @@ def _until_running(store: Store, process: "subprocess.Popen[bytes]") -> None:
 
 
 def _once(trials: list[Trial]) -> bool:
+    """Return whether the trials have the numbers from 0, each exactly once and in order."""
     return [trial.number for trial in trials] == list(range(len(trials)))
 
 

@@ -48,7 +48,7 @@ OURS, OURS_WITHOUT_LOSS, OURS_SELDOM = (
     "our job without the loss curve",
     "our job with metric_interval 10",
 )
-# With a metric interval of the same number, one iteration of each mean is evaluated.
+# The same as the metric interval above, so that each mean includes one evaluated iteration.
 _ITERATIONS_PER_MEAN = 10
 _COLUMNS = 110
 Datasets = tuple[RankingDataset, RankingDataset]

@@ -1,4 +1,4 @@
-"""Benefit of click corrections on simulated logs: estimated propensities, and NDCG of models.
+"""Benefit of click corrections on simulated logs: errors of propensities, and NDCG of models.
 
 Users of four user models see the lists of two production rankers, one of a single feature and one trained on
 judgments. In a share of the lists the first rank is swapped with another. Rankers are trained on raw clicks,

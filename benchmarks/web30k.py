@@ -17,7 +17,7 @@ _ROWS = 10_000
 _LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
 _DOCUMENTS_PER_QUERY = (40, 200)
 _FOLDS = 5
-_QUERY_ID_STEP = 1_000_000  # more than in any part, so that ids differ
+_QUERY_ID_STEP = 1_000_000  # more than the queries of any part, so that query ids differ
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def write_folds(folder: Path, megabytes: float) -> None:
 
 
 def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: int = 1) -> int:
-    """Write about this many megabytes of text: labels 0 to 4, counts, and numbers of six digits.
+    """Write about `megabytes` of text: labels 0 to 4, counts, and numbers of six digits.
 
     Args:
         path: The file.
@@ -84,7 +84,7 @@ def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: 
 
 
 def _features(generator: np.random.Generator, labels: Any) -> list[Any]:
-    """Draw the columns: of each eight, five are shares, two are counts and one is a signed score."""
+    """Draw the columns: of every eight, five hold shares, two hold counts and one holds signed scores."""
     columns = []
     for column in range(N_FEATURES):
         signal = labels * (0.3 if column % 10 == 0 else 0.0)

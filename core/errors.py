@@ -88,9 +88,9 @@ class ProblemCause:
         title: Description of the cause.
         column: Name of the column, or None for rows or the header.
         count: Number of problems.
-        at_least: Whether there may be more, because reading stopped.
-        lines: Lines of the first few.
-        texts: Distinct offending texts of the first few, shortened.
+        at_least: Whether there may be more problems, because reading stopped.
+        lines: Lines of the first few problems.
+        texts: Distinct offending texts of the first few problems, shortened.
         can_ignore: Whether the file may be read without the column.
     """
 
@@ -109,7 +109,7 @@ class DatasetError(RankeryError):
 
     Attributes:
         problems: The first 100 problems, in file order.
-        more: Whether there are more than these.
+        more: Whether there are more problems than these.
         causes: All problems of a table by cause and column, the most frequent first; empty for other formats.
     """
 

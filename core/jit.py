@@ -33,7 +33,8 @@ def compiled(function: Kernel) -> Kernel:
 def bare(function: Kernel) -> Kernel:
     """Compile a kernel that allocates nothing, without reference counts on the arrays it touches.
 
-    Counting is atomic, and in kernels of a microsecond it costs more than the work.
+    Reference counts change by atomic operations, which take longer than the work of a one-microsecond
+    kernel.
     """
     return _compile(function, fastmath=FASTMATH, _nrt=False)
 

@@ -1,7 +1,7 @@
 """Folder of compiled kernels: its path, its content and its sharing among processes.
 
-numba keeps an index for each kernel and a file for each of its signatures. Its index is read, changed and
-written without a lock: two concurrent processes may give one file to two signatures, and load the wrong one.
+numba keeps an index for each kernel and a file for each of its signatures. numba reads, changes and writes
+the index without a lock: two concurrent processes may use one file for two signatures, and load wrong code.
 """
 
 import fcntl
@@ -54,12 +54,12 @@ def is_writable(folder: Path) -> bool:
 
 
 def warmed_parts(cache: Path) -> Path:
-    """Return the folder of marks of compiled parts, for these sources, numba, Python and processor."""
-    return cache / f"warm-{_state()}"
+    """Return the folder of marker files of compiled parts, for these sources, numba, Python and processor."""
+    return cache / f"warm-{_cache_digest()}"
 
 
 @functools.cache
-def _state() -> str:
+def _cache_digest() -> str:
     digest = hashlib.sha256()
     is_compiled = f"{not numba_config.DISABLE_JIT}"  # type: ignore[attr-defined]
     for version in (sys.version, numba.__version__, llvmlite.__version__, *processor(), is_compiled):
@@ -135,7 +135,8 @@ class KernelCache(FunctionCache):
     """Numba's cache of one kernel, shared by processes that write at the same time, or read-only.
 
     Attributes:
-        failures: Errors of storing kernels in this process, such as a full disk; such kernels still run.
+        failures: Errors of storing kernels in this process, such as a full disk; kernels that are not stored
+            still run.
         has_wrapper: Whether the code to store or load next has a wrapper for calls by Python.
     """
 

@@ -1,9 +1,10 @@
 """Extend numba's compiler to reduce the compilation time of kernels that only other kernels call.
 
 numba compiles each function to a library: a wrapper that unboxes Python objects, optimised code and machine
-code. It repeats this work for each caller, into which the function is inlined. Most kernels, and numba's own
-functions for arrays and tuples, are called only by kernels. Here, they get neither wrapper nor machine code.
-Those without fastmath are optimised only within the kernels that Python calls, as parts of one program.
+code. numba repeats this work for each caller, into which it inlines the function. Most kernels, and numba's
+own functions for arrays and tuples, are called only by kernels. Here, they get neither wrapper nor machine
+code. Kernels without fastmath are optimised only within the kernels that Python calls, as parts of one
+program.
 """
 
 import threading
@@ -31,12 +32,12 @@ def compile_for_kernels(kernel: Any, *arguments: Any) -> Any:
 
 
 class _PartLibrary(JITCodeLibrary):
-    """The code of a function that only kernels call, to be inlined into them."""
+    """The code of a function that only kernels call, to be inlined into its callers."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)  # type: ignore[no-untyped-call]
         flags = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
-        # Optimised in its callers, fastmath code could round differently and change the bytes of models.
+        # If fastmath code were optimised in its callers, it could round differently and change models' bytes.
         self._is_optimised_alone = bool(flags.fastmath)
 
     @property
@@ -130,7 +131,7 @@ class KernelDispatcher(CPUDispatcher):
     def wrapped(self) -> Any:
         """Return the code with wrappers, by argument types; `overloads` is the code that kernels call.
 
-        A kernel never links code with wrappers: its own code would depend on the first caller.
+        A kernel never links code with wrappers, or the kernel's own code would depend on its first caller.
         """
         return OrderedDict()
 

@@ -30,7 +30,7 @@ _SHARED: tuple[Processor, ...] = (
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 )
-# Fields with several lines, which are escaped or indented.
+# Fields that may have several lines: JSON escapes the line breaks, the console format indents the lines.
 _TRACES = ("exception", "stack")
 _SECRETS = (
     (re.compile(r"(?<=://)[^\s/@]*:[^\s/]*(?=@)"), "***"),  # user and password of a URL

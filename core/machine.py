@@ -30,7 +30,7 @@ class ControlGroups:
     def cpus(self) -> float:
         """Return the limit of processors, infinity without a limit.
 
-        That is the quota of time or the number of processors in the set, whichever is less.
+        The limit is the quota of CPU time or the number of processors in the CPU set, whichever is less.
         """
         quota = min(map(_cpus_of, self._folders("cpu")), default=math.inf)
         return min(quota, min(map(_cpu_set_size, self._folders("cpuset")), default=math.inf))
@@ -63,11 +63,12 @@ def available_cpus(groups: ControlGroups | None = None) -> int:
 def limit_threads(environment: MutableMapping[str, str] = os.environ, requested: int | None = None) -> None:
     """Limit the threads of OpenMP, kernels, BLAS and Arrow to the available processors.
 
-    These libraries read the limit once, when they are imported. Variables that are set already stay.
+    These libraries read the limit once, when they are imported. Variables that are set already keep
+    their values.
 
     Args:
         environment: Environment of this process, or of one to start.
-        requested: Number of threads, which may exceed the processors.
+        requested: Number of threads, which may exceed the number of processors.
     """
     threads = str(max(available_cpus(), requested or 1))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -83,7 +84,7 @@ def available_memory_bytes(groups: ControlGroups | None = None) -> int | None:
 
 
 def _cpus_of(group: Path) -> float:
-    # Version 2 has "quota period" in one file, version 1 each in a file; no quota is "max", or -1.
+    # Version 2 has "quota period" in one file, version 1 has one file for each; no quota is "max", or -1.
     words = _words(group / "cpu.max") or _words(group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
     if len(words) != 2 or not all(map(str.isdecimal, words)):
         return math.inf
@@ -92,7 +93,7 @@ def _cpus_of(group: Path) -> float:
 
 
 def _cpu_set_size(group: Path) -> float:
-    # Ranges such as "0-3,8"; a group that sets none has an empty file, and the effective set of its parent.
+    # Ranges such as "0-3,8"; a group without a set has an empty file, and its parent's effective set applies.
     words = _words(group / "cpuset.cpus.effective") or _words(group / "cpuset.cpus")
     spans = [span.split("-") for word in words for span in word.split(",")]
     if not spans or not all(part.isdecimal() for span in spans for part in span):

@@ -36,8 +36,8 @@ class Parameter:
     """The declaration of one hyperparameter.
 
     Attributes:
-        name: Its name.
-        type: Its Python type without `| None`.
+        name: Name of the hyperparameter.
+        type: Python type without `| None`.
         optional: Whether None is allowed; None disables the parameter unless its description says otherwise.
         default: The default value.
         description: One sentence.
@@ -45,8 +45,8 @@ class Parameter:
         maximum: Inclusive upper bound.
         above: Whether `minimum` itself is excluded.
         choices: The allowed values of a text parameter; empty for others.
-        earlier: The value of specifications stored before the parameter existed.
-        aliases: Its names in other libraries; not accepted, but errors suggest this name.
+        earlier: The value for specifications stored before the parameter existed.
+        aliases: Names of the hyperparameter in other libraries; not accepted, but errors suggest `name`.
     """
 
     name: str
@@ -115,7 +115,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
     """
     declared = {p.name: p for p in parameters_of(cls)}
     problems = [
-        InputProblem(f"{pointer}/{name}", f"unknown; {suggestion(cls, name) or _all_of(declared)}")
+        InputProblem(f"{pointer}/{name}", f"unknown; {suggestion(cls, name) or _known_names(declared)}")
         for name in values
         if name not in declared
     ]
@@ -125,7 +125,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
             fault = _fault(declared[name], value)
             if fault:
                 problems.append(InputProblem(f"{pointer}/{name}", fault))
-            fitted[name] = _fit(declared[name], value)
+            fitted[name] = _converted(declared[name], value)
     if problems:
         raise InvalidInput(*problems)
     return cls(**fitted)
@@ -134,7 +134,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
 def suggestion(cls: type, name: str) -> str | None:
     """Return a suggestion for an undeclared name of a dataclass, None without a similar name.
 
-    The class may list names that belong elsewhere, with their places, as `ELSEWHERE`.
+    The class may define `ELSEWHERE`: names that are set in another place of a request, with that place.
     """
     elsewhere: Mapping[str, str] = getattr(cls, "ELSEWHERE", {})
     if name in elsewhere:
@@ -165,7 +165,7 @@ def stored_values(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return {p.name: p.earlier for p in parameters_of(cls) if p.earlier != p.default} | dict(values)
 
 
-def _all_of(declared: Mapping[str, Parameter]) -> str:
+def _known_names(declared: Mapping[str, Parameter]) -> str:
     return f"known here: {', '.join(declared) or 'none'}"
 
 
@@ -177,13 +177,13 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
-def _fit(declared: Parameter, value: Any) -> Any:
+def _converted(declared: Parameter, value: Any) -> Any:
     if declared.type is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if declared.type == GroupsOfNames and isinstance(value, list | tuple):
         return tuple(tuple(group) if isinstance(group, list | tuple) else group for group in value)
     if declared.type == NumberByName and isinstance(value, Mapping):
-        return {name: _fit(_NUMBER, number) for name, number in value.items()}
+        return {name: _converted(_NUMBER, number) for name, number in value.items()}
     if declared.type in (WholeNumbers, Names) and isinstance(value, list | tuple):
         return tuple(value)
     if isinstance(value, list):
@@ -195,17 +195,17 @@ def _fault(declared: Parameter, value: Any) -> str | None:
     if value is None:
         return None if declared.optional else "must not be null"
     if declared.type in _BY_NAME:
-        return _unfit_mapping(declared, value)
+        return _mapping_fault(declared, value)
     if declared.type == GroupsOfNames:
-        return _unfit_groups(value)
+        return _groups_fault(value)
     if declared.type in _LISTS:
-        return _unfit_list(declared, value)
+        return _list_fault(declared, value)
     return _wrong_type(declared, value) or _out_of_bounds(declared, value)
 
 
 def _wrong_type(declared: Parameter, value: Any) -> str | None:
     if declared.type == TextOrNumbers and not isinstance(value, str):
-        return _unfit_numbers(value)
+        return _numbers_fault(value)
     accepted, phrase = _TYPES.get(declared.type, (object, ""))
     if not isinstance(value, accepted) or (isinstance(value, bool) and declared.type is not bool):
         return phrase
@@ -216,14 +216,14 @@ def _wrong_type(declared: Parameter, value: Any) -> str | None:
     return None
 
 
-def _unfit_numbers(value: Any) -> str | None:
+def _numbers_fault(value: Any) -> str | None:
     numbers = value if isinstance(value, list | tuple) else ()
     if not numbers or any(_wrong_type(_NUMBER, number) or number < 0 for number in numbers):
         return "must be a name or a list of finite numbers, each at least 0"
     return None
 
 
-def _unfit_list(declared: Parameter, value: Any) -> str | None:
+def _list_fault(declared: Parameter, value: Any) -> str | None:
     kind, words = _LISTS[declared.type]
     if not isinstance(value, list | tuple) or not value:
         return f"must be a list of {words}"
@@ -232,7 +232,7 @@ def _unfit_list(declared: Parameter, value: Any) -> str | None:
     return next((f"entry {place} {fault}" for place, fault in faults if fault), None)
 
 
-def _unfit_mapping(declared: Parameter, value: Any) -> str | None:
+def _mapping_fault(declared: Parameter, value: Any) -> str | None:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         return "must be an object with a number for each name"
     entry = dataclasses.replace(declared, type=_BY_NAME[declared.type], optional=False)
@@ -240,7 +240,7 @@ def _unfit_mapping(declared: Parameter, value: Any) -> str | None:
     return next((f"{name[:40]!r} {fault}" for name, fault in faults if fault), None)
 
 
-def _unfit_groups(value: Any) -> str | None:
+def _groups_fault(value: Any) -> str | None:
     groups = value if isinstance(value, list | tuple) else ((),)
     are_lists = all(isinstance(group, list | tuple) and group for group in groups)
     if are_lists and all(isinstance(name, str) for group in groups for name in group):

@@ -10,7 +10,7 @@ def polling(look: Callable[[], object], interval_seconds: float, name: str) -> I
     """Call a function periodically in a daemon thread, which ends with the block.
 
     Args:
-        look: The function; an exception ends only its thread.
+        look: The function; an exception in it ends the daemon thread only.
         interval_seconds: Interval between calls, and before the first one.
         name: Name of the thread.
     """

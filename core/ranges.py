@@ -17,10 +17,8 @@ import numpy.typing as npt
 from core.machine import available_cpus
 from core.types import Float64Array, Int64Array
 
-_MIN_PARALLEL_WORK = (
-    8_192  # documents; waking a thread takes about as long as a kernel for this many documents
-)
-_RANGES_PER_THREAD = 4  # so that other threads take over the ranges of a delayed thread
+_MIN_PARALLEL_WORK = 8_192  # documents, for which a kernel takes about as long as waking a thread
+_RANGES_PER_THREAD = 4  # above 1, so that other threads take over ranges of a delayed thread
 _MAX_THREADS = 256
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -32,7 +30,7 @@ def _default_threads() -> int:
 
 
 class _Threads(threading.local):
-    maximum = _default_threads()  # also the default of LightGBM
+    maximum = _default_threads()  # LightGBM has the same default
     count = maximum
 
 

@@ -5,9 +5,9 @@ import numpy as np
 from core.jit import bare, compiled, inlined
 from core.types import Float64Array, Int64Array, UInt64Array
 
-_SHORT = 64  # documents up to which counting is faster than buckets
+_SHORT = 64  # number of documents up to which counting is faster than buckets
 _BLOCK = 32  # documents that are counted at a time, a multiple of LLVM's unrolled vectors
-_MAX_MOVES_PER_DOCUMENT = 4  # beyond that, insertion sort is slower than merge sort
+_MAX_MOVES_PER_DOCUMENT = 4  # with more moves, insertion sort is slower than merge sort
 _MAX_SELECTION_DEPTH = 24  # at a larger depth, the maxima of groups exclude too few documents
 
 SORT_PADDING = _SHORT
@@ -187,7 +187,7 @@ def _select_highest(
 
     Documents i, i + 32, i + 64, … form one of 32 groups, so that the maxima of groups are computed with
     vector instructions and without a branch. At least `depth` documents score no less than the `depth`-th
-    highest group maximum: only these are ranked.
+    highest group maximum: only these documents are ranked.
     """
     width, tail = np.uint64(_BLOCK), n % _BLOCK
     maxima = keys[_SHORT : _SHORT + _BLOCK]
@@ -226,7 +226,7 @@ def rank_highest(
     keys: Float64Array,
     counters: Int64Array,
 ) -> None:
-    """Fill `order[:depth]` as `rank_descending` does, skipping lower scores if that is faster.
+    """Fill `order[:depth]` as `rank_descending` does, without ranking lower scores if that is faster.
 
     `depth` is at least 1 and at most `stop - start`; the other arguments are those of `rank_descending`.
     """

@@ -134,7 +134,7 @@ def _declared(field: "dataclasses.Field[Any]") -> Entry:
 def _converter() -> "Converter":
     """Return the converter of single entries.
 
-    It is imported where a specification is parsed, since lists of jobs need none.
+    cattrs is imported only when a specification is parsed, since lists of jobs do not need it.
     """
     from cattrs import Converter
 

@@ -71,5 +71,5 @@ def current_trace_context() -> dict[str, str] | None:
 
 
 def parent_context(carrier: Mapping[str, str] | None) -> Context:
-    """Return the context of the span in the headers; an empty one without such headers."""
+    """Return the context of the span in the headers; an empty context without these headers."""
     return _W3C.extract(carrier or {}, context=Context())

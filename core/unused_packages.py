@@ -2,11 +2,11 @@
 
 import sys
 
-# Imported by pyarrow, with its first array, and by LightGBM: 2 s of CPU time and 65 MB per process.
+# pyarrow, when it creates its first array, and LightGBM import them: 2 s of CPU time and 65 MB per process.
 _UNUSED = frozenset({"pandas", "sklearn"})
 
 
-class _LeftOut:
+class _MissingPackages:
     """Import hook that reports unused packages as missing.
 
     A None in `sys.modules` would be shorter, but pyarrow takes it for the module.
@@ -22,5 +22,5 @@ def leave_out_unused() -> None:
 
     Only for processes of the service: users of core as a library may pass data frames.
     """
-    if not any(isinstance(finder, _LeftOut) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _LeftOut())
+    if not any(isinstance(finder, _MissingPackages) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _MissingPackages())

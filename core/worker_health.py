@@ -34,7 +34,7 @@ class WorkerHealth:
 
     @property
     def is_live(self) -> bool:
-        """Whether the report is recent; a clock that goes back has restarted with the machine."""
+        """Whether the report is recent; a report from the future is from before the machine restarted."""
         return 0.0 <= time.monotonic() - self.written_at < STALE_SECONDS
 
     def __str__(self) -> str:

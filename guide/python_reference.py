@@ -128,9 +128,9 @@ def _signature(function: FunctionType) -> str:
     return "(\n    " + ",\n    ".join([*arguments[:first], "*", *arguments[first:]]) + ",\n)"
 
 
-def _prose(thing: Any) -> str:
+def _prose(target: Any) -> str:
     """Return a docstring as Markdown: its sections as lists."""
-    lines = _fenced((inspect.getdoc(thing) or "").splitlines())
+    lines = _fenced((inspect.getdoc(target) or "").splitlines())
     markdown: list[str] = []
     section = None
     for line in lines:

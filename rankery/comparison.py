@@ -158,7 +158,7 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
         raise InvalidArgument(f"{argument}: must be an evaluation, a frame or numbers: {error}") from None
     if values.ndim != 1 or not len(values):
         raise InvalidArgument(f"{argument}: must have one value per query; found the shape {values.shape}")
-    index = getattr(system, "index", None)  # of a pandas Series; sequences have a method of this name
+    index = getattr(system, "index", None)  # the index of a pandas Series; sequences have a method `index`
     has_ids = index is not None and not callable(index)
     ids = _check_unique(_normalised_query_ids(argument, index), argument) if has_ids else None
     return _Values(ids, {_rankery_name(metric) if metric else "value": values})
@@ -197,7 +197,7 @@ def _check_unique(query_ids: list[str], argument: str) -> list[str]:
 
 
 def _match_queries(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[Any, Any]]":
-    """Return the queries of A, and the row of each in B."""
+    """Return the queries of A, and the row of each of these queries in B."""
     import numpy as np
 
     counts = [len(next(iter(system.by_metric.values()))) for system in (first, second)]

@@ -3,9 +3,9 @@
 An id is a text or a whole number. Each is normalised independently, so that ids of different files match:
 
 - A text is its own id, and bytes are decoded as UTF-8.
-- A whole number becomes its digits. So do a floating-point number or decimal without a fraction, and a text
-  of one. `1`, `1.0` and `1.00` are one id, since integer columns with missing values are often stored as
-  floats.
+- A whole number becomes its digits. A floating-point number or decimal without a fraction also becomes its
+  digits, as does a text of such a number. `1`, `1.0` and `1.00` are one id, since integer columns with
+  missing values are often stored as floats.
 - Null, NaN, the texts `nan` and `NaN`, and an empty text are missing ids.
 - All other values are invalid: numbers with a fraction (1.10 would be 1.1), booleans, times, and
   floating-point numbers so large that their type does not represent every integer.
@@ -26,7 +26,7 @@ _WITH_POINT = r"^(-?(0|[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
 _EXACT_LIMIT = 2**53  # float64 represents every integer below it
-_LIMIT_DIGITS = 16  # digits of 2**53; a whole number with fewer characters is below it
+_LIMIT_DIGITS = 16  # digits of 2**53; whole numbers with fewer digits are less
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def normalise_ids(values: Any) -> NormalisedIds:
     given = np.asarray(values, object if isinstance(values, list | tuple) else None)
     if given.dtype.kind in "OUS":
         return _normalise_objects(given.tolist())
-    return _normalise_alike(given.astype(given.dtype.newbyteorder("="), copy=False))
+    return _normalise_same_type(given.astype(given.dtype.newbyteorder("="), copy=False))
 
 
 def several_spellings(values: Any, normalised: NormalisedIds) -> tuple[str, ...]:
@@ -188,10 +188,10 @@ def _normalise_objects(values: list[Any]) -> NormalisedIds:
     respelled = False
     for kind, of_kind in places.items():
         given = [values[place] for place in of_kind]
-        if issubclass(kind, int) and not issubclass(kind, bool):  # of any size
+        if issubclass(kind, int) and not issubclass(kind, bool):  # Python integers may exceed int64
             found = NormalisedIds(pa.array([str(int(one)) for one in given]), np.empty(0, np.int64))
         else:
-            found = _normalise_alike(given)
+            found = _normalise_same_type(given)
         for place, text in zip(of_kind, found.texts.to_pylist(), strict=True):
             texts[place] = text
         unfit += [of_kind[place] for place in found.unfit.tolist()]
@@ -199,7 +199,7 @@ def _normalise_objects(values: list[Any]) -> NormalisedIds:
     return NormalisedIds(pa.array(texts, pa.large_string()), np.array(sorted(unfit), np.int64), respelled)
 
 
-def _normalise_alike(values: Any) -> NormalisedIds:
+def _normalise_same_type(values: Any) -> NormalisedIds:
     """Normalise values of one type."""
     import numpy as np
     import pyarrow as pa

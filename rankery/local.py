@@ -71,12 +71,12 @@ def convert_core_errors(place: str | None = None) -> Iterator[None]:
         if place is not None:
             details = "; ".join(problem.detail for problem in invalid.problems)
             raise FilesUnusable(f"{place}: {details}") from invalid
-        raise FilesUnusable("; ".join(_in_words(problem) for problem in invalid.problems)) from invalid
+        raise FilesUnusable("; ".join(_problem_text(problem) for problem in invalid.problems)) from invalid
     except (RankeryError, OSError) as error:
         raise FilesUnusable(str(error)) from error
 
 
-def _in_words(problem: "InputProblem") -> str:
+def _problem_text(problem: "InputProblem") -> str:
     return f"{problem.pointer}: {problem.detail}" if problem.pointer else problem.detail
 
 

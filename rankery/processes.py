@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Shorter than the grace period of the embedded service, so that a slow upload does not cause a kill.
 _GRACEFUL_SHUTDOWN_SECONDS = 5
-# It takes 2 s of a processor and 200 MB, which a service that ends earlier seldom needs.
+# The export process takes 2 s of a processor and 200 MB; a service that ends earlier seldom needs it.
 _EXPORT_PROCESS_DELAY_SECONDS = 300.0
 _PRIVATE_UMASK = 0o077  # other users cannot read labels, models, or the secrets of webhooks
 _GIL_SWITCH_SECONDS = 0.0005  # a tenth of Python's default
@@ -64,7 +64,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     # A full collection pauses all requests; freezing the existing objects makes each pause 0.2 s shorter.
     gc.collect()
     gc.freeze()
-    # The event loop waits up to this long for the GIL for each running thread.
+    # The event loop waits up to this interval for the GIL for each running thread.
     sys.setswitchinterval(_GIL_SWITCH_SECONDS)
     # The application has a structured access log, which replaces that of uvicorn.
     uvicorn.run(
@@ -178,7 +178,7 @@ def run_rank_worker(
 
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
-    """Restart this process without credentials in its environment, which would stay in its memory."""
+    """Restart this process without credentials: if only unset, they would stay in its memory."""
     withheld = [name for name in _WITHHELD_VARIABLES if name in os.environ]
     if not withheld:
         return

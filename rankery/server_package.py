@@ -22,7 +22,7 @@ def require_server_package() -> None:
         spec = find_spec(name)
         if spec is None:
             raise PackageMissing(f"this needs the server of Rankery: pip install {_DISTRIBUTION}")
-        place = _place(spec)
+        place = _location(spec)
         if not _is_own(place, name):
             raise PackageShadowed(
                 f"{place} hides Rankery's package `{name}`: rename it, or take its folder off Python's path "
@@ -30,7 +30,7 @@ def require_server_package() -> None:
             )
 
 
-def _place(spec: ModuleSpec) -> Path:
+def _location(spec: ModuleSpec) -> Path:
     """Return the folder of a package, or the file of a module."""
     folders = list(spec.submodule_search_locations or ())
     return Path(folders[0] if folders else spec.origin or spec.name).resolve()

@@ -1,4 +1,4 @@
-"""Number of examples that Hypothesis draws: a quarter, or all if slow tests run."""
+"""Number of examples that Hypothesis draws: all if slow tests run, else a quarter."""
 
 from hypothesis import settings
 

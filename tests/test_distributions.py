@@ -85,7 +85,7 @@ def _files(package: Path) -> list[Path]:
 
 
 @pytest.mark.long
-def test_an_index_would_take_them(built: Path) -> None:
+def test_the_archives_pass_the_check_of_twine(built: Path) -> None:
     """`twine check` finds the metadata complete and the descriptions readable."""
     archives = sorted(map(str, built.glob("rankery*")))
     assert len(archives) == 4

@@ -39,7 +39,7 @@ def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[st
     assert done.stdout.split() == []
 
 
-def test_packages_of_no_use_are_left_out_before_arrow_looks_for_them() -> None:
+def test_arrow_does_not_import_pandas() -> None:
     """Arrow's search for pandas is disabled, since the first array would import pandas."""
     program = (
         "import sys; from core.unused_packages import leave_out_unused; leave_out_unused()\n"

@@ -1,7 +1,7 @@
-"""Generate the client's schemas and synchronous half; `make client` runs it.
+"""Generate the client's schemas and its synchronous classes; `make client` runs this module.
 
-The schemas come from the service's own OpenAPI document, by datamodel-code-generator; the synchronous client
-from the asynchronous one, by unasync.
+datamodel-code-generator generates the schemas from the service's OpenAPI document. unasync generates the
+synchronous client from the asynchronous client.
 """
 
 import json
@@ -165,7 +165,7 @@ def _bundle(document: Document, kind: str) -> Document:
 
 
 def _inlined_names(schemas: Document) -> Document:
-    """Replace references to enums by the enums: as schemas they would become models around a text."""
+    """Replace references to enums by the enums: a referenced enum would become a model that wraps a text."""
     names = {_REFERENCE + name for name, schema in schemas.items() if "enum" in schema}
 
     def inlined(schema: Any) -> Any:

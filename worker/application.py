@@ -16,8 +16,8 @@ from worker.process.shutdown import StopFlag
 from worker.process.sweeper import Sweeper
 from worker.settings import WorkerSettings
 
-# A message is only a wake-up, and the database has the state of the job: Redis must not deliver one again
-# while its job still runs.
+# A message is only a wake-up, and the database has the state of the job: Redis must not deliver a message
+# again while its job still runs.
 _VISIBILITY_SECONDS = 24 * 3600
 # A first start compiles every kernel before the pool process is ready.
 _POOL_START_SECONDS = 900.0
@@ -93,7 +93,7 @@ class _LaneWorker(Worker):  # type: ignore[misc]
     """A Celery worker that prints no banner at a shutdown."""
 
     def install_platform_tweaks(self, worker: Any) -> None:
-        """Install Celery's signal handlers, that of SIGTERM without its banner."""
+        """Install Celery's signal handlers; the handler of SIGTERM prints no banner."""
         super().install_platform_tweaks(worker)
         install_worker_term_handler(worker, verbose=False)
 

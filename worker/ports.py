@@ -1,4 +1,4 @@
-"""Ports at which the processes of a distributed training listen, for firewalls that open few."""
+"""Ports at which the processes of a distributed training listen, for firewalls that open only a few."""
 
 import re
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-ANY_PORT: Sequence[int] = (0,)  # the kernel chooses a free one
+ANY_PORT: Sequence[int] = (0,)  # the kernel chooses a free port
 _MAX_PORT = 65535
 
 
 class PortSettings(BaseSettings):
-    """Range of ports, read from `RANKERY_RANK_PORTS`; ranks use that of their rank worker."""
+    """Range of ports, read from `RANKERY_RANK_PORTS`; ranks use the range of their rank worker."""
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
 
@@ -32,7 +32,7 @@ class PortSettings(BaseSettings):
 
     @property
     def ports(self) -> Sequence[int]:
-        """Ports to try one after the other; 0 is any."""
+        """Ports to try one after the other; 0 is any free port."""
         if self.rank_ports is None:
             return ANY_PORT
         first, last = map(int, self.rank_ports.split("-"))

@@ -19,10 +19,12 @@ from core.errors import StoreUnavailable
 
 RECORDED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST})
-# Unauthenticated requests per address: they must not fill the database; the access log has all of them.
+# Limit of recorded unauthenticated requests per address, so that they cannot fill the database.
+# The access log has all of them.
 _UNAUTHENTICATED_PER_MINUTE = 60
 _MAX_ADDRESS_LENGTH = 255
-# Thousands of PATCH requests per file are not recorded, but the creation and the use of an upload are.
+# PATCH requests below this path are not recorded, since a file may take thousands.
+# The creation and the use of an upload are recorded.
 _UPLOADS = "/v1/uploads/"
 
 _log = structlog.stdlib.get_logger("rankery.audit")
@@ -50,7 +52,7 @@ class AuditMiddleware(HttpMiddleware):
             nonlocal answered, unavailable
             if message["type"] == "http.response.start":
                 answered = True
-                # A database that is locked would keep the caller waiting a second time.
+                # Record a 503 later: a locked database would make the caller wait a second time.
                 unavailable = message["status"] == HTTPStatus.SERVICE_UNAVAILABLE
                 if not unavailable:
                     await self._record(scope, message["status"], AUDIT)

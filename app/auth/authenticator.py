@@ -18,9 +18,9 @@ _MINUTE_SECONDS = 60.0
 class Authenticator:
     """Identify callers by their credentials.
 
-    In each process an address may send a burst of wrong keys, and then as many per minute. This limits load;
-    keys of 256 random bits cannot be guessed. A valid key always passes, since many clients may share an
-    address: every key is looked up, unseen keys in a separate thread pool.
+    In each process, an address may send `wrong_keys_per_minute` wrong keys in a burst, and the same number in
+    each later minute. This limits load; keys of 256 random bits cannot be guessed. A valid key always passes,
+    since many clients may share an address: every key is looked up, unseen keys in a separate thread pool.
 
     Attributes:
         key_cache: Cache of accepted keys.

@@ -28,10 +28,10 @@ class Credential:
 
 
 def credential_of(request: Request) -> Credential | None:
-    """Return the credential of a request, an API key before a cookie, or None.
+    """Return the credential of a request, or None; an API key takes precedence over a cookie.
 
-    Browsers send cookies with cross-site requests, too. Besides SameSite, a cookie therefore counts for
-    methods that change something only in same-origin requests (CSRF).
+    Browsers send cookies with cross-site requests, too. In addition to SameSite, the cookie of a request that
+    may change something is therefore ignored unless the request is same-origin (CSRF).
     """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":

@@ -56,7 +56,7 @@ class AuthMiddleware(HttpMiddleware):
             return await self._admit(request, authenticator)
         except Refusal as refusal:
             wants_page = refusal.kind is refusals.UNAUTHENTICATED and expects_page(request)
-            return _to_sign_in(request) if wants_page else refusal.answer()
+            return _redirect_to_sign_in(request) if wants_page else refusal.answer()
         except StoreUnavailable:
             if _is_known_monitor(request, authenticator):
                 return None
@@ -75,7 +75,7 @@ class AuthMiddleware(HttpMiddleware):
         if rule is not None and needed is None:
             set_caller(request.scope, ANYBODY)
             return None
-        caller = await _identified(request, authenticator) if keys_exist else _owner(request)
+        caller = await _identify(request, authenticator) if keys_exist else _owner(request)
         set_caller(request.scope, caller)
         if needed is None:
             return http_problem(HTTPStatus.NOT_FOUND)
@@ -86,7 +86,7 @@ class AuthMiddleware(HttpMiddleware):
         return None
 
 
-async def _identified(request: Request, authenticator: Authenticator) -> Caller:
+async def _identify(request: Request, authenticator: Authenticator) -> Caller:
     credential = credential_of(request)
     if credential is None:
         raise refusals.unauthenticated(refusals.NO_KEY)
@@ -121,7 +121,7 @@ def expects_page(request: Request) -> bool:
     )
 
 
-def _to_sign_in(request: Request) -> Response:
+def _redirect_to_sign_in(request: Request) -> Response:
     # Path and query as sent, percent-encoded.
     path, query = request.scope.get("raw_path") or b"/", request.scope["query_string"]
     wanted = path + (b"?" + query if query else b"")

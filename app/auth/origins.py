@@ -46,11 +46,11 @@ def _is_address(name: str) -> bool:
     return True
 
 
-_OWN_SITES = frozenset({"same-origin", "none"})  # none: typed in, or a bookmark
+_OWN_SITES = frozenset({"same-origin", "none"})  # none: the user typed the URL or opened a bookmark
 
 
 def is_foreign(headers: Headers, method: str) -> bool:
-    """Return whether the request comes from a page of another origin, links excepted.
+    """Return whether a page of another origin sent the request, other than by a followed link.
 
     `Origin` and `Sec-Fetch-Site` are set by the browser; pages cannot change them. Programs send neither.
     """
@@ -69,7 +69,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def _names_host(origin: str, headers: Headers) -> bool:
-    # Without the scheme: behind a proxy that terminates TLS, requests of https origins arrive as HTTP.
+    # Ignore the scheme: behind a proxy that terminates TLS, requests of https origins arrive as HTTP.
     try:
         parts = urlsplit(origin)
     except ValueError:

@@ -34,7 +34,7 @@ class Buckets:
         self._interval = 1.0 / per_second
         self._tolerance_seconds = (max(burst, 1.0) - 1.0) / per_second
         self._max_callers = max_callers
-        self._full_at: dict[str, float] = {}  # in the order in which they were last seen
+        self._full_at: dict[str, float] = {}  # least recently seen caller first
 
     def take(self, caller: str, now: float) -> float:
         """Take a token from a caller's bucket.
@@ -67,7 +67,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 class RateLimit(HttpMiddleware):
     """ASGI middleware that answers 429 to callers above their rate limit.
 
-    Callers are identified by key, or by address without authentication, and have a bucket each for
+    Callers are identified by key, or by address without authentication. Each caller has separate buckets for
     reads, for writes and for scoring. Each API process has its own buckets: with several processes a
     caller has a multiple of the rate.
     """

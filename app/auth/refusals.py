@@ -55,7 +55,7 @@ def forbidden(caller: Caller, scope: str) -> Refusal:
 
 
 def bound_to_projects(caller: Caller) -> Refusal:
-    """Refuse a key that is bound to projects an operation on all projects."""
+    """Refuse an operation on all projects to a key that is bound to some projects."""
     names = ", ".join(caller.projects or ())
     return Refusal(
         FORBIDDEN, f"this request shows data of all projects; the key {caller.key_id} is bound to {names}"

@@ -68,13 +68,13 @@ _KEY_EXAMPLE: dict[str, Any] = {
 }
 
 
-def _distinct(scopes: list[KeyScope]) -> list[KeyScope]:
+def _distinct_scopes(scopes: list[KeyScope]) -> list[KeyScope]:
     if len(set(scopes)) < len(scopes):
         raise ValueError("must name each scope once")
     return scopes
 
 
-def _each_once(names: list[str]) -> list[str]:
+def _distinct_projects(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError("must name each project once")
     return names
@@ -84,7 +84,7 @@ class KeyRequest(RequestModel):
     """A request to create an API key."""
 
     name: NameForPeople = Field(description="Display name of the key", examples=["nightly training"])
-    scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
+    scopes: Annotated[list[KeyScope], AfterValidator(_distinct_scopes)] = Field(
         min_length=1,
         max_length=4,
         description="`read`: read everything except keys and audit log; `write`: also submit, upload, delete;"
@@ -106,7 +106,7 @@ class KeyRequest(RequestModel):
         le=2**63 - 1,
         description="Maximum size of the key's datasets in bytes; null for the default of the service",
     )
-    projects: Annotated[list[ProjectName], AfterValidator(_each_once)] | None = Field(
+    projects: Annotated[list[ProjectName], AfterValidator(_distinct_projects)] | None = Field(
         None,
         min_length=1,
         max_length=20,

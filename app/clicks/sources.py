@@ -49,7 +49,7 @@ def import_click_log(
 ) -> Response:
     """Create a click log from files at URLs, which a worker downloads and reads."""
     if body.is_upload:
-        return _of_upload(services, caller.key_id, idempotency, body)
+        return _create_from_upload(services, caller.key_id, idempotency, body)
     settings, options = services.settings, body.options()
     allowed = AllowedAddresses(settings.sources)
     with_pattern = body.files is not None
@@ -78,7 +78,7 @@ def import_click_log(
     return created
 
 
-def _of_upload(
+def _create_from_upload(
     services: Services, key_id: str | None, idempotency: IdempotentRequest, body: AddressLogRequest
 ) -> Response:
     """Create a click log from a resumable upload, as a form that refers to it does."""

@@ -34,14 +34,14 @@ async def sign_in_page(
 ) -> Response:
     """Show the sign-in form if a key is needed."""
     if not await authenticator.keys_exist():
-        return _go_to(target)
-    return _form(request, target)
+        return _redirect_to(target)
+    return _form_page(request, target)
 
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, services: UseServices, authenticator: UseAuthenticator) -> Response:
     """Start a session for a key with the read scope."""
-    fields = await _fields(request)
+    fields = await _form_fields(request)
     target = fields.get("next", "/")
     try:
         caller = await authenticator.identify(
@@ -50,7 +50,7 @@ async def sign_in(request: Request, services: UseServices, authenticator: UseAut
         if not caller.may(READ):
             raise refusals.forbidden(caller, READ)
     except Refusal as refusal:
-        return _form(request, target, refusal)
+        return _form_page(request, target, refusal)
     set_caller(request.scope, caller)
     return await run_in_threadpool(_begin_session, request, services, authenticator, caller, target)
 
@@ -94,7 +94,7 @@ def _begin_session(
         token = tx.api_keys.begin_session(str(caller.key_id), lifetime)
     if earlier is not None:
         authenticator.key_cache.session_ended(earlier)
-    answer = _go_to(target)
+    answer = _redirect_to(target)
     https = request.url.scheme == "https"
     set_session(answer, token, lifetime, path=_cookie_path(request), https=https)
     return answer
@@ -110,11 +110,11 @@ def _end_session(services: Services, authenticator: Authenticator, session: Cred
     authenticator.key_cache.session_ended(session)
 
 
-def _go_to(target: str) -> Response:
+def _redirect_to(target: str) -> Response:
     return RedirectResponse(same_site_url(target), HTTPStatus.SEE_OTHER)
 
 
-def _form(request: Request, target: str, refusal: Refusal | None = None) -> Response:
+def _form_page(request: Request, target: str, refusal: Refusal | None = None) -> Response:
     return templates().TemplateResponse(
         request,
         "sign_in.html",
@@ -124,7 +124,7 @@ def _form(request: Request, target: str, refusal: Refusal | None = None) -> Resp
     )
 
 
-async def _fields(request: Request) -> dict[str, str]:
+async def _form_fields(request: Request) -> dict[str, str]:
     """Parse the sign-in form.
 
     Raises:

@@ -9,7 +9,7 @@ from core.store import Dataset, Transaction
 
 
 def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
-    """Compare the counts of a dataset, or of all its parts if all are ready, with published counts.
+    """Compare a dataset's counts, or those of all parts of its upload if ready, with published counts.
 
     Raises:
         NotFound: There is no such dataset.
@@ -20,11 +20,11 @@ def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
         raise WrongState(
             "dataset", dataset_id, dataset.status, "its counts are available after it has been read"
         )
-    found = recognise(_parts(tx, dataset), dataset.source.get("folder"))
+    found = recognise(_counts_by_part(tx, dataset), dataset.source.get("folder"))
     return Corpus.model_validate(found)
 
 
-def _parts(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:
+def _counts_by_part(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:
     parts = {}
     for part, dataset_id in (dataset.parts or {}).items():
         try:

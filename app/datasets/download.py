@@ -81,7 +81,7 @@ def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Res
     file = files.opened()
     try:
         if format == "parquet":
-            ranged = _ranged(store, files.data_key, file)
+            ranged = _ranged_file(store, files.data_key, file)
             if ranged is not None:
                 selected = select(request, ranged)
                 return Download(
@@ -103,9 +103,9 @@ def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Res
         raise
 
 
-def _ranged(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
+def _ranged_file(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
     """Return the Parquet file of a dataset for range requests, None for a dataset with categories."""
-    named = _named(store, data_key)
+    named = _named_file(store, data_key)
     if named is None:
         return None
     # The stored bytes before the footer never change, and the footer describes them.
@@ -114,6 +114,6 @@ def _ranged(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
 
 
 @functools.lru_cache(_FOOTERS_KEPT)
-def _named(store: Store, data_key: str) -> NamedFile | None:
+def _named_file(store: Store, data_key: str) -> NamedFile | None:
     with store.artifacts.open(data_key) as file:
         return named_file(file)

@@ -83,7 +83,7 @@ class DatasetFits:
             try:
                 dataset = tx.datasets.get(dataset_id)
             except NotFound:
-                continue  # deleted since
+                continue  # the dataset was deleted
             if self.of(dataset, dataset.feature_names).fits:
                 return dataset_id
         return None
@@ -93,10 +93,10 @@ class DatasetFits:
 
         Args:
             dataset: The dataset.
-            feature_names: Names of its features, None where the row of the dataset has none.
+            feature_names: Names of its features, None if the dataset's row does not store them.
         """
         absent: tuple[str, ...] = ()
-        reason = _unmeasurable(dataset)
+        reason = _unmeasurable_reason(dataset)
         if reason is None and self._models:
             reason, absent = self._absent(dataset, feature_names)
         return DatasetFit(
@@ -112,7 +112,7 @@ class DatasetFits:
     def _absent(
         self, dataset: Dataset, feature_names: list[str] | None
     ) -> tuple[str | None, tuple[str, ...]]:
-        """Return the reason why a model cannot be used, or None, and the features that the dataset lacks."""
+        """Return the reason why a model cannot be used, if any, and the features that the dataset lacks."""
         if (dataset.statistics or {}).get("features") == 0:
             return "has judgments without features", ()
         known = feature_names if feature_names is not None else _names_of(self._store, dataset.data_key)
@@ -135,7 +135,7 @@ def _missing_features_reason(model: _MeasuredModel, absent: AbsentFeatures, n_fe
     )
 
 
-def _unmeasurable(dataset: Dataset) -> str | None:
+def _unmeasurable_reason(dataset: Dataset) -> str | None:
     if dataset.status != "ready":
         return "is not ready"
     statistics = dataset.statistics or {}

@@ -17,7 +17,7 @@ from core.store import Dataset, Job, Transaction, new_id
 from core.store.data_files import DataFiles
 
 _MAX_NAME_LENGTH = 180  # before the part is appended
-_MAX_COMPARED_DATASETS = 50  # the newest datasets of a name, compared with a request
+_MAX_COMPARED_DATASETS = 50  # the newest datasets of a name, to compare with a request
 
 
 class FolderDatasetRequest(RequestModel):
@@ -104,7 +104,7 @@ class FolderDatasets:
         parts = self._folder.parts
         self.parts = tuple(parts) if request.part is None else (request.part,)
         if not self.parts or self.parts[0] not in parts:
-            raise InvalidInput.at("/part" if parts else "/folder", _lacking(self._folder))
+            raise InvalidInput.at("/part" if parts else "/folder", _missing_part_detail(self._folder))
 
     def allow(self, tx: Transaction, settings: ApiSettings, key_id: str | None) -> None:
         """Check the quotas of the API key.
@@ -119,10 +119,10 @@ class FolderDatasets:
 
     def known(self, tx: Transaction) -> list[Dataset]:
         """Return existing datasets of the same files, ready or pending; empty unless every part has one."""
-        found = [self._known(tx, part) for part in self.parts]
+        found = [self._existing_dataset(tx, part) for part in self.parts]
         return [dataset for dataset in found if dataset is not None] if None not in found else []
 
-    def _known(self, tx: Transaction, part: str) -> Dataset | None:
+    def _existing_dataset(self, tx: Transaction, part: str) -> Dataset | None:
         source = self._source(part)
         named = tx.datasets.page(None, _MAX_COMPARED_DATASETS, name=self._name_of(part)).items
         for dataset in named:
@@ -225,9 +225,9 @@ def requested_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> 
 def add_folder(
     tx: Transaction, settings: ApiSettings, folder: str, key_id: str | None, project: str | None
 ) -> dict[str, tuple[Dataset, Job | None]]:
-    """Return the datasets of a folder by part, each with its ingestion job; None for a ready dataset.
+    """Return a folder's datasets by part, each with its ingestion job, or None if the dataset is ready.
 
-    Datasets of the project are reused if every part has one of the same file, unchanged since. Otherwise all
+    Datasets of the project are reused if every part has a dataset of the same, unchanged file. Otherwise all
     parts are recorded and their ingestions queued.
 
     Raises:
@@ -255,7 +255,7 @@ def _is_reusable(tx: Transaction, dataset: Dataset) -> bool:
     return tx.jobs.get(dataset.job_id).status in ("queued", "running")
 
 
-def _lacking(folder: JudgedFolder) -> str:
+def _missing_part_detail(folder: JudgedFolder) -> str:
     if folder.parts:
         return f"the folder has only the parts {', '.join(folder.parts)}"
     below = f"; folders in it: {', '.join(folder.folders[:10])}" if folder.folders else ""

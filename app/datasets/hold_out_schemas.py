@@ -67,7 +67,7 @@ HoldOutRequest = HeldOutFraction | HeldOutFold | HeldOutColumn
 _HOLD_OUT_FORMS = {"fraction": "held-out-fraction", "folds": "held-out-fold", "column": "held-out-column"}
 
 
-def _form(forms: dict[str, str]) -> Any:
+def _form_discriminator(forms: dict[str, str]) -> Any:
     def discriminate(value: Any) -> str | None:
         for name, form in forms.items():
             if (isinstance(value, dict) and name in value) or hasattr(value, name):
@@ -86,7 +86,7 @@ _HOLD_OUT_MESSAGE = '{"fraction": 0.2}, {"folds": 5, "fold": 1} or {"column": "s
 HoldOut = Annotated[
     _HoldOutForms,
     Discriminator(
-        _form(_HOLD_OUT_FORMS),
+        _form_discriminator(_HOLD_OUT_FORMS),
         custom_error_type="hold_out_form",
         custom_error_message=f"must be {_HOLD_OUT_MESSAGE}",
     ),
@@ -97,7 +97,7 @@ Validation = Annotated[
     | Annotated[FoldColumn, Tag("fold-column")]
     | _HoldOutForms,
     Discriminator(
-        _form(
+        _form_discriminator(
             {
                 "dataset_id": "held-out-dataset",
                 "fold": "held-out-fold",
@@ -117,7 +117,7 @@ NamedValidation = Annotated[
     | Annotated[FoldColumn, Tag("fold-column")]
     | _HoldOutForms,
     Discriminator(
-        _form(
+        _form_discriminator(
             {
                 "dataset": "named-dataset",
                 "fold": "held-out-fold",

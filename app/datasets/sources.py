@@ -245,7 +245,7 @@ def import_datasets(
     """
     settings = services.settings
     if uploads := body.uploads():
-        return _of_uploads(services, caller.key_id, idempotency, body, uploads)
+        return _create_from_uploads(services, caller.key_id, idempotency, body, uploads)
     requested = RequestedSources(body, settings.sources)
     with idempotency.begin(services.store) as tx:
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
@@ -257,7 +257,7 @@ def import_datasets(
     return created
 
 
-def _of_uploads(
+def _create_from_uploads(
     services: Services,
     key_id: str | None,
     idempotency: IdempotentRequest,

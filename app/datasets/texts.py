@@ -27,7 +27,7 @@ NO_TEXTS = DocumentTexts()
 
 
 class DatasetTexts:
-    """The texts of a stored dataset; empty for a deleted or damaged one, whose results stay readable."""
+    """The texts of a stored dataset; empty if it is deleted or damaged, so that its results stay readable."""
 
     def __init__(self, store: Store, dataset_id: str) -> None:
         self._store = store

@@ -40,7 +40,7 @@ class SelectedPair:
         a: Index of system A.
         b: Index of system B.
         metric: The metric, None for the first metric of the comparison.
-        sort: `a` and `b` for the values of one system, else their difference.
+        sort: `a` or `b` for the values of that system, else for the difference of both.
     """
 
     a: int = 0
@@ -153,7 +153,7 @@ class ComparedQueries:
 def ranked_documents(
     rows: Iterable[Mapping[str, Any]], texts: Mapping[str, DocumentTexts]
 ) -> list[RankedDocument]:
-    """Return the documents of a query's ranking with their texts, given by document id."""
+    """Return the documents of a query's ranking with their texts; `texts` has document ids as keys."""
     return [
         RankedDocument.model_validate({**row, **asdict(texts.get(row["document_id"], NO_TEXTS))})
         for row in rows

@@ -80,7 +80,7 @@ class Selection:
             kept &= values <= self.most
         found = np.flatnonzero(kept)
         keys = values[found] if self.is_sorted else found.astype(np.float64)
-        order = np.argsort(keys if self.order == "asc" else -keys, kind="stable")  # NaN is last in both
+        order = np.argsort(keys if self.order == "asc" else -keys, kind="stable")  # NaN sorts last either way
         return found[order]
 
 
@@ -144,7 +144,7 @@ def select_rows(
         InvalidInput: There is no such segment, or the cursor is not from a page of this selection.
     """
     if selection.is_everything and cursor is not None:
-        return SelectedRows(*read_rows(file, cursor, limit), summary=None)  # without reading all of the file
+        return SelectedRows(*read_rows(file, cursor, limit), summary=None)  # reads only this page of the file
     members = None if selection.segment is None else _members(segments, selection.segment)
     table = pq.read_table(file)
     values = values_of.read(table)

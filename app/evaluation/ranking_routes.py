@@ -135,7 +135,7 @@ def get_ranking(
     if format == "json":
         with services.store.verified.open(key) as file:
             queries, next_cursor = (
-                read_queries(file, cursor, limit) if query_id is None else (_only(file, query_id), None)
+                read_queries(file, cursor, limit) if query_id is None else (_one_query(file, query_id), None)
             )
         return _ranking_page(ranking, queries, next_cursor, DatasetTexts(services.store, ranking.dataset_id))
     services.store.verified.check(key)
@@ -153,7 +153,7 @@ def _tag(ranking: RankingRow) -> str:
     return f"rankery-{name}" if ranking.model_id else name
 
 
-def _only(file: BinaryIO, query_id: str) -> list[list[dict[str, Any]]]:
+def _one_query(file: BinaryIO, query_id: str) -> list[list[dict[str, Any]]]:
     documents = read_query(file, query_id)
     if not documents:
         raise NotFound("query", query_id)

@@ -58,7 +58,7 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
         metric=metric,
         higher_is_better=higher_is_better,
         queries=queries,
-        sentence=_sentence(len(comparisons), len(trainings), queries),
+        sentence=_test_description(len(comparisons), len(trainings), queries),
         items=items,
         missing=missing,
     )
@@ -148,7 +148,7 @@ def _ranked(
     )
 
 
-def _sentence(tested: int, trainings: int, queries: int | None) -> str:
+def _test_description(tested: int, trainings: int, queries: int | None) -> str:
     if queries is None:
         return "No test was possible: no two trainings have values per query on the same validation data."
     left = trainings - tested

@@ -16,7 +16,7 @@ from core.errors import RankeryError
 from core.store import Store
 
 POLL_SECONDS = 0.2
-# Each poll takes a round trip to the server and a connection of the pool.
+# Longer with PostgreSQL: each poll takes a round trip to the server and a connection of the pool.
 POLL_SECONDS_OF_POSTGRESQL = 0.5
 RECENT = 1_000
 READ_BATCH = 500
@@ -126,7 +126,7 @@ class EventFeed:
                 yield follower
         finally:
             self._streams[caller] -= 1
-            self._streams += Counter()  # drops callers without streams
+            self._streams += Counter()  # remove callers without streams
 
     def recent(self, after: int) -> list[FeedEvent] | None:
         """Return the events after an id, None if some of them are only in the database."""

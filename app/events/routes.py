@@ -56,7 +56,7 @@ ObjectId = Annotated[
 ]
 LastEventId = Annotated[
     Annotated[int, Field(ge=0, le=MAX_ID)] | None,
-    # By the standard of server-sent events, a client without an event may send an empty id.
+    # By the standard of server-sent events, a client that has received no event may send an empty id.
     BeforeValidator(lambda given: None if given == "" else given),
     Header(
         alias="Last-Event-ID",

@@ -174,7 +174,7 @@ def get_experiment_report(
     """Return the latest report as Markdown, CSV with a line per number, or LaTeX tables with booktabs."""
     with services.store.read() as tx:
         row = tx.experiments.get(experiment_id)
-    report = _document(services, row)["report"]
+    report = _report_and_estimate(services, row)["report"]
     if report is None:
         detail = "a dry run has no report" if row.dry_run else "no table is complete yet"
         raise WrongState("experiment", row.id, row.status, detail)
@@ -223,7 +223,7 @@ def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[ExperimentE
 
 
 def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
-    paper = PAPERS.get(row.paper)  # a paper of another release may be missing
+    paper = PAPERS.get(row.paper)  # this release may lack the paper
     return {
         "id": row.id,
         "paper": row.paper,
@@ -249,11 +249,11 @@ def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
 def _response(services: Services, tx: Transaction, row: ExperimentRow) -> Experiment:
     counts = tx.experiments.counts([row.id])[row.id]
     datasets = [ExperimentDataset(**each) for each in row.datasets]
-    return Experiment(**_fields(row, counts), datasets=datasets, **_document(services, row))
+    return Experiment(**_fields(row, counts), datasets=datasets, **_report_and_estimate(services, row))
 
 
-def _document(services: Services, row: ExperimentRow) -> dict[str, Any]:
-    """Return the latest report and estimate, both null before the first."""
+def _report_and_estimate(services: Services, row: ExperimentRow) -> dict[str, Any]:
+    """Return the latest report and estimate, both None before the first report."""
     if row.report_key is None:
         return {"report": None, "estimate": None}
     with services.store.verified.open(row.report_key) as file:

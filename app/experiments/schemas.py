@@ -47,7 +47,7 @@ class ExperimentRequest(UndistributedRequest):
         pattern=r"^[^\x00-\x1f\x7f]+$",
         description="`synthetic`, `sparse`, or a folder below the data roots; null for the synthetic data"
         " chosen for the paper",
-        examples=[None],  # with `dataset_ids` it is left out
+        examples=[None],  # `data` is left out of requests with `dataset_ids`
     )
     dataset_ids: ExperimentDatasets | None = Field(
         None, description="Existing datasets to use instead of `data`"

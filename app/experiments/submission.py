@@ -53,11 +53,11 @@ def submit_experiment(
         ]
         source = DATASETS
     elif planned.data == FOLDER:
-        datasets, jobs = _read(tx, settings, request, key_id, project)
+        datasets, jobs = _folder_datasets(tx, settings, request, key_id, project)
         source = str(request.data)
     else:
         _refuse_folds(request)
-        datasets, jobs = _drawn(tx, planned, key_id, project)
+        datasets, jobs = _synthetic_datasets(tx, planned, key_id, project)
         source = planned.data
     experiment = tx.experiments.add(
         paper=planned.paper.name,
@@ -81,7 +81,7 @@ def _project(tx: Transaction, request: ExperimentRequest) -> str | None:
 
 
 def _kind_of_data(request: ExperimentRequest) -> str | None:
-    """Return the kind of data of a plan, None where the paper chooses."""
+    """Return the kind of data of a plan, None for the data chosen for the paper."""
     if request.data is None and request.dataset_ids is None:
         return None
     return request.data if request.data in _SYNTHETIC else FOLDER
@@ -92,7 +92,7 @@ def _refuse_folds(request: ExperimentRequest) -> None:
         raise InvalidInput.at("/folds", "can only be used with a folder that has subfolders Fold1, Fold2, …")
 
 
-def _read(
+def _folder_datasets(
     tx: Transaction,
     settings: ApiSettings,
     request: ExperimentRequest,
@@ -128,12 +128,12 @@ def folders_of(folder: str, folds: Sequence[int] | None) -> list[tuple[int, str]
     return [(fold, str(above / f"Fold{fold}")) for fold in sorted(set(folds))]
 
 
-def _drawn(
+def _synthetic_datasets(
     tx: Transaction, planned: Plan, key_id: str | None, project: str | None
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
     entries, jobs = [], []
-    for name, part, body in _requests(planned):
+    for name, part, body in _dataset_requests(planned):
         request = SyntheticDatasetRequest(**body)
         source = request.source()
         title = f"{planned.paper.name} {planned.scale} {name} {part}"
@@ -145,7 +145,7 @@ def _drawn(
     return entries, jobs
 
 
-def _requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _dataset_requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for name, drawn in planned.datasets.items():
         for part, body in (drawn.requests if drawn is not None else {}).items():
             yield name, part, body

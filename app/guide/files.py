@@ -41,7 +41,7 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
 
 
 class _GuideFiles(CachedFiles):
-    """Files of the guide, whose links to the service get its root path."""
+    """Files of the guide; links to the service are prefixed with the root path."""
 
     def file_response(
         self,

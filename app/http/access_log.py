@@ -51,7 +51,7 @@ class AccessLog(HttpMiddleware):
             except Exception:
                 _log.exception("unhandled exception", method=scope["method"], path=scope["path"])
                 if status is not None:
-                    raise  # too late for a problem: the server must cut the connection
+                    raise  # the response has begun: the server must cut the connection
                 await internal_error()(scope, receive, send_with_id)
             finally:
                 _log.info(

@@ -92,9 +92,9 @@ class JsonRequest(Request):
 def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> Any:
     """Parse untrusted JSON with limits on nesting, digits of a number and containers.
 
-    Python's own parser accepts `NaN`, half a surrogate pair, any number of digits and any nesting up to the
-    stack limit. These would fail later as an internal error. Pydantic's parser refuses more than 200 levels
-    and 4,300 digits. Of duplicate members of an object the last counts, as everywhere in Python.
+    Python's own parser accepts `NaN`, unpaired surrogates, any number of digits and any nesting up to the
+    stack limit. These would cause an internal error later. Pydantic's parser refuses more than 200 levels
+    and 4,300 digits. If an object repeats a member, the last value counts, as everywhere in Python.
 
     Args:
         content: Body of the request.

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 
 def conditional(request: Request, response: Response) -> Response:
-    """Add an `ETag` to a successful GET response, or return 304 where `If-None-Match` has the same.
+    """Add an `ETag` to a successful GET response, or return 304 if `If-None-Match` has the same `ETag`.
 
     The `ETag` is a hash of the body. `no-cache` lets browsers keep and revalidate the body, which
     makes polling cheap. Streamed responses pass unchanged: their body is not known yet.
@@ -17,7 +17,7 @@ def conditional(request: Request, response: Response) -> Response:
     if request.method != "GET" or response.status_code != 200 or not hasattr(response, "body"):
         return response
     etag = f'"{hashlib.sha256(response.body).hexdigest()[:32]}"'
-    # Weak, because the compressed and the plain form share it.
+    # Weak, because the compressed and the uncompressed response share the `ETag`.
     headers = {"ETag": f"W/{etag}", "Cache-Control": "no-cache"}
     if matches(request.headers.get("If-None-Match"), etag):
         return Response(status_code=304, headers=headers)
@@ -44,7 +44,7 @@ CacheKey = tuple[str, bytes, tuple[str, ...] | None]
 
 
 class ResponseCache:
-    """Cache of response bodies by URL, each with the store revision read before it was made.
+    """Cache of response bodies by URL, each with the store revision read before the body was made.
 
     Many pages that follow the same job send the same requests, most of whose responses are unchanged.
     Large bodies are not cached: they are expensive to send, not to make. Not thread-safe.

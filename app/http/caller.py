@@ -46,12 +46,12 @@ class Caller:
 
     @classmethod
     def of(cls, key: ApiKey, session_sha256: str | None = None) -> "Caller":
-        """Return the caller of an API key, or of a browser session of it."""
+        """Return the caller of an API key, or of a browser session of the key."""
         projects = None if key.projects is None else tuple(key.projects)
         return cls(key.id, key.name, frozenset(key.scopes), session_sha256, projects)
 
     def may(self, scope: str) -> bool:
-        """Return whether the scopes include a scope."""
+        """Return whether the caller's scopes grant a scope."""
         return any(scope in GRANTS.get(held, ()) for held in self.scopes)
 
 

@@ -5,8 +5,8 @@ from starlette.middleware.gzip import GZipResponder, IdentityResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MIN_BYTES = 1_000  # a smaller response fits into one packet without compression
-_LEVEL = 4  # level 6: JSON a few per cent smaller, 50% more time
-_THREAD_BYTES = 2**15  # compressed in a thread from here on: 0.5 ms would delay scoring
+_LEVEL = 4  # level 6 makes JSON a few per cent smaller, but takes 50% more time
+_THREAD_BYTES = 2**15  # compress larger parts in a thread: 0.5 ms would delay scoring
 
 
 class Compression:
@@ -42,7 +42,7 @@ class _Responder(GZipResponder):
         async def send_weakened(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                # A strong ETag names the very bytes (RFC 9110, section 8.8.1), which differ by encoding.
+                # A strong ETag identifies exact bytes (RFC 9110, section 8.8.1), which differ by encoding.
                 if headers.get("content-encoding") == self.content_encoding and "etag" in headers:
                     headers["etag"] = f"W/{headers['etag'].removeprefix('W/')}"
             await send(message)
@@ -50,7 +50,7 @@ class _Responder(GZipResponder):
         await super().__call__(scope, receive, send_weakened)
 
     async def send_with_compression(self, message: Message) -> None:
-        """Compress a part of the response."""
+        """Send a message of the response, compressed unless the response is a file to save."""
         if message["type"] == "http.response.start" and "content-disposition" in Headers(
             raw=message["headers"]
         ):

@@ -14,9 +14,9 @@ from app.http.addresses import Network, customer_of, is_within
 from app.http.problems import http_problem
 from app.settings import ApiSettings
 
-# Connections beyond the bounds that still get a 503; more are closed without a response.
+# Connections beyond `max_connections` that still get a 503; further ones are closed without a response.
 _REFUSED = 64
-_REFUSED_EACH = 8  # of one address
+_REFUSED_EACH = 8  # connections of one address beyond its limit that still get a 429
 
 # Key in a request's state: functions to call when the server stops, before it waits for open responses.
 ON_SHUTDOWN = "on_shutdown"
@@ -89,12 +89,12 @@ class TimeoutProtocol(H11Protocol):
             return
         if beyond > 0:
             self.app = _too_many(self.max_per_address)
-        self._await_client()
+        self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timeout."""
-        self._stop_waiting()
-        self._stop_watching()
+        self._cancel_deadline()
+        self._cancel_stall_timer()
         if self._address is not None:
             self.by_address[self._address] -= 1
             if not self.by_address[self._address]:
@@ -102,17 +102,17 @@ class TimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Receive bytes; they do not extend a fixed deadline."""
+        """Receive bytes; a deadline that is already running is not extended."""
         super().data_received(data)
         if self._is_between_requests():
-            self._stop_waiting()
+            self._cancel_deadline()
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
-        elif self._owes_bytes():
-            self._await_client()
+        elif self._is_awaiting_client():
+            self._start_deadline()
         else:
-            self._stop_waiting()
+            self._cancel_deadline()
 
     def shutdown(self) -> None:
         """Shut the connection down, and end endless responses."""
@@ -123,12 +123,12 @@ class TimeoutProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Start the timeout of a client that reads its response too slowly."""
         super().pause_writing()
-        self._await_reader(self.transport.get_write_buffer_size())
+        self._start_stall_timer(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         """Stop the timeout of a slow reader."""
         super().resume_writing()
-        self._stop_watching()
+        self._cancel_stall_timer()
 
     def _count_connection(self) -> int:
         """Count the connection, and return the number of connections of its address, 0 for a proxy."""
@@ -143,33 +143,33 @@ class TimeoutProtocol(H11Protocol):
         idle = self.cycle is not None and self.cycle.response_complete and not self.conn.trailing_data[0]
         return idle and self.conn.their_state is h11.IDLE and not self.transport.is_closing()
 
-    def _owes_bytes(self) -> bool:
+    def _is_awaiting_client(self) -> bool:
         """Return whether only this connection, and no handler, waits for the client's next bytes."""
         if self.transport.is_closing():
             return False
         answered = self.cycle is None or self.cycle.response_complete
         return self.conn.their_state is h11.IDLE or (self.conn.their_state is h11.SEND_BODY and answered)
 
-    def _await_client(self) -> None:
+    def _start_deadline(self) -> None:
         if self._deadline is None:
             self._deadline = self.loop.call_later(self.head_seconds, self.transport.abort)
 
-    def _stop_waiting(self) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _await_reader(self, left_before: int) -> None:
-        self._stall = self.loop.call_later(self.stall_seconds, self._check_reader, left_before)
+    def _start_stall_timer(self, left_before: int) -> None:
+        self._stall = self.loop.call_later(self.stall_seconds, self._abort_stalled_reader, left_before)
 
-    def _check_reader(self, left_before: int) -> None:
+    def _abort_stalled_reader(self, left_before: int) -> None:
         left = self.transport.get_write_buffer_size()
         if left < left_before:
-            self._await_reader(left)
+            self._start_stall_timer(left)
         else:
             self.transport.abort()
 
-    def _stop_watching(self) -> None:
+    def _cancel_stall_timer(self) -> None:
         if self._stall is not None:
             self._stall.cancel()
 

@@ -11,15 +11,14 @@ MAX_TARGET_BYTES = 2**13
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 2**14
 _SEPARATORS = 4  # bytes of ": " and the line's end
-# Both together leave open where a body ends, which allows request smuggling through a proxy.
+# Both headers together make the end of a body ambiguous, which allows request smuggling through a proxy.
 _FRAMING = {b"content-length", b"transfer-encoding"}
 
 
 class HeaderLimits(HttpMiddleware):
     """ASGI middleware that refuses an overlong URL or headers.
 
-    The server's parser also limits an unfinished head; a head that arrives
-    in one piece passes that limit.
+    The server's parser limits only a head that is still incomplete: a head that arrives in one piece passes.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,7 +15,7 @@ TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
 TAG_LINE = rf"[^{INVISIBLE}]*"
 TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
 TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
-_NO_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern of names alone allows other names
+_NO_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern alone does not forbid other names
 Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_NO_OTHER_TAGS)]
 TagChanges = Annotated[
     dict[TagName, TagValue | None],
@@ -66,7 +66,7 @@ NewProject = Annotated[
         " the only project of the API key"
     ),
 ]
-# Field of a multipart body.
+# Schema of the form field `project` in a multipart body.
 PROJECT_PART = {
     "type": "string",
     "pattern": PROJECT_NAME,
@@ -94,7 +94,7 @@ WantedProject = Annotated[WantedProjectName | None, Query(description=WANTED_PRO
 ShownProject = Annotated[
     str | None, Field(description="Project of the object; null for none", examples=["web"])
 ]
-# Several lines, such as notes on a job.
+# A text of several lines, such as notes on a job.
 PARAGRAPHS_PATTERN = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
 MAX_PARAGRAPHS_LENGTH = 4000
 Paragraphs = Annotated[str, Field(max_length=MAX_PARAGRAPHS_LENGTH, pattern=PARAGRAPHS_PATTERN)]

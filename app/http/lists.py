@@ -169,10 +169,10 @@ def check_fields(item: type[ResponseModel], fields: str | None) -> None:
 
 
 def check_metric(sort: str, metric: str | None) -> str:
-    """Return the metric to sort by, empty where the list is sorted by something else.
+    """Return the metric to sort by, empty where the list is sorted by a column.
 
     Raises:
-        InvalidInput: `sort=metric` has no metric, a metric has no `sort=metric`, or it is unknown.
+        InvalidInput: `sort=metric` lacks a metric, a metric lacks `sort=metric`, or the metric is unknown.
     """
     if (sort == "metric") != (metric is not None):
         needed = "required with sort=metric" if metric is None else "has no effect without sort=metric"

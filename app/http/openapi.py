@@ -304,7 +304,7 @@ def install(
     def content() -> bytes:
         return json.dumps(compact(openapi()), ensure_ascii=False, separators=(",", ":")).encode()
 
-    def send(request: Request) -> Response:  # in a thread: the first one builds the document
+    def send(request: Request) -> Response:  # runs in a thread: the first call builds the document
         return conditional(request, Response(content(), media_type="application/json"))
 
     # FastAPI's own route serialises the document for each request, without an ETag.

@@ -7,9 +7,9 @@ from itertools import takewhile
 from typing import Any
 
 Document = dict[str, Any]
-# A reference is harder to read: share nothing that saves fewer bytes.
+# References are harder to read: share only properties that save at least this many bytes.
 MIN_SAVED_BYTES = 60
-# A base schema also adds a name that is not a model of the service.
+# A base schema must save more: it also adds a name that is not a model of the service.
 _MIN_SAVED_BY_BASE = 400
 _MIN_SHARED = 4
 _WORD = re.compile("[A-Z][^A-Z]*")
@@ -29,13 +29,13 @@ def reference_to(section: str, name: str) -> str:
 def extend_objects(schemas: Document) -> None:
     """Replace properties of an object schema by a reference to another schema with a subset of them."""
     objects = {name: schema for name, schema in schemas.items() if _is_open(schema)}
-    parts = {name: _parts(schema) for name, schema in objects.items()}
+    parts = {name: _texts(schema) for name, schema in objects.items()}
     sizes = {name: len("".join(texts)) for name, texts in parts.items()}
     for name, schema in objects.items():
         bases = [base for base in objects if parts[base] < parts[name] and sizes[base] >= MIN_SAVED_BYTES]
         if bases:
             base = max(bases, key=sizes.__getitem__)
-            _extend(schema, base, [key for key in schema["properties"] if _part(schema, key) in parts[base]])
+            _extend(schema, base, [key for key in schema["properties"] if _text(schema, key) in parts[base]])
 
 
 def add_bases(schemas: Document) -> None:
@@ -43,7 +43,7 @@ def add_bases(schemas: Document) -> None:
     users: dict[str, list[str]] = {}
     for name, schema in schemas.items():
         if "properties" in schema and (_is_open(schema) or schema.items() >= _CLOSED.items()):
-            for part in _parts(schema):
+            for part in _texts(schema):
                 users.setdefault(part, []).append(name)
     groups: dict[tuple[str, ...], list[str]] = {}
     for part in sorted(users):
@@ -51,7 +51,7 @@ def add_bases(schemas: Document) -> None:
     for names, shared in groups.items():
         if len(shared) >= _MIN_SHARED and _saved_bytes(names, shared) >= _MIN_SAVED_BY_BASE:
             first = schemas[names[0]]
-            keys = [key for key in _rest(first)["properties"] if _part(_rest(first), key) in shared]
+            keys = [key for key in _rest(first)["properties"] if _text(_rest(first), key) in shared]
             base = f"{_common_ending(names)}With{keys[0].title().replace('_', '')}"
             schemas[base] = _object(_rest(first), keys)
             for name in names:
@@ -62,11 +62,11 @@ def _is_open(schema: Document) -> bool:
     return "properties" in schema and "additionalProperties" not in schema
 
 
-def _parts(schema: Document) -> set[str]:
-    return {_part(schema, key) for key in schema["properties"]}
+def _texts(schema: Document) -> set[str]:
+    return {_text(schema, key) for key in schema["properties"]}
 
 
-def _part(schema: Document, key: str) -> str:
+def _text(schema: Document, key: str) -> str:
     return text_of([key, schema["properties"][key], key in schema.get("required", ())])
 
 

@@ -38,7 +38,7 @@ class _Place:
         holder: The mapping or list that the object is in.
         key: Its key or index there.
         names: Candidate names of its component, the best first.
-        around: The enclosing place, None at the top.
+        around: The place of the enclosing schema, None at the top.
     """
 
     holder: Any
@@ -180,7 +180,7 @@ def _bodies(operation: Document) -> Iterator[_Place]:
 
 
 def _schemas(document: Document) -> Iterator[_Place]:
-    """Yield every schema below the named ones, and every schema of a parameter, body or response."""
+    """Yield every schema inside the named schemas, and every schema of a parameter, body or response."""
     components = document["components"]
     for name, schema in components["schemas"].items():
         yield from _inner_schemas(schema, name, None)
@@ -192,7 +192,7 @@ def _schemas(document: Document) -> Iterator[_Place]:
 
 
 def _held_schemas(value: Any, name: str) -> Iterator[_Place]:
-    """Yield the schemas within anything that is not a schema itself."""
+    """Yield the schemas inside a value that is not itself a schema."""
     if isinstance(value, list):
         for one in value:
             yield from _held_schemas(one, name)

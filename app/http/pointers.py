@@ -25,7 +25,7 @@ _SUBJECT = re.compile(r"^(Input|String|List|Dictionary|Value) should ")
 
 
 def pointer_of(*parts: str | int) -> str:
-    """Spell an RFC 6901 JSON pointer, escaping `~` and `/` in its parts."""
+    """Return an RFC 6901 JSON pointer, escaping `~` and `/` in its parts."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
@@ -49,23 +49,23 @@ def _pointer(error: Mapping[str, Any], body: Any) -> str:
         return pointer_of(*parts)
     if error["type"] == "json_invalid":
         return ""
-    place = _place(parts, body, missing=error["type"] == "missing")
+    place = _untagged(parts, body, missing=error["type"] == "missing")
     path = parts if place is None else place
     tag = _discriminator(error) if error["type"].startswith("union_tag") else ""
     return pointer_of(*path, *([tag] if tag else []))
 
 
-def _place(parts: Sequence[str | int], value: Any, *, missing: bool) -> list[str | int] | None:
-    """Match a location against its value; parts that are not in the value are tags."""
+def _untagged(parts: Sequence[str | int], value: Any, *, missing: bool) -> list[str | int] | None:
+    """Return a location without its union tags, which are the parts that the value does not have."""
     if not parts or not isinstance(value, dict | list):
         return []
     head, *rest = parts
     if _holds(value, head):
-        below = _place(rest, value[head], missing=missing)  # type: ignore[call-overload, index, unused-ignore]
+        below = _untagged(rest, value[head], missing=missing)  # type: ignore[call-overload, index, unused-ignore]
         if below is not None:
             return [head, *below]
     if rest:
-        return _place(rest, value, missing=missing)
+        return _untagged(rest, value, missing=missing)
     return [head] if missing else []
 
 

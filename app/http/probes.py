@@ -43,7 +43,7 @@ class Probe(Generic[Answer]):
 
     def _begin(self) -> Future[Answer]:
         future: Future[Answer] = Future()
-        future.set_running_or_notify_cancel()  # several may wait for it, so none of them can cancel it
+        future.set_running_or_notify_cancel()  # several callers may wait, so none can cancel the check
 
         def run_check() -> None:
             try:

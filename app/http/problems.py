@@ -223,7 +223,7 @@ def _on_rankery_error(_: Request, error: Exception) -> Response:
 def _on_validation_error(_: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     errors = invalid.errors()
-    # Translated up to a bound: a body of a few megabytes can be wrong in a million places.
+    # Translate only the first errors: a body of a few megabytes can have a million.
     problems = input_problems(errors[:MAX_PROBLEMS], invalid.body)
     return _invalid_input(problems, max(len(problems), len(errors) if len(errors) > MAX_PROBLEMS else 0))
 
@@ -242,7 +242,7 @@ def _on_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    # The router stops at the first route of the path, which has its own method only.
+    # Try each method: the router stops at the first route of the path, which has only one method.
     scopes = {method: {**request.scope, "method": method} for method in _METHODS}
     return [
         method

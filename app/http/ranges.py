@@ -69,7 +69,7 @@ class Selection:
 def select(request: Request, file: RangedFile) -> Selection:
     """Return the requested range of a file, with the status and headers of the response.
 
-    A malformed `Range` and one of several ranges are ignored, as the RFC allows.
+    A malformed `Range` is ignored, and so is a `Range` with several ranges, as the RFC allows.
 
     Raises:
         HTTPException: 416 where the range begins behind the end of the file.

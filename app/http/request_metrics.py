@@ -10,13 +10,13 @@ from starlette.types import Message, Receive, Scope, Send
 from app.http.middleware import HttpMiddleware
 from app.http.services import registered
 
-# Unknown paths, and requests refused before routing.
+# Route label of unknown paths, and of requests refused before routing.
 UNMATCHED = "unmatched"
 _OTHER_METHOD = "other"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # nginx's status for a client that disconnected before its response.
 _CLIENT_LEFT = 499
-# From a 304 of a poll to an upload of gigabytes.
+# Bounds of the duration histogram: from a poll with a 304 to an upload of gigabytes.
 _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 
 
@@ -84,7 +84,7 @@ def route_template(scope: Scope) -> str:
     fastapi: Mapping[str, object] = scope.get("fastapi", {})
     # The context has the prefixes of the enclosing routers, which the route itself lacks.
     route = fastapi.get("effective_route_context") or scope.get("route")
-    if scope.get("root_path"):  # below a mount, whose path is the caller's choice
+    if scope.get("root_path"):  # below a mount the caller chooses the path
         return f"{scope['root_path']}/*"
     path = getattr(route, "path_format", None)
     if isinstance(path, str):

@@ -43,12 +43,12 @@ class RootPath(HttpMiddleware):
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if "location" in headers:
-                    headers["location"] = self._public(headers["location"], host)
+                    headers["location"] = self._public_url(headers["location"], host)
             await send(message)
 
-        await self.app(self._inner(scope), receive, send_public_location)
+        await self.app(self._without_root_path(scope), receive, send_public_location)
 
-    def _inner(self, scope: Scope) -> Scope:
+    def _without_root_path(self, scope: Scope) -> Scope:
         scope = {**scope, "state": {**scope.get("state", {}), _STATE: self._root_path}}
         path = scope["path"]
         if path != self._root_path and not path.startswith(f"{self._root_path}/"):
@@ -59,7 +59,7 @@ class RootPath(HttpMiddleware):
         rest = raw[len(prefix) :] if raw is not None and raw.startswith(prefix) else quote(inner).encode()
         return {**scope, "path": inner, "raw_path": rest or b"/"}
 
-    def _public(self, location: str, host: str) -> str:
+    def _public_url(self, location: str, host: str) -> str:
         """Return the public URL of a redirect; URLs of other hosts and relative URLs stay unchanged."""
         parts = urlsplit(location)
         own = parts.netloc == host if parts.netloc else location.startswith("/")

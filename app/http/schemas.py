@@ -81,14 +81,14 @@ def _model_name(name: str) -> str:
     return name
 
 
-# Printable ASCII only: PostgreSQL refuses NUL in text, and ids and references hold nothing else.
+# Ids and references have only printable ASCII; PostgreSQL refuses NUL in text.
 PRINTABLE = r"^[ -~]+$"
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
 
 def rfc3339(value: Any) -> Any:
-    """Refuse all but a text with date, time and zone, as RFC 3339 spells it."""
-    # pydantic alone would take numbers, and texts of numbers, for seconds since 1970.
+    """Require a text with date, time and zone in the format of RFC 3339."""
+    # pydantic alone would accept numbers, and texts of numbers, as seconds since 1970.
     if isinstance(value, str) and _MOMENT.fullmatch(value):
         return value
     raise ValueError("must be a date and time with its zone, such as 2100-01-01T00:00:00Z")

@@ -27,7 +27,7 @@ def registered(application: FastAPI, kind: type[Service]) -> Service:
 
 
 def injected(kind: type[Service]) -> Any:
-    """Return the dependency of routes on the service of a type.
+    """Return the FastAPI dependency that injects the service of a type.
 
     The feature that owns the service declares it once: `UseFeed = Annotated[EventFeed, injected(EventFeed)]`.
     """

@@ -34,7 +34,7 @@ class ThreadPool:
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run a function in a thread and return its result."""
-        return await to_thread.run_sync(work, limiter=self._of_this_loop())
+        return await to_thread.run_sync(work, limiter=self._limiter_of_loop())
 
     def start(self, work: Callable[[], Result]) -> "asyncio.Future[Result]":
         """Start a function in a thread immediately, and return its future, which may be ignored.
@@ -46,7 +46,7 @@ class ThreadPool:
         running.add_done_callback(lambda done: done.cancelled() or done.exception())
         return running
 
-    def _of_this_loop(self) -> CapacityLimiter:
+    def _limiter_of_loop(self) -> CapacityLimiter:
         try:
             return self._limiter.get()
         except LookupError:

@@ -96,4 +96,4 @@ async def make_list(
     The same user and query keep their list. Show the list unchanged: a reordered or truncated list biases the
     comparison.
     """
-    raise NotImplementedError  # this declares the operation; `ListRoute` answers it
+    raise NotImplementedError  # declared for OpenAPI; `ListRoute` handles the requests

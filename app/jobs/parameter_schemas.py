@@ -101,7 +101,7 @@ def describe(cls: type) -> list[ParameterDescription]:
     return [
         ParameterDescription(
             name=p.name,
-            type=" or ".join(dict.fromkeys(_type_name(member) for member in _members(p.type))),
+            type=" or ".join(dict.fromkeys(_type_name(member) for member in _union_members(p.type))),
             optional=p.optional,
             default=p.default,
             minimum=p.minimum,
@@ -118,12 +118,12 @@ FeatureName = Annotated[str, Field(max_length=_MAX_NAME_LENGTH)]
 
 
 def _annotation(parameter: Parameter) -> Any:
-    members = tuple(_annotated(member, parameter) for member in _members(parameter.type))
+    members = tuple(_member_annotation(member, parameter) for member in _union_members(parameter.type))
     annotation: Any = typing.Union[members]  # noqa: UP007 - built at run time
     return annotation | None if parameter.optional else annotation
 
 
-def _annotated(member: Any, parameter: Parameter) -> Any:
+def _member_annotation(member: Any, parameter: Parameter) -> Any:
     if member is str and parameter.choices:
         return Literal[parameter.choices]
     if member in (int, float):
@@ -131,7 +131,7 @@ def _annotated(member: Any, parameter: Parameter) -> Any:
     if member is GroupsOfNames:
         return list[Annotated[list[FeatureName], Field(min_length=1)]]
     if typing.get_origin(member) is dict:
-        return dict[FeatureName, _annotated(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
+        return dict[FeatureName, _member_annotation(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
     if member == WholeNumbers:
         return Annotated[list[Annotated[int, _bounds(parameter)]], Field(min_length=1, max_length=1_000)]
     if member == Names:
@@ -155,7 +155,7 @@ def _field(parameter: Parameter) -> FieldInfo:
     return field
 
 
-def _members(type_: Any) -> tuple[Any, ...]:
+def _union_members(type_: Any) -> tuple[Any, ...]:
     if isinstance(type_, types.UnionType) or typing.get_origin(type_) is typing.Union:
         return typing.get_args(type_)
     return (type_,)

@@ -92,7 +92,7 @@ class Attempt(ResponseModel):
 
     @field_validator("phases", mode="before")
     @classmethod
-    def _recorded(cls, value: Any) -> Any:
+    def _null_to_empty(cls, value: Any) -> Any:
         return value or []
 
 
@@ -202,7 +202,7 @@ class Job(ResponseModel):
     def all_of(cls, tx: Transaction, rows: Sequence[JobRow]) -> list["Job"]:
         """Return the responses of stored jobs; read the names of their datasets in one statement."""
         names = tx.datasets.names_by_job([row.id for row in rows])
-        return [Job.model_validate(_columns(row) | _described(row, names[row.id])) for row in rows]
+        return [Job.model_validate(_columns(row) | _derived_fields(row, names[row.id])) for row in rows]
 
     @field_validator("priority", mode="before")
     @classmethod
@@ -306,7 +306,7 @@ def _columns(row: JobRow) -> Json:
     return {column.key: getattr(row, column.key) for column in JobRow.__table__.columns}
 
 
-def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
+def _derived_fields(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
     label = JobKind(row.kind).specification.label
     default_title = title_of(row.kind, row.spec)
     return {

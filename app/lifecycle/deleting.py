@@ -64,7 +64,7 @@ def delete_one(
     """
     services = services_of(request)
     mode = DeletionMode(with_results, 0 if permanently else services.settings.trash_days)
-    actor = actor or Actor(caller_in(request.scope).key_id, is_audited=False)  # the request has an entry
+    actor = actor or Actor(caller_in(request.scope).key_id, is_audited=False)  # the request is audited
     deletion = delete_objects(services.store, KINDS[kind], [object_id], mode, actor)
     if deletion.missing:
         raise NotFound(kind, object_id)

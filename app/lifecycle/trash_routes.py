@@ -98,7 +98,7 @@ def empty(
     services: UseServices,
 ) -> Deletion:
     """Free the bytes of objects in the trash, and of the trashed objects that need them."""
-    object_ids = _emptied(services.store, body)
+    object_ids = _ids_to_empty(services.store, body)
     if body.dry_run:
         return Deletion.of(preview_of_emptying(services.store, object_ids, DeletionMode()), dry_run=True)
     emptied = empty_trash(services.store, object_ids, DeletionMode(), actor_of(request, PURGED))
@@ -126,14 +126,14 @@ async def get_storage(
     return Storage.of(measured, services.settings.trash_days)
 
 
-def _emptied(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
+def _ids_to_empty(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
     given = [each for each in (body.ids, body.all, body.older_than_days) if each is not None]
     if len(given) != 1:
         raise InvalidInput.at("", "must have exactly one of ids, all and older_than_days")
-    return iter(body.ids) if body.ids is not None else _trashed(store, body.older_than_days or 0.0)
+    return iter(body.ids) if body.ids is not None else _ids_older_than(store, body.older_than_days or 0.0)
 
 
-def _trashed(store: Store, older_than_days: float) -> Iterator[str]:
+def _ids_older_than(store: Store, older_than_days: float) -> Iterator[str]:
     """Yield the ids of objects that have been in the trash longer than an age.
 
     Jobs come first, so that each goes with all of its results in one transaction.

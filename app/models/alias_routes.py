@@ -71,7 +71,7 @@ def set_alias(
         row = tx.aliases.find_locked(name, alias)
         gate = tx.aliases.find_gate(name, alias)
         if gate is None or row is None or row.model_id == challenger.id:
-            model = _model(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
+            model = _model_of(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
         else:
             tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
             labels = Labels(project=challenger.project)
@@ -125,13 +125,13 @@ def roll_back_alias(
     skipped.
     """
     with idempotency.begin(services.store) as tx:
-        model = _model(tx, tx.aliases.roll_back(name, alias, caller.key_id))
+        model = _model_of(tx, tx.aliases.roll_back(name, alias, caller.key_id))
         idempotency.keep(tx, JSONResponse(model.model_dump(mode="json")))
     references.invalidate()
     return model
 
 
-def _model(tx: Transaction, row: ModelAlias) -> Model:
+def _model_of(tx: Transaction, row: ModelAlias) -> Model:
     return Model.of(row.model, tx.models.aliases_of([row.model_id])[row.model_id])
 
 

@@ -47,7 +47,7 @@ class DistilRequest(QueuedRequest):
 
 
 def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainRequest:
-    """Build the request to train a forest on the scores of a model with the loss `mse`.
+    """Build the request to train a forest with the loss `mse` on the scores of a model.
 
     Raises:
         InvalidInput: The model was imported, and the request names no dataset.
@@ -86,7 +86,7 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
 
 
 def _test_data(tx: Transaction, teacher_spec: Json, body: DistilRequest, *, is_other_dataset: bool) -> Json:
-    """Return the fields of the test data: requested, those of the teacher, or a part of the dataset.
+    """Return the test data fields: the requested ones, else the teacher's, else a part of the dataset.
 
     Args:
         tx: Transaction.

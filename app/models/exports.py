@@ -73,7 +73,7 @@ def model_of(services: Services, reference: str) -> Model:
 
 
 def export_file(query: ExportQuery, model: Model, store: Store) -> ExportedFile:
-    """Export a model as a file for another engine; raises as `exported`."""
+    """Export a model as a file for another engine; raise the errors of `exported`."""
     made = exported(store, model, query)
     return ExportedFile(
         made.content, made.target.media_type, f"{model.name}-{model.version}-{made.target.filename}"
@@ -81,13 +81,13 @@ def export_file(query: ExportQuery, model: Model, store: Store) -> ExportedFile:
 
 
 def archive_file(query: ParityQuery, model: Model, store: Store) -> ExportedFile:
-    """Export a model as an archive with its parity report; raises as `export_with_parity`."""
+    """Export a model as an archive with its parity report; raise the errors of `export_with_parity`."""
     filename = f"{model.name}-{model.version}-{query.format}.zip"
     return ExportedFile(export_with_parity(store, model, query).zipped(), "application/zip", filename)
 
 
 def parity_json(query: ParityQuery, model: Model, store: Store) -> bytes:
-    """Return the parity report as JSON; raises as `export_with_parity`."""
+    """Return the parity report as JSON; raise the errors of `export_with_parity`."""
     report = ExportParity.model_validate(export_with_parity(store, model, query).view())
     # Like parity.json in archives, without the fields of other kinds of models.
     return report.model_dump_json(exclude_unset=True).encode()

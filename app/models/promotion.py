@@ -27,7 +27,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
         NotFound: When the dataset does not exist.
         WrongState: When the dataset is not ready.
     """
-    problems: list[InputProblem] = list(_missing(request))
+    problems: list[InputProblem] = list(_field_problems(request))
     if request.metric is not None:
         problems += metric_without_differences("/metric", request.metric)
     contract = contract_of(request.contract, problems)
@@ -44,14 +44,14 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
             _check_clicks(tx, request.counterfactual)
         except InvalidInput as invalid:
             raise invalid.below("/counterfactual") from invalid
-    # The previous release, which lacks these fields, refuses rules that have them.
+    # Leave out unset fields: the previous release does not have them and refuses rules that do.
     newer_fields = ("better_than_baselines", "interleaving", "counterfactual")
     unset = {name for name in newer_fields if not getattr(request, name)}
     rule = request.model_dump(mode="json", exclude={"dataset_id", *unset})
     return {**rule, "contract": contract.to_json()}
 
 
-def _missing(request: GateRequest) -> Iterator[InputProblem]:
+def _field_problems(request: GateRequest) -> Iterator[InputProblem]:
     """Yield a problem for each missing field, and for each field that needs a dataset."""
     if request.dataset_id is not None:
         if request.metric is None:
@@ -77,6 +77,6 @@ def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
 
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:
-    """Return the job that moves an alias if the challenger passes its current gate."""
+    """Return the job that moves an alias if the challenger passes the alias's current gate."""
     systems = System(row.model.reference, row.model.id), System(challenger.reference, challenger.id)
     return PromoteJob.by_gate(row.name, row.alias, systems, gate.dataset_id, gate.rule)

@@ -15,18 +15,18 @@ def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
     if model.source == "imported":
         detail = "only a model that was trained here can be trained again"
         raise WrongState("model", model.reference, "imported", detail)
-    # A model made before lineages were stored: its job has the request.
+    # A model without a lineage was made before lineages were stored: use the request of its job.
     request = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
     if request.get("kind") == AutoTrainJob.kind:
         detail = "the result depends on running times; submit an automatic training instead"
         raise WrongState("model", model.reference, "made by an automatic training", detail)
     spec = ReproduceJob.from_json({**request, "model_id": model.id, "system": model.reference})
     for dataset_id in spec.dataset_ids.values():
-        _require(tx, model, dataset_id)
+        _require_dataset(tx, model, dataset_id)
     return spec
 
 
-def _require(tx: Transaction, model: Model, dataset_id: str) -> None:
+def _require_dataset(tx: Transaction, model: Model, dataset_id: str) -> None:
     try:
         tx.datasets.get(dataset_id)
     except NotFound as missing:

@@ -27,7 +27,7 @@ from core.store import MODEL_NAME, Transaction
 from core.store import Job as JobRow
 from core.store.repositories.projects import Labels
 
-# LightGBM's text takes about 60 bytes per split: a thousand trees of a thousand leaves are far below.
+# LightGBM's text takes about 60 bytes per split: a thousand trees of a thousand leaves are far smaller.
 MAX_MODEL_BYTES = 2**28
 MAX_MODEL_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
     {"name": 400, "description": 16_384, "tags": 2**16, "project": 400}

@@ -134,7 +134,7 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
         "rankery_job_attempts", "Attempts of jobs by ending", labels=("kind", "ending")
     )
     lost = dict.fromkeys(_LANE_OF, 0.0)
-    for tally in _named(counters, JOB_ATTEMPTS):
+    for tally in _counts_of(counters, JOB_ATTEMPTS):
         kind, ending = tally.labels["kind"], tally.labels["ending"]
         attempts.add_metric([kind, ending], tally.value)
         if ending == _LOST:
@@ -156,10 +156,10 @@ def _durations(counters: Sequence[Count]) -> Metric:
         labels=("kind", "status"),
     )
     buckets: dict[tuple[str, str], dict[str, float]] = {}
-    for tally in _named(counters, JOB_SECONDS_BUCKET):
+    for tally in _counts_of(counters, JOB_SECONDS_BUCKET):
         key = (tally.labels["kind"], tally.labels["status"])
         buckets.setdefault(key, {})[tally.labels["le"]] = tally.value
-    for tally in _named(counters, JOB_SECONDS):
+    for tally in _counts_of(counters, JOB_SECONDS):
         key = (tally.labels["kind"], tally.labels["status"])
         seconds.add_metric(key, _cumulative(buckets.get(key, {})), tally.value)
     return seconds
@@ -192,7 +192,7 @@ def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
         (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to download or prepare"),
     ):
         family = CounterMetricFamily(metric, description, labels=("cache",))
-        for tally in _named(counters, name):
+        for tally in _counts_of(counters, name):
             family.add_metric([tally.labels["cache"]], tally.value)
         yield family
 
@@ -211,9 +211,9 @@ def _stored(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
     )
 
 
-def _named(counters: Iterable[Count], name: str) -> Iterator[Count]:
+def _counts_of(counters: Iterable[Count], name: str) -> Iterator[Count]:
     return (tally for tally in counters if tally.name == name)
 
 
 def _sum(counters: Iterable[Count], name: str) -> float:
-    return sum(tally.value for tally in _named(counters, name))
+    return sum(tally.value for tally in _counts_of(counters, name))

@@ -355,7 +355,7 @@ class SchedulePage(ResponseModel):
 
 
 def _due_times(row: ScheduleRow) -> list[datetime]:
-    """Return the stored next due time, and the due times after it or, if it is past, after now."""
+    """Return the stored next due time, and later due times, all of which are in the future."""
     if row.next_run_at is None:
         return []
     following = Cron(row.cron, row.timezone).upcoming(max(row.next_run_at, utc_now()), SHOWN_DUE_TIMES - 1)

@@ -88,18 +88,18 @@ def damaged(pointer: str, error: Exception) -> InvalidInput:
 
 def _rows(header: bytes, pointer: str) -> int:
     """Return the number of rows of a batch; refuse compressed batches, which can exhaust the memory."""
-    batch = _place(header, struct.unpack_from("<I", header)[0], _HEADER)
+    batch = _field_offset(header, struct.unpack_from("<I", header)[0], _HEADER)
     batch += struct.unpack_from("<I", header, batch)[0]
-    if _place(header, batch, _COMPRESSION):
+    if _field_offset(header, batch, _COMPRESSION):
         raise InvalidInput.at(pointer, "send the stream without compression")
-    length = _place(header, batch, _LENGTH)
+    length = _field_offset(header, batch, _LENGTH)
     rows: int = struct.unpack_from("<q", header, length)[0] if length else 0
     if rows < 0:
         raise ValueError("a batch has a negative number of rows")
     return rows
 
 
-def _place(header: bytes, table: int, field: int) -> int:
+def _field_offset(header: bytes, table: int, field: int) -> int:
     """Return the offset of a table's field, 0 if it is absent."""
     layout = table - struct.unpack_from("<i", header, table)[0]
     if 4 + 2 * field >= struct.unpack_from("<H", header, layout)[0]:
@@ -173,7 +173,7 @@ def _check_schema(content: bytes, pointer: str, max_columns: int) -> None:
     types = header.bytes[header.places(columns, _TYPE)]
     known = _IS_KNOWN[types] & (header.places(columns, _DICTIONARY) == 0)
     lists = np.flatnonzero(types == _FIXED_SIZE_LIST)
-    known[lists] &= _are_of_numbers(header, columns[lists])
+    known[lists] &= _are_number_lists(header, columns[lists])
     if not known.all():
         column = int(np.argmin(known))
         kind = _NAMES.get(int(types[column]), "this type")
@@ -193,7 +193,7 @@ def _check_schema(content: bytes, pointer: str, max_columns: int) -> None:
 _check_repeated = lru_cache(_REPEATED_SCHEMAS)(_check_schema)
 
 
-def _are_of_numbers(header: Flatbuffer, columns: Int64Array) -> npt.NDArray[np.bool_]:
+def _are_number_lists(header: Flatbuffer, columns: Int64Array) -> npt.NDArray[np.bool_]:
     """Return whether each column has exactly one numeric child without descendants or metadata."""
     known: npt.NDArray[np.bool_] = header.counts(columns, _CHILDREN) == 1
     child = header.items(header.targets(columns[known], _CHILDREN))

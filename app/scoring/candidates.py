@@ -59,4 +59,4 @@ class CandidateReader(ABC):
         """
 
     async def check(self, settings: ApiSettings) -> None:  # noqa: B027 - most forms have nothing to check
-        """Raise for a body that is invalid for every model, so that its errors precede `NotFound`."""
+        """Refuse a body that is invalid for every model; its errors take precedence over `NotFound`."""

@@ -48,7 +48,7 @@ def fast_candidates(
     query_ids = [query["id"] for query in queries]
     document_ids = [[document["id"] for document in query["documents"]] for query in queries]
     if sum(map(len, document_ids)) != len(values.rows):
-        return None  # a repeated name hides some documents
+        return None  # a repeated member hides some documents
     if not all(map(_are_ids, (query_ids, *document_ids))) or any(map(_has_repeats, document_ids)):
         return None
     features = model.rounded(model.coded(values.rows))

@@ -23,12 +23,12 @@ from core.store.repositories.interleavings import assigned_lists
 from core.store.tables import Interleaving
 from core.store.visibility import projects
 
-# Age at which a cached interleaving is refreshed in the background, and at which requests wait for the
-# refresh. A deleted interleaving is served until the second age.
+# A cached interleaving older than the first age is refreshed in the background. Requests for one older than
+# the second age wait for the refresh, so that a deleted interleaving is served no longer.
 _REFRESH_SECONDS = 0.5
 _MAX_AGE_SECONDS = 1.0
 _MAX_CACHED_INTERLEAVINGS = 1_000
-_LIST_CACHE_SECONDS = 60.0  # the list is then read from the database again: it may have expired
+_LIST_CACHE_SECONDS = 60.0  # afterwards the list is read from the database again: it may have expired
 _MAX_CACHED_LISTS = 20_000  # more than the limit of lists that wait to be written
 _MAX_INLINE_DOCUMENTS = 1_000  # limit of ranked documents to interleave on the event loop
 

@@ -38,7 +38,7 @@ class JsonReader(CandidateReader):
         return await SCORING.run(lambda: self._read(model, settings))
 
     async def check(self, settings: ApiSettings) -> None:
-        """Raise for a body that is invalid for every model, so that its errors precede `NotFound`."""
+        """Refuse a body that is invalid for every model; its errors take precedence over `NotFound`."""
         await SCORING.run(lambda: self._validated(settings))
 
     def _read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:

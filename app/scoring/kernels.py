@@ -13,7 +13,8 @@ _log = structlog.stdlib.get_logger("rankery.kernels")
 class ScoringKernels:
     """The scoring kernels, which are loaded once.
 
-    Requests before that are refused: they would compile the kernels in their threads, and block all others.
+    Requests before the kernels are loaded are refused: they would compile the kernels in their threads, and
+    block all other requests.
 
     Args:
         compile_ahead: Whether to load the kernels of networks, too, instead of at their first request.
@@ -41,7 +42,7 @@ class ScoringKernels:
         return self._failure or f"are being compiled: {progress(self._parts)}"
 
     def require(self) -> None:
-        """Refuse a request before the kernels are loaded.
+        """Refuse a request while the kernels are not loaded.
 
         Raises:
             KernelsNotReady: The kernels are not loaded.

@@ -9,7 +9,7 @@ from app.http.bodies import JsonRequest
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 
-# Limit per document or query: two containers, and brackets in ids, which are counted like containers.
+# Limit per document or query, which has two containers. Brackets in ids are counted like containers.
 _CONTAINERS_EACH = 4
 _CONTAINERS = 1_000
 

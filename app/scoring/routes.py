@@ -138,4 +138,4 @@ async def rank_candidates(
 
     Documents with equal scores keep their order. For many documents an Arrow table is fastest.
     """
-    raise NotImplementedError  # this declares the operation; `ScoringRoute` answers it
+    raise NotImplementedError  # declared for OpenAPI; `ScoringRoute` handles the requests

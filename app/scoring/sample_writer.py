@@ -33,8 +33,9 @@ class _Chunk:
 class SampleWriter(logging.Handler):
     """Write log records of sampled requests into artifacts, one for each interval.
 
-    The message of a record is the line; the record also has `model_name`. The unwritten records of a killed
-    process, and most of those during a long store outage, are lost here; the file of `Samples` has them.
+    The message of a record is the JSON line of a sample; the record also has `model_name`. The unwritten
+    records of a killed process, and most of those during a long store outage, are lost here; the file of
+    `Samples` has them.
 
     Args:
         store: The store.
@@ -91,7 +92,7 @@ class SampleWriter(logging.Handler):
                 if due:
                     self._chunk = _Chunk()
             if chunk.lines and not self._write(chunk) and not is_last:
-                self._give_back(chunk)
+                self._requeue(chunk)
             if is_last:
                 return
 
@@ -128,7 +129,7 @@ class SampleWriter(logging.Handler):
             return False
         return True
 
-    def _give_back(self, chunk: _Chunk) -> None:
+    def _requeue(self, chunk: _Chunk) -> None:
         """Put a chunk that could not be written back into the queue."""
         with self._changed:
             newer = self._chunk

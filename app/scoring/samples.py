@@ -21,7 +21,7 @@ from core.types import Float64Array, FloatArray
 
 MAX_WAITING = 100  # requests; further ones are dropped while the disk is slower
 MAX_VALUES = 2**18  # feature values; documents of a larger request are sampled. About 5 MB of text
-_FILES = 2  # the current one and the previous one
+_FILES = 2  # the current file and the previous file
 _LOG = structlog.stdlib.get_logger("rankery.samples")
 
 
@@ -29,7 +29,7 @@ class Samples:
     """Log sampled requests as JSON lines into a bounded file and for drift jobs, in the background.
 
     Args:
-        path: The log file; `{path}.1` has as many older lines.
+        path: The log file; `{path}.1` has older lines.
         share: Share of sampled requests, from 0 to 1.
         max_bytes: Limit of both files together.
         artifact_writer: Writer that stores samples for drift jobs.

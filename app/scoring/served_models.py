@@ -24,8 +24,8 @@ from core.store.artifacts.keys import model_key
 from core.store.visibility import projects
 from core.types import Float64Array, FloatArray
 
-# Age at which a cached reference is refreshed in the background, and at which requests wait for the refresh.
-# An alias that another process moves is followed within the second age.
+# A cached reference older than the first age is refreshed in the background. Requests for one older than the
+# second age wait for the refresh, so that an alias moved by another process is followed within that time.
 LOOK_UP_SECONDS = 0.25
 STALE_SECONDS = 0.8
 MAX_REFERENCES = 1_000
@@ -89,7 +89,7 @@ class ServedModel:
 
         Requests of all formats are rounded by this method, so that a document has the same score in each.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # `invalid` for signalling NaN
+        with np.errstate(over="ignore", invalid="ignore"):  # signalling NaN raises `invalid`
             single = values.astype(np.float32)
         if np.isinf(single).any():
             return None
@@ -141,7 +141,7 @@ class ServedModels:
 
     Only the first request for a reference waits for the database; later ones refresh the cached model in
     the background. The new model of a moved alias is loaded before it replaces the cached one, so that no
-    request waits for that.
+    request waits for the loading.
     References are cached separately for each set of projects that callers are bound to. Use an instance
     within one event loop.
 
@@ -177,7 +177,7 @@ class ServedModels:
         self._kernels.require()
         started_at = time.monotonic()
         model = await self._resolved_model(reference)
-        served = self._served.get(model.id) or await self._read(model)
+        served = self._served.get(model.id) or await self._load_once(model)
         if served.read_at < started_at:
             self._hits += 1
         else:
@@ -201,7 +201,7 @@ class ServedModels:
             is_current = resolved is not None and resolved.changes == self._references.changes
             age = time.monotonic() - resolved.looked_up_at if resolved and is_current else float("inf")
             if age > LOOK_UP_SECONDS:
-                looking_up = self._once(key, lambda: self._look_up(key))
+                looking_up = self._task_of(key, lambda: self._look_up(key))
                 if age > STALE_SECONDS:
                     await asyncio.shield(looking_up)
                 resolved = self._resolved.get(key, resolved)
@@ -224,7 +224,7 @@ class ServedModels:
             self._resolved.pop(key, None)
             raise
         if model.id not in self._served:
-            await self._read(model)
+            await self._load_once(model)
         self._resolved[key] = _Resolved(model, started_at, changes)
         self._resolved.move_to_end(key)
         if len(self._resolved) > MAX_REFERENCES:
@@ -234,11 +234,11 @@ class ServedModels:
         with self._store.read() as tx:
             return tx.models.resolve(reference)
 
-    async def _read(self, model: Model) -> ServedModel:
-        served: ServedModel = await asyncio.shield(self._once(model.id, lambda: self._serve(model)))
+    async def _load_once(self, model: Model) -> ServedModel:
+        served: ServedModel = await asyncio.shield(self._task_of(model.id, lambda: self._load(model)))
         return served
 
-    async def _serve(self, model: Model) -> ServedModel:
+    async def _load(self, model: Model) -> ServedModel:
         served = await MODELS.run(lambda: _warmed(self._store, model))
         self._served[model.id] = served
         while len(self._served) > 1 and self._bytes() > self._max_bytes:
@@ -248,8 +248,8 @@ class ServedModels:
     def _bytes(self) -> int:
         return sum(served.scorer.size_bytes for served in self._served.values())
 
-    def _once(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
-        """Start a task, unless one with its key is running."""
+    def _task_of(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
+        """Return the running task of a key, or start one."""
         task = self._under_way.get(key)
         if task is None or task.done():
             task = self._under_way[key] = asyncio.create_task(work())
@@ -260,7 +260,7 @@ class ServedModels:
         if self._under_way.get(key) is done:
             del self._under_way[key]
         if not done.cancelled():
-            done.exception()  # retrieve the error: waiting callers get it, or else the next request
+            done.exception()  # mark as retrieved: callers that wait or the next request get the error
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:

@@ -56,7 +56,7 @@ async def score_by_models(
         models: Ids of the models.
         served: Models in memory.
         settings: Limits of a request.
-        read: A model and the candidates that were read for it, or None.
+        read: A model and its candidates if they are already read, else None.
 
     Raises:
         InvalidInput: The candidates are wrong or too many.

@@ -15,7 +15,7 @@ from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
 from core.types import FloatArray, Precision
 
-# Enough to see the pattern; a request may hold thousands of documents with the same mistake.
+# Enough to see a pattern: a request may have the same mistake in thousands of documents.
 MAX_PROBLEMS = 50
 _NONE: Mapping[str, Categories] = MappingProxyType({})
 
@@ -92,7 +92,7 @@ def _feature_matrix(request: RankRequest, model: _Model, precision: Precision) -
             if document.id in seen:
                 problems.append(InputProblem(f"{place}/id", f"{document.id!r} is in this query twice"))
             seen.add(document.id)
-            problems += _fill(features[row], document.features, model, f"{place}/features")
+            problems += _fill_row(features[row], document.features, model, f"{place}/features")
             row += 1
             if len(problems) >= MAX_PROBLEMS:
                 raise InvalidInput(*problems[:MAX_PROBLEMS])
@@ -101,7 +101,7 @@ def _feature_matrix(request: RankRequest, model: _Model, precision: Precision) -
     return features
 
 
-def _fill(
+def _fill_row(
     row: FloatArray,
     values: dict[str, NamedValue] | list[FeatureValue],
     model: _Model,
@@ -115,7 +115,7 @@ def _fill(
         items: _Items = [((index,), column, value) for index, (column, value) in numbered]
         problems: list[InputProblem] = []
     else:
-        items, problems = _named(values, model, place)
+        items, problems = _items(values, model, place)
     if problems:
         return problems
     for parts, column, value in items:
@@ -138,7 +138,7 @@ def _fill(
     return problems
 
 
-def _named(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_Items, list[InputProblem]]:
+def _items(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_Items, list[InputProblem]]:
     """Return the values of a features object with their columns, and its invalid names as problems."""
     items: _Items = []
     problems: list[InputProblem] = []

@@ -33,10 +33,10 @@ _POINTER = "/"
 class ArrowReader(CandidateReader):
     """A body that is an Arrow IPC stream.
 
-    A row is a document. `query_id` is required for several queries, and `document_id` is optional. Each
-    feature has a column of numbers, a category one of texts, and a block of features one of fixed-size lists.
-    A single column `features` may hold such lists in the model's order. Omitted columns and nulls are missing
-    values.
+    A row is a document. `query_id` is required for several queries, and `document_id` is optional. A
+    feature is a column of numbers, a categorical feature a column of texts, and a block of features a column
+    of fixed-size lists. A single column `features` may have lists of all features in the model's order.
+    Omitted columns and nulls are missing values.
 
     Attributes:
         request: The request, whose parameter `top_k` is the number of documents to return per query.
@@ -160,7 +160,7 @@ class TableCandidates:
         }
         if ranking_ids is not None:
             added["ranking_id"] = np.asarray(ranking_ids, object)[self._codes[order]]
-        return Response(_written(self._table, model, order, added), media_type=MEDIA_TYPE)
+        return Response(_serialised(self._table, model, order, added), media_type=MEDIA_TYPE)
 
 
 def _top_k(given: str | None) -> int | None:
@@ -171,7 +171,7 @@ def _top_k(given: str | None) -> int | None:
     return int(given)
 
 
-def _written(table: pa.Table, model: ServedModel, order: Int64Array, added: Mapping[str, Any]) -> bytes:
+def _serialised(table: pa.Table, model: ServedModel, order: Int64Array, added: Mapping[str, Any]) -> bytes:
     names = [name for name in (QUERY, DOCUMENT) if name in table.column_names]
     columns = [table.column(name).combine_chunks().take(order) for name in names]
     metadata = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
@@ -217,7 +217,7 @@ def _features(table: pa.Table, model: ServedModel) -> FloatArray:
 
 
 def _block(column: Any, name: str, block: range, model: ServedModel) -> FloatArray:
-    """Return the values of a block of features; a null list is missing values."""
+    """Return the values of a block of features; in a null list all values are missing."""
     size = column.type.list_size
     if size != len(block):
         raise InvalidInput.at(f"/{name}", f"has {size} values; the block has {len(block)} features")
@@ -229,7 +229,7 @@ def _block(column: Any, name: str, block: range, model: ServedModel) -> FloatArr
 
 
 def _feature(column: Any, name: str, model: ServedModel) -> FloatArray:
-    """Return a column in the precision of the model, a category by its codes."""
+    """Return a feature's values in the precision of the model, with codes in place of categories."""
     categories = model.categories.get(name)
     if categories is None or not _is_text(column.type):
         numbers = _numbers(column, name)
@@ -263,7 +263,7 @@ def _numbers(column: Any, name: str) -> FloatArray:
     given = np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     )
-    # Whole numbers are rounded twice, as numbers of JSON are.
+    # Whole numbers are rounded to float64 first, as numbers of JSON are.
     return given.astype(np.float64) if given.dtype.kind in "iu" else given
 
 

@@ -55,7 +55,7 @@ class Inference:
 
     def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features in the precision of the model, NaN where missing."""
-        with np.errstate(invalid="ignore"):  # for signalling NaN
+        with np.errstate(invalid="ignore"):  # signalling NaN raises `invalid`
             return self._matrix(model)
 
     def _matrix(self, model: ServedModel) -> FloatArray:
@@ -232,7 +232,7 @@ def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterat
 
 def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
     """Return the numbers as float32 or float64; refuse those beyond the range of float32."""
-    with np.errstate(over="ignore", invalid="ignore"):  # `invalid` for signalling NaN
+    with np.errstate(over="ignore", invalid="ignore"):  # signalling NaN raises `invalid`
         # Copy read-only views of the body: the kernels would be compiled again for read-only arrays.
         floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
         rounded: Float32Array = floats.astype(np.float32)

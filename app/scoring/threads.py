@@ -18,7 +18,7 @@ _MAX_INLINE_VALUES = 2**18  # documents times features
 _MAX_INLINE_DOCUMENTS = 2**10
 # Tree splits for all documents. A split takes about 1 ns, see docs/adr/0018-forest-scoring-kernel.md.
 _MAX_INLINE_SPLITS = 2**22  # about 4 ms: 2**18 descents through trees of 16 levels
-_MAX_TINY_SPLITS = 2**16  # less than 0.1 ms, a switch to a thread
+_MAX_TINY_SPLITS = 2**16  # less than 0.1 ms, the time of a switch to a thread
 
 
 @dataclass(frozen=True)

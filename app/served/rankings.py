@@ -28,7 +28,7 @@ class Viewer:
 
 
 class RankingLog:
-    """Store a share of the rankings: either all or none of a user, or of a session without a user.
+    """Store a share of the rankings: all or none of those of a user, or of a session without a user.
 
     Args:
         writer: Writes the rankings.

@@ -235,7 +235,7 @@ async def get_study_importance(
     study_id: str, services: UseServices, expensive: UseExpensive
 ) -> StudyImportance:
     """Show the importance of each parameter for the value of a trial, from the trials with a value."""
-    spec, past = await run_in_threadpool(_past, services, study_id)
+    spec, past = await run_in_threadpool(_spec_and_past_trials, services, study_id)
 
     def computed() -> StudyImportance:
         found = importances(spec.space, past, higher_is_better=spec.higher_is_better)
@@ -244,7 +244,7 @@ async def get_study_importance(
     return await expensive.answer(("study-importance", study_id, len(past)), computed)
 
 
-def _past(services: Services, study_id: str) -> tuple[StudySpec, list[PastTrial]]:
+def _spec_and_past_trials(services: Services, study_id: str) -> tuple[StudySpec, list[PastTrial]]:
     with services.store.read() as tx:
         study, rows = tx.studies.get(study_id), tx.studies.trials(study_id)
     return StudySpec(study.spec), [trial for trial in past_trials(rows) if trial.value is not None]

@@ -284,12 +284,12 @@ class Trial(ResponseModel):
 
     @field_validator("folds", mode="before")
     @classmethod
-    def _finished(cls, value: Any) -> Any:
+    def _null_to_empty(cls, value: Any) -> Any:
         return value or []
 
     @field_validator("error", mode="before")
     @classmethod
-    def _detail(cls, value: Any) -> Any:
+    def _problem_detail(cls, value: Any) -> Any:
         return value.get("detail") or value.get("title") if isinstance(value, dict) else value
 
 

@@ -70,7 +70,7 @@ class JsonBodyRoute(JsonRoute):
     """A route for requests with a JSON body; a later route of the same path handles other bodies."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match the media type of the body besides the path and the method."""
+        """Match the media type of the body, in addition to the path and the method."""
         if scope["type"] == "http":
             media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
             if media_type != "application/json":

@@ -149,7 +149,7 @@ class FormReceiver:
         Raises:
             InvalidInput: An upload does not exist, is not complete or is empty.
             HTTPException: 413 when all files together are too large.
-            StoreFull: There is no room for it.
+            StoreFull: There is no room for an upload.
         """
         for field, (upload_id, pointer) in self._referred.items():
             try:

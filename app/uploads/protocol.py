@@ -31,12 +31,12 @@ CONTENT_TYPE = "application/offset+octet-stream"
 CHECKSUM_MISMATCH = 460  # status code of tus, not of HTTP
 
 PATH = "/v1/uploads"
-# Methods that need the same scope as POST.
+# Methods that `X-HTTP-Method-Override` may name; they need the same scope as POST.
 _OVERRIDING = frozenset({"PATCH", "DELETE"})
 
 _ALGORITHMS: Mapping[str, Any] = MappingProxyType({"sha1": hashlib.sha1, "sha256": hashlib.sha256})
 ALGORITHMS = tuple(_ALGORITHMS)
-_KEY = re.compile(r"[!-+\--~]+")  # of ASCII, without blanks and commas
+_KEY = re.compile(r"[!-+\--~]+")  # printable ASCII without blanks and commas
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 

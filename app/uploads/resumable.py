@@ -30,7 +30,7 @@ class PieceWriter:
     """Write the body of one request as parts of a resumable upload; its methods run in threads.
 
     A part counts once it is flushed to disk and recorded. With a checksum, all parts of the body are recorded
-    together once it matches.
+    together once the checksum matches.
 
     Args:
         services: The services of the application.
@@ -166,7 +166,7 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
     Raises:
         HTTPException: 413 where the file is larger than `max_bytes`, 460 where the checksum is wrong.
         NotFound: The upload was deleted meanwhile.
-        StoreFull: There is no room for them.
+        StoreFull: There is no room for the bytes.
         UploadTakenOver: Another request has taken the upload over.
     """
     buffer = bytearray()

@@ -15,7 +15,7 @@ def require_room(artifacts: Artifacts, min_free_bytes: int, expected_bytes: int 
     """Refuse an upload that would leave too little free disk space.
 
     Raises:
-        StoreFull: There is too little.
+        StoreFull: There is too little free space.
     """
     free_bytes = artifacts.free_bytes()
     if free_bytes - expected_bytes < min_free_bytes:
@@ -24,7 +24,7 @@ def require_room(artifacts: Artifacts, min_free_bytes: int, expected_bytes: int 
 
 
 class FileWriter:
-    """Write one artifact in blocks; it appears when the `with` block succeeds, or by `close`.
+    """Write one artifact in blocks; it becomes visible when the `with` block succeeds or `close` is called.
 
     Args:
         artifacts: Destination.

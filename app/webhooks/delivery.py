@@ -96,7 +96,7 @@ class Deliverer:
                     rest_seconds = await self._round(subscription)
                     await self._wait(rest_seconds)
             finally:
-                await self._end()
+                await self._end_attempts()
                 await self._client.aclose()
 
     async def test(self, webhook: Webhook, message: Message) -> Attempt:
@@ -130,7 +130,7 @@ class Deliverer:
         for claimed in found.claimed:
             task = asyncio.create_task(self._deliver(claimed))
             self._sending[task] = claimed
-            task.add_done_callback(self._sent)
+            task.add_done_callback(self._on_sent)
         if found.next_due is None or len(self._sending) >= MAX_CONCURRENT_DELIVERIES:
             return _MAX_WAIT_SECONDS
         due_in_seconds = (found.next_due - utc_now()).total_seconds()
@@ -191,7 +191,7 @@ class Deliverer:
         wait_seconds = self._retry_seconds[claimed.attempt - 1]
         return Ending(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
 
-    def _sent(self, task: asyncio.Task[None]) -> None:
+    def _on_sent(self, task: asyncio.Task[None]) -> None:
         del self._sending[task]
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("webhook.not_sent", exc_info=error)
@@ -202,7 +202,7 @@ class Deliverer:
         with ExitStack() as stack:
             yield _Subscription(self._feed, self._follower, stack)
 
-    async def _end(self) -> None:
+    async def _end_attempts(self) -> None:
         sending = dict(self._sending)
         if not sending:
             return
@@ -211,9 +211,9 @@ class Deliverer:
         for task in sending:
             task.cancel()
         if left:
-            await WEBHOOKS.run(lambda: self._give_back(left))
+            await WEBHOOKS.run(lambda: self._release_claims(left))
 
-    def _give_back(self, left: list[ClaimedDelivery]) -> None:
+    def _release_claims(self, left: list[ClaimedDelivery]) -> None:
         try:
             with self._store.begin() as tx:
                 tx.webhooks.give_back(left)
@@ -225,7 +225,7 @@ UseDeliverer = Annotated[Deliverer, injected(Deliverer)]
 
 
 class _Subscription:
-    """Subscription to the event feed, active only while a webhook is enabled to save database queries."""
+    """Subscription to the event feed; to save queries, it is active only while a webhook is enabled."""
 
     def __init__(self, feed: EventFeed, follower: Follower, stack: ExitStack) -> None:
         self._feed = feed

@@ -30,7 +30,7 @@ class SecretNotDecrypted(Exception):
 
 
 class SecretCipher:
-    """Encrypt secrets with the first key and decrypt secrets of all keys; ciphertexts are Fernet tokens.
+    """Encrypt secrets with the first key and decrypt secrets of any key; ciphertexts are Fernet tokens.
 
     Without keys secrets are stored in plain text. Plain secrets begin with `whsec_`, unlike tokens, so that
     one database may hold both.
@@ -63,7 +63,7 @@ class SecretCipher:
         return found
 
     def reencrypt(self, stored: str) -> str:
-        """Return a stored secret encrypted with the first key, unchanged if it is already.
+        """Encrypt a stored secret with the first key, or return it unchanged if that key encrypted it.
 
         Raises:
             SecretNotDecrypted: The secret was encrypted with none of the keys.
@@ -83,7 +83,7 @@ class SecretCipher:
             return secrets
         try:
             return [*secrets, self.decrypt(webhook.former_secret)]
-        except SecretNotDecrypted:  # a lost key may be why the secret was rotated
+        except SecretNotDecrypted:  # the secret may have been rotated because its key was lost
             return secrets
 
 

@@ -140,7 +140,7 @@ async def send(
             answer = await _beginning(response)
             error = _refusal(response)
     except (TimeoutError, httpx.TimeoutException):
-        # A status of success suffices, even if the body is late.
+        # A success status suffices, even if the body is incomplete.
         arrived = status is not None and _is_success(status)
         error = None if arrived else f"no answer within {timeout_seconds:g} s"
     except AddressRefused as refused:

@@ -70,7 +70,7 @@ def conclude(
         metric: Spelling of the metric.
         values: (n_queries,) values of the model from `HeldOut.values`, NaN where unknown.
         others: Names of the other rankings with their values.
-        quality: The measure of the values.
+        quality: Converts means and intervals of `values` to the units of the metric.
         data: Source of the queries, see `Conclusion`.
         seed: Seed of the test.
         threads: Threads to use.

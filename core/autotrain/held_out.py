@@ -63,7 +63,7 @@ class QueryQuality:
         )
 
     def values(self, scores: Float64Array) -> Float64Array:
-        """Return the value of each query, its mean over the repetitions; larger is better.
+        """Return the value of each query, averaged over the repetitions; larger is better.
 
         Args:
             scores: (repetitions, n_documents), NaN where a query was not held out yet.

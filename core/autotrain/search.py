@@ -15,7 +15,7 @@ from core.types import Float64Array
 
 OnProgress = Callable[[str, int, int], None]
 WAVE = 4  # candidates tried in parallel, compared with earlier waves only
-_SHARE_OF_TRIALS = 0.9  # share of the time budget; the rest is reserved for the final trainings
+_TRAINING_SHARE = 0.9  # share of the time budget for trials and final trainings
 _EXPECTED_MEMBERS = 3
 BUDGET_EXHAUSTED = "the time budget was used up"
 
@@ -41,7 +41,8 @@ class Selected:
         complete: The candidates that were trained for all folds, in order.
         selection: Selection among these candidates.
         scales: Divisor of each candidate's scores: the mean deviation of its held-out scores within queries.
-        choice: Weights of the scaled scores, and the value of each query with weights chosen without it.
+        choice: Weights of the scaled scores, and the value of each query with weights chosen without that
+            query.
     """
 
     complete: tuple[Tried, ...]
@@ -110,7 +111,7 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
     Args:
         trials: The trials.
         tried: The candidates that were tried.
-        refusals: The reasons why others were not tried.
+        refusals: The reasons why other candidates were not tried.
 
     Raises:
         InvalidInput: No candidate is complete.
@@ -141,7 +142,7 @@ def reserve_seconds(trials: Trials, tried: Sequence[Tried]) -> float:
 
 def trial_seconds(spec: AutoSpec) -> float:
     """Return the seconds of a budget for trials and final trainings."""
-    return _SHARE_OF_TRIALS * spec.budget_seconds
+    return _TRAINING_SHARE * spec.budget_seconds
 
 
 def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float64Array]:

@@ -1,8 +1,8 @@
 """Selection of a weighted sum of candidates by held-out scores, with an unbiased quality estimate.
 
 Greedy selection with replacement from a library of models is by Caruana, Niculescu-Mizil, Crew and
-Ksikes (2004). Weights are the mean over several starts, which their section 2.3 shows to help on few data,
-shrunk halfway to equal weights of the selected candidates.
+Ksikes (2004). Weights are averaged over several starts, which improves results on few data (their section
+2.3). The averages are then shrunk halfway to equal weights of the selected candidates.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ class Choice:
 
     Attributes:
         weights: float64 (n_candidates,) non-negative weights of scaled scores; their sum is 1.
-        values: float64 (n_queries,) value of each query with weights chosen without it; larger is better, NaN
-            where undefined.
+        values: float64 (n_queries,) value of each query with weights chosen without that query; larger is
+            better, NaN where undefined.
     """
 
     weights: Float64Array

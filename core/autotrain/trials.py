@@ -211,7 +211,7 @@ class Trials:
                 if not is_first and time_left() <= longest:
                     return self._tried(candidate, done, "out-of-time")
                 max_seconds = time_left() if not is_first else np.inf if done else self._first_seconds
-                scores = self._trained(candidate, spec, fold, max_seconds)
+                scores = self._fold_scores(candidate, spec, fold, max_seconds)
                 kept.keep(number, fold.number, scores)
             if scores.ended_early and not is_first:
                 return self._tried(candidate, done, "out-of-time")
@@ -251,7 +251,7 @@ class Trials:
         affordable = left / (_MIN_COMPLETE_CANDIDATES * max(seconds, 1e-3)) + 1
         return int(np.clip(affordable, 1, self.held_out.total_folds))
 
-    def _trained(
+    def _fold_scores(
         self, candidate: Candidate, spec: TrainingSpec, fold: Fold, max_seconds: float
     ) -> FoldScores:
         began = self._clock()
@@ -307,8 +307,8 @@ class Trials:
 
     def _best(self, done: list[tuple[Fold, FoldScores]]) -> tuple[int, Float64Array, Float64Array]:
         """Return the best iteration over the folds so far, with its scores and values."""
-        # Later iterations have the last scores of a training that found no further split, but not of one that
-        # ended early.
+        # A training that found no further split has its last scores at all later iterations. A training that
+        # ended early has no scores at later iterations.
         last = min((int(each.iterations[-1]) for _, each in done if each.ended_early), default=None)
         iterations = sorted(
             {int(i) for _, each in done for i in each.iterations if last is None or i <= last}

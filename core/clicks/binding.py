@@ -197,16 +197,16 @@ def _linear(
 ) -> SignedObjective:
     """Bind a loss to targets of both signs.
 
-    The loss must be linear in its labels or, as ListNet, whose labels are divided by their sum, in its
-    document weights.
+    The loss must be linear in its labels. ListNet divides its labels by their sum and is linear in its
+    document weights instead.
     """
     given = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
 
     def part(values: Float64Array) -> Objective:
         if loss.name == "listnet":
-            # ListNet divides labels by their sum: equal labels give 1 / size, so weights of size times value
-            # give the targets.
+            # ListNet divides labels by their sum, so that equal labels become 1 / size. Document weights of
+            # size times value therefore produce the targets.
             return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * given)
         return loss.prepare(values, boundaries, query_weights, given)
 

@@ -26,8 +26,8 @@ def examine_log(log: ClickLog, report: ReadingReport | None = None) -> tuple[Fin
         log: The log.
         report: Counts from reading the log, None for a log that was not read from files.
     """
-    findings = [] if report is None else list(_of_reading(report))
-    return by_severity([*findings, *_of_log(log)])
+    findings = [] if report is None else list(_reading_findings(report))
+    return by_severity([*findings, *_log_findings(log)])
 
 
 def moving_pairs(log: ClickLog) -> tuple[int, int]:
@@ -43,7 +43,7 @@ def moving_pairs(log: ClickLog) -> tuple[int, int]:
     return int((highest > lowest).sum()), int((shown > 1).sum())
 
 
-def _of_reading(report: ReadingReport) -> Iterator[Finding]:
+def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
     lists = report.lists_from_0 + report.lists_from_1
     is_mixed = report.ranks_1 > report.ranks_0 or report.lists_from_1 > _MIXED_SHARE * lists
     if report.ranks_0 and report.lists_from_1 and is_mixed:
@@ -170,7 +170,7 @@ def _unweighted(report: ReadingReport) -> Iterator[Finding]:
         )
 
 
-def _of_log(log: ClickLog) -> Iterator[Finding]:
+def _log_findings(log: ClickLog) -> Iterator[Finding]:
     if not log.clicks.any():
         yield Finding(
             "no-clicks",

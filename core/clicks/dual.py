@@ -20,7 +20,8 @@ class DualBias:
     same ranks.
 
     A high estimated relevance at low ranks lowers their propensities, which raises the weights from which
-    that relevance is learnt. Without a bound both diverge where the ranker can infer ranks from features.
+    that relevance is learnt. Without a bound, propensities and relevances diverge where the ranker
+    can infer ranks from features.
 
     Args:
         n_ranks: Ranks from 1.

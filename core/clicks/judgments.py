@@ -14,7 +14,7 @@ from core.types import Float64Array, Int32Array
 
 _NOT_JUDGED = -1
 _MAX_PRIOR_COUNT = 1e6  # pseudo-counts of a prior if pairs differ only by chance
-_MIN_PRIOR_COUNT = 1.0  # Jeffreys' prior; a few pairs may vary more than any prior explains
+_MIN_PRIOR_COUNT = 1.0  # as Jeffreys' prior, for pairs that vary more than any prior explains
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ def _fit(
 ) -> Callable[[Table], Float64Array]:
     """Return the estimator, a function of a table of counts.
 
-    It returns one row of propensities and, for `trust-em`, one row of intercepts.
+    The estimator returns one row of propensities and, for `trust-em`, one row of intercepts.
     """
     if plan.method == "shuffled":
         return lambda table: _rates(table)[np.newaxis]

@@ -120,7 +120,7 @@ def sigmoid(logits: Float64Array) -> Float64Array:
 
 
 class _Logistic:
-    """Logistic regression by Newton steps, on standardised features with missing values as the mean."""
+    """Logistic regression by Newton steps, on standardised features; the mean replaces missing values."""
 
     def __init__(self, features: Float32Array, start: float) -> None:
         inputs = features.astype(np.float64)

@@ -192,7 +192,7 @@ class _Simulation:
         """Draw clicks rank by rank; (n_lists, n_ranks)."""
         clicks = np.zeros(lists.shape, np.bool_)
         examining = np.ones(len(lists), np.bool_)
-        reached = np.ones(len(lists))  # probability of examining the rank; the truth is its mean
+        reached = np.ones(len(lists))  # probability of examining the rank; `Truth.examination` is its mean
         continuation = self._users.continuation if self._users.kind == "dbn" else 1.0
         for rank in range(lists.shape[1]):
             pairs = lists[:, rank]

@@ -43,8 +43,8 @@ def trust_em(
     needs ten times as many iterations.
 
     The likelihood does not change when γ is replaced by a γ + b. The scale a does not matter: slopes are
-    relative to rank 1, which does not change the order of documents by the affine correction. The shift b is
-    fixed by an assumption: impressions of the lowest predicted γ are irrelevant.
+    relative to rank 1, and this choice does not change the order of documents by the affine correction. The
+    shift b is fixed by an assumption: impressions of the lowest predicted γ are irrelevant.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.

@@ -91,14 +91,14 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     found = binary_kind(text)
     if found:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {found}", file=file)
-    judgments = None if has_query_sizes else _judgments(start.removeprefix(BYTE_ORDER_MARK))
+    judgments = None if has_query_sizes else _detect_qrels(start.removeprefix(BYTE_ORDER_MARK))
     if judgments:
         return judgments
     at = _first_data(text, file)
     lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
     tokens = [line.partition(b"#")[0].split() for line in lines]
     line = 1 + _line_feeds(text[:at])
-    foreign = _markup(lines) or _run(tokens)
+    foreign = _markup_name(lines) or _run_description(tokens)
     if foreign:
         raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {foreign}", file=file, line=line)
     shown = _shown(lines[0])
@@ -109,7 +109,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
     judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
     if judged and not has_query_sizes:
-        return Content("trec-qrels", line=line, text=shown)  # its reader reports errors in later lines
+        return Content("trec-qrels", line=line, text=shown)  # the qrels reader reports errors in later lines
     return Content("csv" if delimiter else "unknown", delimiter, line, shown)
 
 
@@ -127,7 +127,7 @@ def binary_kind(text: Bytes) -> str | None:
     return "UTF-16 text" if min(zeros) == 0 and max(zeros) * 4 > len(start) else "binary data"
 
 
-def _judgments(start: bytes) -> Content | None:
+def _detect_qrels(start: bytes) -> Content | None:
     """Detect qrels by the first lines, before other formats, as a query id may be "#7" or "<7>"."""
     lines = [
         (number, line)
@@ -166,7 +166,7 @@ def _data_lines(sample: bytes) -> list[bytes]:
     return [line for line in _lines(sample) if _DATA_LINE.match(line)][:_SAMPLE_LINES]
 
 
-def _markup(lines: list[bytes]) -> str | None:
+def _markup_name(lines: list[bytes]) -> str | None:
     first = lines[0].lstrip().lower()
     if first.startswith((b"<!doctype html", b"<html")):
         return "an HTML page"
@@ -177,7 +177,7 @@ def _markup(lines: list[bytes]) -> str | None:
     return "JSON" if first.startswith(b"[") else None
 
 
-def _run(tokens: list[list[bytes]]) -> str | None:
+def _run_description(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) >= 6 and row[1] == b"Q0" for row in tokens):
         return "a TREC run, which has scores but no labels; upload it as a ranking with POST /v1/rankings"
     return None

@@ -108,7 +108,7 @@ class RankingDataset:
             categories: The values of each categorical feature; its column holds positions in this list.
 
         Raises:
-            InvalidInput: For the first argument whose shape or values break the rules above.
+            InvalidInput: For the first argument whose shape or values break the rules of the attributes.
 
         Example:
             >>> RankingDataset.from_arrays([[0.5], [0.1], [0.9]], [2, 0, 1], [0, 2, 3]).n_queries
@@ -231,7 +231,7 @@ def numbered_features(n_features: int) -> tuple[str, ...]:
 
 
 def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
-    with np.errstate(over="ignore"):  # overflow is reported with its place
+    with np.errstate(over="ignore"):  # overflow is reported below with its position
         try:
             rounded = np.ascontiguousarray(values, dtype=np.float32)
         except ValueError as error:

@@ -46,7 +46,7 @@ class AbsentFeatures:
 
     @property
     def are_majority(self) -> bool:
-        """Return whether more than half of the used features are absent, so that scores mean little."""
+        """Return whether more than half of the used features are absent, which makes scores unreliable."""
         return 2 * len(self.names) > self.used
 
     def refuse_majority(self, pointer: str, dataset: str, model_name: str, *, advice: str = "") -> None:

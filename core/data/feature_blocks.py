@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 def block_features(block: str, width: int) -> tuple[str, ...]:
     """Name the features of a block.
 
-    A point separates the number, because LightGBM refuses JSON brackets in feature names.
+    A dot separates name and number, because LightGBM refuses JSON brackets in feature names.
 
     Example:
         >>> block_features("emb", 3)

@@ -61,7 +61,8 @@ class LabelRange:
     def representatives(self) -> Float64Array:
         """Return the smallest and the largest label and, where labels have fractions, a fractional label.
 
-        A check of size and wholeness that refuses any label of the range refuses one of these labels.
+        A check of size and wholeness that refuses any label of the range also refuses one of the returned
+        labels.
         """
         if self.minimum is None or self.maximum is None:
             return np.empty(0)
@@ -150,7 +151,8 @@ def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap)
     Args:
         label_range: The range of all labels.
         known: Labels that certainly occur. The result is exact if these are all labels. Otherwise it covers
-            only these and the ends of the range, so that a label it refuses certainly occurs.
+            only these labels and the ends of the range, so that a label that its `check` refuses certainly
+            occurs.
         mapped: The map, as `label_map` returns it.
     """
     if not mapped:

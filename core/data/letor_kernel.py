@@ -125,8 +125,8 @@ def fill(
         last_rows: (n_chunks, n_features) -1; the last row with each feature, to detect repeated features.
             With no columns, features may repeat.
         problems: (n_chunks, MAX_PROBLEMS, 3) filled with error code, start and stop of the invalid token.
-        undecided: (n_chunks, room, 3) filled with each row that has a number left to Python's `float`, and
-            the start of its line, twice.
+        undecided: (n_chunks, room, 3) filled with (row, line start, line start) of each row that has a number
+            left to Python's `float`.
         counts: (n_chunks, 3) numbers of problems and of undecided rows, which may exceed the room for them,
             and of comments that continue after the document id.
     """
@@ -206,9 +206,9 @@ def _fill_chunk(
 
 
 @exact_inlined
-def _note(notes: Int64Array, n: int, what: int, start: np.uint64, stop: np.uint64) -> None:
+def _note(notes: Int64Array, n: int, value: int, start: np.uint64, stop: np.uint64) -> None:
     if n < len(notes):
-        notes[n, 0], notes[n, 1], notes[n, 2] = what, start, stop
+        notes[n, 0], notes[n, 1], notes[n, 2] = value, start, stop
 
 
 @exact_inlined
@@ -255,7 +255,7 @@ def _features(
         if at == token or at >= size or text[at] != COLON:
             return FEATURE_MALFORMED, token, token_stop(text, token, size), is_undecided
         column = feature - lowest
-        if column >= n_features:  # below the lowest id, which wraps around
+        if column >= n_features:  # an id below `lowest` wraps around to a large column
             return FEATURE_ZERO, token, token_stop(text, token, size), is_undecided
         at += _ONE
         kind, stop, value = read_number(text, at, size)

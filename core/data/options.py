@@ -17,7 +17,7 @@ CHOICES = MappingProxyType(
     }
 )
 QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL = "query_text", "document_title", "document_url"
-# Also the names under which a dataset stores them among its query and document columns.
+# The query and document columns that store these texts have the names of the roles.
 TEXT_ROLES = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 ROLES = ("label", "query", "document", "query_weight", "document_weight", *TEXT_ROLES)
 COLUMN_LISTS = ("query_columns", "document_columns", "features", "categorical_features", "ignore")

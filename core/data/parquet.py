@@ -18,7 +18,7 @@ from core.errors import DatasetError, InvalidInput
 from core.types import Float32Array, Float64Array
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
-_ROW_GROUP_ROWS = (1_024, 65_536)  # least and most; the least limits the per-column cost of wide datasets
+_ROW_GROUP_ROWS = (1_024, 65_536)  # minimum and maximum; the minimum limits the per-column cost of wide data
 _TEXT_ROWS = 16_384  # rows whose texts are in memory at a time
 _BLOCK_ROWS = 256  # rows transposed at a time; a block fits in the CPU cache
 

@@ -122,7 +122,7 @@ def read_file(
         form: Form of the first file, where the dataset has several files.
 
     Raises:
-        DatasetError: With up to 100 mistakes, each with its place.
+        DatasetError: With up to 100 mistakes, each with its position.
         InvalidInput: When the options name features or columns that the file does not have.
         OSError: When the file cannot be opened.
     """

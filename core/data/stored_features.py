@@ -20,7 +20,7 @@ from core.types import Float32Array, Int64Array
 _ABSENT = -1
 _BLOCK_ROWS = 256  # rows transposed at a time; a block fits in the CPU cache
 _BATCH_CELLS = 2**20  # 4 MB of features beside those of the row group
-_AHEAD_BYTES = 2**22  # minimum of a request to remote storage
+_AHEAD_BYTES = 2**22  # minimum size of a request to remote storage
 _PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before retries of requests to remote storage
 _LOCAL = "file"
 _SIGNATURE = re.compile(r"\?\S+")

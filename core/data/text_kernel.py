@@ -48,8 +48,8 @@ def token_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
     """Return the position of the next blank, line end or #: the end of a token before a comment."""
     while at + np.uint64(8) <= size:
         word = load_eight(text, at)
-        # Sets the high bit of each byte with a value of at most `#`, and rarely, wrongly, of a byte after the
-        # first of these (Mycroft 1987); `is_token_end` decides.
+        # Set the high bit of each byte with a value of at most `#`. After the first such byte, the bits of
+        # other bytes may be set, too (Mycroft 1987); therefore `is_token_end` checks each byte.
         below = (word - _ONES * np.uint64(HASH + 1)) & ~word & _HIGH
         if below == 0:
             at += np.uint64(8)

@@ -101,7 +101,7 @@ def _find_incoherent(
 def _is_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, start: int, stop: int
 ) -> bool:
-    least = np.inf  # smallest label so far; only larger labels can be misranked, which skips most rows
+    least = np.inf  # smallest label so far; rows without a larger label cannot be misranked and are skipped
     for lower in range(start, stop):
         if below[lower] and labels[lower] > least:
             found = 0

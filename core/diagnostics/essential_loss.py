@@ -32,7 +32,7 @@ def logistic(z: Float64Array) -> Float64Array:
 
 
 def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
-    """L_β = min over consistent permutations of Σ_{s < n} β(s) I(a document after s ranks above it).
+    """L_β = min over consistent permutations of Σ_{s < n} β(s) I(a document of a later step ranks higher).
 
     Of all permutations consistent with the labels, the permutation that orders documents of equal label by
     score has the fewest errors. Its errors are at the steps with the smallest weights, provided that weights
@@ -55,7 +55,7 @@ def gain_weights(query: RankedQuery) -> Float64Array:
 
 
 def equal_weights(query: RankedQuery) -> Float64Array:
-    """β2(s) = 1, over the number of relevant documents (theorem 1), relevant being the labels above 0."""
+    """β2(s) = 1, divided by the number of relevant documents: labels above 0 (theorem 1)."""
     return np.full(len(query), 1.0 / query.relevant.sum())
 
 

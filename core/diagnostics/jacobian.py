@@ -80,7 +80,7 @@ def asymmetry(jacobian: Float64Array) -> float:
 
 
 def curvature(jacobian: Float64Array) -> float:
-    """Return the least eigenvalue of (J + Jᵀ)/2 over max |J|, 0 where J is 0.
+    """Return the least eigenvalue of (J + Jᵀ)/2, divided by max |J|; 0 where J is 0.
 
     It is below 0 if the cost curves downwards in some direction.
 

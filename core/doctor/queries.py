@@ -10,7 +10,7 @@ from core.doctor.hashing import Flags
 from core.doctor.report import MAX_EXAMPLES, Finding, query_examples
 
 LIGHTGBM_MAX_DOCUMENTS = 10_000
-_NO_CHANCE = np.log(1_000.0)  # log of the number of row orders from which a sorted order is not chance
+_MIN_LOG_ORDERS = np.log(1_000.0)  # with fewer row orders per sorted order, sorting may be by chance
 # Share of the queries; click logs have many queries without a relevant document, judged data few.
 _WARNING_SHARE = 0.5
 
@@ -59,7 +59,7 @@ def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Fi
     first_rows = np.flatnonzero(changes)
     of_labels = log_factorials[np.diff(first_rows, append=dataset.n_documents)]
     orders = log_factorials[lengths] - np.add.reduceat(of_labels, np.searchsorted(first_rows, starts))
-    if orders[concerned].sum() < _NO_CHANCE:
+    if orders[concerned].sum() < _MIN_LOG_ORDERS:
         return
     yield Finding.of_share(
         "sorted-by-label",

@@ -159,7 +159,7 @@ def compare(
         permuted.append(distances(by_query, later, ordered=column.categories is None))
         found.append(_described(column, earlier_values, later_values, float(permuted[-1][0])))
     p_values = np.minimum(1.0, families * adjusted_p_values(permuted))
-    judged = tuple(_judged(each, float(p), thresholds) for each, p in zip(found, p_values, strict=True))
+    judged = tuple(_with_verdict(each, float(p), thresholds) for each, p in zip(found, p_values, strict=True))
     drifts = any(each.verdict == "drift" for each in judged)
     return Comparison("drift" if drifts else "none", judged)
 
@@ -225,12 +225,12 @@ def _merge_small_categories(
     kept = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
     places = {code: place for place, code in enumerate(kept, 1)}
 
-    def place(bins: Int64Array) -> Int64Array:
+    def merged(bins: Int64Array) -> Int64Array:
         return np.array(
             [0 if code == 0 else places.get(code, len(kept) + 1) for code in bins.tolist()], np.int64
         )
 
-    return place(before), place(after), kept
+    return merged(before), merged(after), kept
 
 
 def _without_empty_bins(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -239,7 +239,7 @@ def _without_empty_bins(before: Float64Array, after: Float64Array) -> tuple[Floa
     return before[used], after[used]
 
 
-def _judged(found: ColumnDrift, p: float, thresholds: Thresholds) -> ColumnDrift:
+def _with_verdict(found: ColumnDrift, p: float, thresholds: Thresholds) -> ColumnDrift:
     missing = abs(found.missing_after - found.missing_before)
     is_sure = p <= thresholds.p
     reasons = []

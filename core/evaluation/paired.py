@@ -15,7 +15,7 @@ from core.types import Float64Array
 SIGNIFICANCE = 0.05
 POWER = 0.8
 MIN_DIFFERING_QUERIES = 6  # with fewer, Fisher's test has no p-value below 0.05
-_MIN_QUERIES_NEEDED = 8  # queries; from here on, Fisher's test has about the power of the t-test
+_MIN_QUERIES_NEEDED = 8  # with at least so many, Fisher's test has about the power of the t-test
 _ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 

@@ -8,7 +8,7 @@ from core.losses.randomness import mix
 from core.ranges import for_kernels, over_ranges, use_threads
 from core.types import Float64Array, Int64Array
 
-EXACT_UP_TO = 20  # differing queries; up to here, all 2^n assignments are counted
+EXACT_UP_TO = 20  # maximum number of differing queries for which all 2^n assignments are counted
 _GROUP = 8  # queries per byte of a random word, one bit for each sign
 _BLOCK = 2_048  # assignments whose sums fit in the CPU cache
 _EQUAL = 1e-12  # relative to Σ|d|; sums that differ by less count as equal
@@ -59,7 +59,7 @@ def _exact(differences: Float64Array) -> float:
     sums = np.zeros(1)
     for difference in differences:
         sums = np.concatenate((sums + difference, sums - difference))
-    return float(np.count_nonzero(np.abs(sums) >= _bar(differences[:, None])[0])) / len(sums)
+    return float(np.count_nonzero(np.abs(sums) >= _threshold(differences[:, None])[0])) / len(sums)
 
 
 def _sampled(differences: Float64Array, permutations: int, seed: int) -> Float64Array:
@@ -72,7 +72,7 @@ def _sampled(differences: Float64Array, permutations: int, seed: int) -> Float64
         _count_extremes,
         n_blocks,
         padded,
-        _bar(differences),
+        _threshold(differences),
         permutations,
         np.uint64(seed),
         counts,
@@ -83,9 +83,9 @@ def _sampled(differences: Float64Array, permutations: int, seed: int) -> Float64
     return p_values
 
 
-def _bar(differences: Float64Array) -> Float64Array:
-    bar: Float64Array = np.abs(differences.sum(axis=0)) - _EQUAL * np.abs(differences).sum(axis=0)
-    return bar
+def _threshold(differences: Float64Array) -> Float64Array:
+    threshold: Float64Array = np.abs(differences.sum(axis=0)) - _EQUAL * np.abs(differences).sum(axis=0)
+    return threshold
 
 
 @compiled
@@ -93,12 +93,12 @@ def _count_extremes(
     first_block: int,
     last_block: int,
     padded: Float64Array,
-    bar: Float64Array,
+    threshold: Float64Array,
     permutations: int,
     seed: int,
     counts: Int64Array,
 ) -> None:
-    """Count, for each block and column, the random assignments whose sum is beyond the bar.
+    """Count, for each block and column, the random assignments whose absolute sum reaches the threshold.
 
     The signed sums of each 8 queries are tabulated for all 256 signs, so that an assignment costs one
     addition for 8 queries; a table serves a whole block of assignments while it is in the cache.
@@ -116,7 +116,7 @@ def _count_extremes(
                 _draw(words, seed, first, group // 8)
             _tabulate(padded[group * _GROUP : (group + 1) * _GROUP], table)
             _add(sums, table, words, np.uint64(8 * (group % 8)))
-        _count(sums, bar, counts[block])
+        _count(sums, threshold, counts[block])
 
 
 @bare
@@ -150,8 +150,8 @@ def _add(sums: Float64Array, table: Float64Array, words: Int64Array, shift: int)
 
 
 @bare
-def _count(sums: Float64Array, bar: Float64Array, counts: Int64Array) -> None:
+def _count(sums: Float64Array, threshold: Float64Array, counts: Int64Array) -> None:
     for i in range(len(sums)):
-        for column in range(len(bar)):
-            if abs(sums[i, column]) >= bar[column]:
+        for column in range(len(threshold)):
+            if abs(sums[i, column]) >= threshold[column]:
                 counts[column] += 1

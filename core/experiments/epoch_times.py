@@ -22,7 +22,7 @@ from core.training.networks.batches import Batches
 from core.types import Float32Array, Int64Array
 
 _BATCH_DOCUMENTS = 500
-_EPOCHS = 4  # the fastest counts, as other load on the machine only adds time
+_EPOCHS = 4  # the fastest epoch is reported, as other load on the machine only adds time
 _LONG_SECONDS = 5.0  # epochs that take longer are timed once
 _PAIRS = 8_192  # pairs per forward and backward pass
 _MAX_LISTED_DOCUMENTS = 4_096  # documents per query up to which pairs are listed before timing

@@ -24,7 +24,7 @@ from core.experiments.rules import (
 from core.types import Float64Array
 
 Verdict = Literal["held", "not-shown", "contradicted"]
-_EARLY = 0.1  # share of the trees; there, a rising curve is compared with its end
+_EARLY = 0.1  # share of the trees at which a rising curve is compared with its end
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Judge:
         if paired is None:
             return self._absent(claim, (rule.wide, rule.narrow), [])
         comparison = self._comparison((rule.wide[0], rule.narrow[0]), paired)
-        verdict = _directed(comparison)
+        verdict = _verdict_of(comparison)
         sentence = (
             f"The relative gap is {100.0 * paired.mean_b:+.2f}% where the claim expects the wider gap, and"
             f" {100.0 * paired.mean_a:+.2f}% where it expects the narrower gap;"
@@ -235,7 +235,7 @@ class Judge:
             verdict = "held"
         elif any(c.difference < -margin for c, margin in zip(comparisons, margins, strict=True)):
             verdict = "contradicted"
-        words = f"{self._words(smallest.first)} against {self._words(smallest.second)}"
+        words = f"{self._formatted(smallest.first)} against {self._formatted(smallest.second)}"
         sentence = (
             f"The closest numbers are {words} ({_named(smallest)}); the verdict uses no significance test."
         )
@@ -296,7 +296,7 @@ class Judge:
         cell = self._values.get(place)
         return None if cell is None else cell.value
 
-    def _words(self, place: Place) -> str:
+    def _formatted(self, place: Place) -> str:
         return f"{self._unit * _or_default(self._number(place)):.2f}"
 
     def _signed(self, difference: float) -> str:
@@ -364,7 +364,7 @@ def _distance_from_zero(comparison: Comparison, widened: float) -> float:
     return abs(difference) - widened * abs(difference - _or_default(end, difference))
 
 
-def _directed(comparison: Comparison) -> Verdict:
+def _verdict_of(comparison: Comparison) -> Verdict:
     if _or_default(comparison.p) >= SIGNIFICANCE or comparison.difference == 0.0:
         return "not-shown"
     return "held" if comparison.difference > 0.0 else "contradicted"

@@ -198,7 +198,7 @@ _TIMES: tuple[tuple[str, Measure], ...] = (
 )
 
 
-def _timed() -> tuple[Entry, ...]:
+def _table_6_entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(row=row, column=column, method=_method(row, 5), metric="ndcg@5", measure=measure)
         for row in _LM
@@ -211,7 +211,7 @@ _TABLE_6 = Table(
     caption="Milliseconds of the objective and of a whole tree, LambdaMART at k = 5",
     rows=_LM,
     columns=("objective", "tree"),
-    entries=_timed(),
+    entries=_table_6_entries(),
     protocol=_protocol(5),
     unit="milliseconds",
     printed={

@@ -141,7 +141,7 @@ def _t_test(rows: tuple[str, ...]) -> Significance:
     )
 
 
-def _over(rows: tuple[str, ...], column: str = "test", other: str = "LambdaMART") -> Above:
+def _above(rows: tuple[str, ...], column: str = "test", other: str = "LambdaMART") -> Above:
     return Above(tuple(((row, column), (other, column)) for row in rows))
 
 
@@ -194,7 +194,7 @@ _TABLE_3 = Table(
             name="ndcg-loss2-above-ndcg-loss1",
             statement="NDCG-Loss2 is above NDCG-Loss1, because its bound is tighter.",
             source="section 7.1, table 3",
-            rule=_over(("NDCG-Loss2",), other="NDCG-Loss1"),
+            rule=_above(("NDCG-Loss2",), other="NDCG-Loss1"),
         ),
         Claim(
             name="ndcg-loss2-above-arp",
@@ -230,7 +230,7 @@ _TABLE_4 = Table(
             name="ndcg-loss2-plus-plus-above-lambdamart",
             statement="NDCG-Loss2++ is above LambdaMART on test data.",
             source="section 7.1, table 4",
-            rule=_over(("NDCG-Loss2++",)),
+            rule=_above(("NDCG-Loss2++",)),
         ),
     ),
     deviations=(_CONTRACT,),
@@ -263,7 +263,7 @@ _TABLE_5 = Table(
             statement="With the same hyperparameters, NDCG-Loss2 fits the training data better than"
             " LambdaMART.",
             source="section 7.1, table 5",
-            rule=_over(("NDCG-Loss2",), "train"),
+            rule=_above(("NDCG-Loss2",), "train"),
         ),
     ),
     deviations=(_CONTRACT,),

@@ -162,7 +162,7 @@ class Entry:
         part: Part of the data that is measured.
         measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an iteration
             that other load did not disturb. For timed epochs, the milliseconds of an epoch, the ratio of the
-            first to the second, or the slope of log milliseconds over log documents.
+            first timing to the second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
         label_map: Label map of the training.

@@ -43,7 +43,7 @@ class Run:
         digest: Result of `spec_digest`; runs with the same digest are one training.
         spec: Body of a training request without dataset ids and `model_name`.
         data: Name of the plan's dataset.
-        parts: Parts of the data whose values by query are needed.
+        parts: Parts of the data whose per-query values are needed.
     """
 
     digest: str
@@ -113,8 +113,8 @@ class Plan:
         scale: `quick` or `paper`.
         data: `synthetic`, `sparse` or `folder`.
         corpus: The corpus whose hyperparameters and printed numbers are used.
-        as_printed: Whether the data has the counts of that corpus; if not, printed numbers are for
-            orientation only.
+        as_printed: Whether the data has as many queries and documents as that corpus; if not, printed
+            numbers are only a rough comparison.
         datasets: Synthetic datasets by name; None as the value for a user's data.
         runs: Trainings by digest.
         cells: Cells of the tables and their trainings.
@@ -142,7 +142,7 @@ class Plan:
 
     @property
     def sizes(self) -> str:
-        """Return the number of trainings, and of their trees and epochs at most, in words."""
+        """Return a phrase with the number of trainings and their maximum numbers of trees and epochs."""
         return sizes_in_words(len(self.runs), self.trees, self.epochs)
 
     @property
@@ -169,7 +169,7 @@ def plan(
     data: str | None = None,
     corpus: str | None = None,
 ) -> Plan:
-    """Plan the trainings for a paper's tables; tables share equal trainings.
+    """Plan the trainings for a paper's tables; equal trainings are planned once for all tables.
 
     Args:
         paper: The paper, or its name.

@@ -22,7 +22,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
 
 
 def papers() -> tuple[Paper, ...]:
-    """Return all papers in order of their years."""
+    """Return all papers, sorted by year."""
     return tuple(PAPERS.values())
 
 

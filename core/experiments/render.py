@@ -65,7 +65,7 @@ def to_markdown(report: Json) -> str:
 def _markdown_table(table: Json) -> Iterator[str]:
     yield f"## {_title(table)}"
     yield ""
-    headings, rows = _grid(table)
+    headings, rows = _headings_and_rows(table)
     yield f"| {' | '.join(headings)} |"
     yield f"| --- |{' ---: |' * (len(headings) - 1)}"
     for row in rows:
@@ -111,7 +111,7 @@ def to_latex(report: Json) -> str:
     """Write a `table` environment for each table; needs the package booktabs."""
     lines = [f"% {report['title']} ({report['year']}). {' '.join(report['notes'])}"]
     for table in report["tables"]:
-        headings, rows = _grid(table)
+        headings, rows = _headings_and_rows(table)
         lines += [
             "",
             r"\begin{table}",
@@ -145,7 +145,7 @@ def _title(table: Json) -> str:
     return f"{name}: {table['caption']}{units.get(table['unit'], '')}"
 
 
-def _grid(table: Json) -> tuple[list[str], list[list[str]]]:
+def _headings_and_rows(table: Json) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows: our numbers, and printed numbers and differences where available."""
     cells = {(cell["row"], cell["column"]): cell for cell in table["cells"]}
     extra_columns = {column: _extra_columns(table, column) for column in table["columns"]}

@@ -28,13 +28,13 @@ class ReportCell:
         row: Row of the cell.
         column: Column of the cell.
         ours: Measured number, None without a result.
-        lower: Lower end of the 95% interval over queries, None without values by query.
+        lower: Lower end of the 95% interval over queries, None without per-query values.
         upper: Upper end of the 95% interval.
         queries: Number of queries in the mean.
         mark: Mark of significance by the paper's own test.
         p: p-value of that test.
         printed: The printed number with its mark.
-        difference: Ours − printed, None where the data is not that of the printed number.
+        difference: `ours` − printed number; None where the printed number was measured on other data.
         missing: Reason why the measured number is missing.
         deviations: Numbers, from 1, of the table's deviations that apply to the cell.
         run: Digest of the training.
@@ -120,7 +120,7 @@ class Report:
 
     @property
     def orientation(self) -> str | None:
-        """Return a warning if the printed numbers are of other data, else None."""
+        """Return a warning if the printed numbers were measured on other data, else None."""
         if self.plan.as_printed or not any(table.has_printed for table in self.tables):
             return None
         return (

@@ -12,7 +12,7 @@ from core.types import Float64Array
 
 Values = Sequence[float | None]
 Timings = Mapping[EpochTiming, float]  # milliseconds
-# Quantile of the iteration times that is reported, as other load on the machine only adds time.
+# The reported quantile of the iteration times. It is low, because other load on the machine only adds time.
 _UNDISTURBED = 0.1
 
 
@@ -44,7 +44,7 @@ class CellValue:
 
     Attributes:
         value: The number, None without a result.
-        run: Digest of the training with the number, the selected training of several.
+        run: Digest of the training that gave the number; of several candidates, the selected one.
         per_query: (n_queries,) values of a mean, None for other measures.
         trees: Iterations of a curve.
         curve: Values of a curve at those iterations.
@@ -62,7 +62,7 @@ class CellValue:
 def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -> CellValue:
     """Compute the value of a cell from the available results."""
     if cell.timings:
-        return _timed(cell, timings)
+        return _epoch_time_value(cell, timings)
     if not cell.runs:
         return CellValue(None, missing="printed only")
     for digest in cell.runs:
@@ -70,10 +70,10 @@ def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -
         if failure is not None:
             return CellValue(None, missing=failure)
     chosen = max(cell.runs, key=lambda digest: _validation_value(results[digest], cell.selection))
-    return _measured(cell, chosen, results[chosen])
+    return _result_value(cell, chosen, results[chosen])
 
 
-def _timed(cell: Cell, timings: Timings) -> CellValue:
+def _epoch_time_value(cell: Cell, timings: Timings) -> CellValue:
     """Return the time of an epoch, the ratio of two times, or the slope of times on logarithmic scales."""
     if any(timing not in timings for timing in cell.timings):
         return CellValue(None, missing="not timed yet")
@@ -95,7 +95,7 @@ def _validation_value(result: RunResult, metric: str) -> float:
     return -math.inf if values is None else float(np.nanmean(values))
 
 
-def _measured(cell: Cell, digest: str, result: RunResult) -> CellValue:
+def _result_value(cell: Cell, digest: str, result: RunResult) -> CellValue:
     entry = cell.entry
     if entry.measure == "mean":
         values = result.per_query.get(entry.part, {}).get(entry.metric)
@@ -106,7 +106,7 @@ def _measured(cell: Cell, digest: str, result: RunResult) -> CellValue:
         milliseconds = _milliseconds(result, entry.measure)
         missing = None if milliseconds is not None else "no iteration times"
         return CellValue(milliseconds, digest, missing=missing)
-    return _of_curve(cell, digest, result)
+    return _curve_value(cell, digest, result)
 
 
 def _milliseconds(result: RunResult, measure: str) -> float | None:
@@ -116,7 +116,7 @@ def _milliseconds(result: RunResult, measure: str) -> float | None:
     return float(np.quantile(sums, _UNDISTURBED)) if sums else None
 
 
-def _of_curve(cell: Cell, digest: str, result: RunResult) -> CellValue:
+def _curve_value(cell: Cell, digest: str, result: RunResult) -> CellValue:
     dataset, _, metric = cell.entry.metric.partition("/")
     values = result.curves.get(dataset, {}).get(metric, ())
     points = [

@@ -10,9 +10,9 @@ Pair = tuple[Place, Place]
 class Above:
     """The first number of each pair is above the second.
 
-    The claim is held if each first number is above at p < 0.05 by the table's test. As all pairs must pass,
-    no correction for their number is needed (an intersection-union test, Berger 1982). The claim is
-    contradicted if a first number is below at p < 0.05 after Holm's correction.
+    The verdict is `held` if each first number is above at p < 0.05 by the table's test. As all pairs must
+    pass, no correction for the number of pairs is needed (an intersection-union test, Berger 1982). The
+    verdict is `contradicted` if a first number is below at p < 0.05 after Holm's correction.
     """
 
     pairs: tuple[Pair, ...]
@@ -44,7 +44,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class Larger:
-    """The first number of each pair is larger; not tested, as there are no values by query.
+    """The first number of each pair is larger; not tested, as there are no per-query values.
 
     Attributes:
         pairs: Compared pairs.
@@ -57,7 +57,7 @@ class Larger:
 
 @dataclass(frozen=True)
 class AtMost:
-    """No number is above the bound; not tested, as there are no values by query.
+    """No number is above the bound; not tested, as there are no per-query values.
 
     Attributes:
         places: Cells of the numbers.

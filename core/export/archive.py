@@ -10,7 +10,7 @@ from typing import Any
 from core.export.parity_report import EngineParity, NetworkEngineParity, NetworkParityReport, ParityReport
 from core.export.target import Export
 
-_ENTRY_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same export has the same bytes
+_ENTRY_TIME = (1980, 1, 1, 0, 0, 0)  # a fixed time, so that equal exports have equal bytes
 
 
 def archive(export: Export, report: ParityReport, about: Mapping[str, Any], golden: Iterable[str]) -> bytes:
@@ -58,7 +58,7 @@ def readme(export: Export, report: ParityReport) -> str:
 
 def _verdict(engine: EngineParity) -> str:
     if isinstance(engine, NetworkEngineParity):
-        return _of_scores(engine)
+        return _score_verdict(engine)
     neighbours, data = engine.neighbours, engine.data
     verdict = (
         f"{neighbours.differing_decisions:,} of {neighbours.decisions:,} decisions around thresholds"
@@ -71,7 +71,7 @@ def _verdict(engine: EngineParity) -> str:
     )
 
 
-def _of_scores(engine: NetworkEngineParity) -> str:
+def _score_verdict(engine: NetworkEngineParity) -> str:
     edges, data = engine.edge_cases, engine.data
     verdict = (
         f"the scores of {edges.differing_documents:,} of {edges.documents:,} edge cases differ from the"

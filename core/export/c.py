@@ -21,7 +21,7 @@ from core.scorers.kernels import EPSILON
 
 _UNESCAPED_BYTES = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/@".encode())
 _ARRAY = re.compile(r"^static const (?:float|double|int) (\w+)\[\] = \{([^}]*)\};", re.MULTILINE)
-_WIDTH = 110  # of comments
+_WIDTH = 110  # maximum characters of a comment line
 _HEAD = """\
 /*
  * The model {name}, exported by Rankery. The function returns the score of a document{precision}.
@@ -388,7 +388,7 @@ class CSum(_C[SumSource], MembersTarget):
         return f"/* Member {place} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{place}", code + weighted)
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
-        """Extract the code of each member, with its names as in a separate file."""
+        """Extract the code of each member, without the member's number in names, as in a separate export."""
         _, *codes = _MEMBER_HEADING.split(content.decode())
         return [_member_of(re.sub(rf"_of_{place}\b", "", code)) for place, code in enumerate(codes, start=1)]
 

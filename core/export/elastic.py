@@ -49,7 +49,7 @@ class Elastic(TreeTarget):
         features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
         thresholds, left = wanted.tolist(), nan_left.tolist()
 
-        def written(node: int, first: int) -> dict[str, Any]:
+        def node_json(node: int, first: int) -> dict[str, Any]:
             if features[node] < 0:
                 return {"node_index": node - first, "leaf_value": values[node]}
             return {
@@ -65,7 +65,7 @@ class Elastic(TreeTarget):
         trees = []
         for tree in range(len(nodes.roots)):
             own = nodes.of_tree(tree)
-            structure = [written(node, own.start) for node in own]
+            structure = [node_json(node, own.start) for node in own]
             trees.append(
                 {"tree": {"target_type": "regression", "feature_names": names, "tree_structure": structure}}
             )

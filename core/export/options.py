@@ -21,7 +21,8 @@ class ExportOptions:
         target_version: Version of the engine, `8.15`; None for the newest.
         model_name: Name of the model in the engine; None for the model's name.
         feature_set: Feature set or feature store in the engine.
-        feature_names: Names of features in the engine by their names in the model; others are not renamed.
+        feature_names: Names of features in the engine by their names in the model; a feature without an entry
+            keeps its name.
         score_shift: Whether to raise scores so that none is below 0.
         never_missing: Whether every document has every feature, so that the direction of missing values has
             no effect.

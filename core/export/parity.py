@@ -29,7 +29,7 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
 
     Args:
         export: The export.
-        dataset: Judged documents in the model's order of features, or None for none.
+        dataset: Judged documents in the model's order of features; None to compare without documents.
 
     Raises:
         ModelError: The exported file cannot be read, or has other trees than the model.
@@ -61,7 +61,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
                     arithmetic.words,
                     None if dataset is None else _data_parity(dataset, source.nodes, loaded, arithmetic),
                     compare_neighbours(source, loaded, arithmetic),
-                    _residue(source.numeric[0], loaded) if arithmetic.slack else None,
+                    _slack_residue(source.numeric[0], loaded) if arithmetic.slack else None,
                 )
             )
     for engine in found:
@@ -106,7 +106,7 @@ def _data_parity(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmeti
     )
 
 
-def _residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:
+def _slack_residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:
     splits = loaded.splits
     thresholds, exact = loaded.thresholds[splits], floor32(wanted[splits]).astype(np.float64)
     is_inexact = thresholds != exact

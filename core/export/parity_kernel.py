@@ -109,7 +109,7 @@ def decide(
     zeros: bool,
     left: BoolArray,
 ) -> None:
-    """Fill the decisions of many splits about many values.
+    """Decide at each split whether each value goes left.
 
     Args:
         values: (n_splits, n_values).

@@ -20,7 +20,7 @@ class DataParity:
         swapped_pairs: Number of these pairs in the opposite order in the engine.
         tied_pairs: Number of these pairs with equal scores in the engine.
         ndcg_at_10: LightGBM's mean over queries with a relevant document; None without such queries.
-        ndcg_at_10_difference: The engine's mean less LightGBM's.
+        ndcg_at_10_difference: The engine's mean minus LightGBM's.
         largest_ndcg_at_10_difference: Largest difference of a single query.
     """
 
@@ -82,7 +82,7 @@ class NeighbourParity:
 
 @dataclass(frozen=True)
 class SlackResidue:
-    """Thresholds that no float32 sum of a number and 1e-6 equals.
+    """Thresholds that cannot be written as the float32 sum of a number and 1e-6.
 
     Attributes:
         splits: Number of such thresholds: thresholds under about 1e-6, and some negative powers of two.
@@ -147,7 +147,7 @@ class ParityReport:
 
     Attributes:
         format: The format.
-        exact: Whether no decision differs, neither on data nor on neighbours; for a network or a sum, also
+        exact: Whether all decisions are equal, on data and on neighbours; for a network or a sum, also
             whether rounding explains all score differences.
         trees: Number of trees of the export; 0 for a network.
         score_shift: Constant added to all scores, or 0.

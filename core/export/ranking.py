@@ -58,7 +58,7 @@ def _adjacent_pairs(
 
 
 def ndcg_at_10(scores: Float64Array, labels: Float32Array, query_boundaries: Int64Array) -> Float64Array:
-    """Return NDCG@10 of each query with a relevant document, equal to `ndcg@10` by default conventions.
+    """Return NDCG@10 of each query with a relevant document, equal to `ndcg@10` with default conventions.
 
     Uses NumPy only: `core.metrics` starts threads, which the API process must not do.
 
@@ -74,8 +74,8 @@ def ndcg_at_10(scores: Float64Array, labels: Float32Array, query_boundaries: Int
     known = np.where(labels > 0.0, labels, 0.0).astype(np.float64)
     gains = np.exp2(np.minimum(known, _LARGEST_LABEL)) - 1.0
 
-    def dcg(by: Float64Array) -> Float64Array:
-        return np.asarray(np.add.reduceat(gains[np.lexsort((-by, queries))] * weights, starts))
+    def dcg(ranked_by: Float64Array) -> Float64Array:
+        return np.asarray(np.add.reduceat(gains[np.lexsort((-ranked_by, queries))] * weights, starts))
 
     ideal = dcg(gains)
     relevant = ideal > 0.0

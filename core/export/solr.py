@@ -5,8 +5,8 @@ that this sum is the model's threshold. The setters of trees expect numbers as s
 as a boolean.
 
 Features of linear scorers and networks are scaled by a StandardNormalizer in float32: `(x - mean) /
-deviation` loses less precision than folding the scaling into the weights. Their setters cast numbers to
-Java's Double, so each number needs a point or an exponent.
+deviation` loses less precision than folding the scaling into the weights. The setters of these models cast
+numbers to Java's Double, so each number needs a point or an exponent.
 """
 
 import json
@@ -36,7 +36,7 @@ from core.scorers import Layer
 from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array
 
-ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer is 0xfffff; Solr's managed resource needs a part of it
+ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less some room for Solr's managed resource
 _LTR = "org.apache.solr.ltr"
 _NORM = f"{_LTR}.norm.StandardNormalizer"
 _UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})

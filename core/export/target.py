@@ -48,7 +48,7 @@ class Target(ABC, Generic[S]):
         name: Name of the format in requests.
         filename: Name of the file.
         media_type: Media type of the file.
-        reader: Programs that read it.
+        reader: Programs that read the file.
         summary: One-line summary.
         options: Supported options of `ExportOptions`.
         limits: Descriptions of models that the format cannot express.
@@ -63,7 +63,7 @@ class Target(ABC, Generic[S]):
     limits: ClassVar[tuple[str, ...]]
 
     def check(self, source: S) -> None:
-        """Refuse a model that the format cannot express; by default none.
+        """Refuse a model that the format cannot express; the default accepts every model.
 
         Raises:
             ModelError: The format cannot express the model.

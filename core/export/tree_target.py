@@ -20,7 +20,7 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-# Parts of models that a sum of constant leaves below splits `x <= t` cannot express.
+# Models that cannot be expressed as a sum of constant leaves under splits `x <= t`.
 NUMERIC_LIMITS = (
     "categorical splits, linear trees and averages (boosting=rf)",
     "trees with zero_as_missing that send the value 0 to a different child than values close to 0",
@@ -249,11 +249,11 @@ def export_trees(target: TreeTarget, source: TreeSource) -> TreeExport:
     """
     target.check(source)
     if source.options.score_shift:
-        source = replace(source, shift=_shift(source.nodes, target.arithmetics(source.options)[0]))
+        source = replace(source, shift=_score_shift(source.nodes, target.arithmetics(source.options)[0]))
     return TreeExport(target, source, target.write(source))
 
 
-def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
+def _score_shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
     """Return the shift that makes the least possible sum of leaves exactly 0.
 
     Rounded sums are monotone, so no score is lower than the sum of the least leaf of every tree.
@@ -279,7 +279,7 @@ def scores_of(
 
 
 def inexpressible_part(text: ModelText) -> str | None:
-    """Describe a part that is not a sum of constant leaves under numerical splits; None without any."""
+    """Describe the part that is not a sum of constant leaves under numerical splits, or return None."""
     if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
         return "categorical splits"
     if any(tree.linear is not None for tree in text.trees):

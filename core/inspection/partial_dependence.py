@@ -14,7 +14,7 @@ from core.scorers import ScoringModel
 from core.types import Float32Array, Int64Array
 
 BAND = (0.1, 0.9)
-PERCENTILES = 101  # from 0 to 100
+PERCENTILES = 101  # number of percentiles from 0 to 100
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def partial_dependence(
     for done, feature in enumerate(features, start=1):
         column = np.sort(dataset.features[:, feature])  # missing values come last
         kept = buffer[:, feature].copy()
-        found.append(_of_feature(model, feature, column, buffer, grid.values, threads))
+        found.append(_dependence_on_feature(model, feature, column, buffer, grid.values, threads))
         buffer[:, feature] = kept
         if on_step:
             on_step(done, len(features))
@@ -131,7 +131,7 @@ def _sample(n_documents: int, grid: Grid) -> Int64Array:
     return rows
 
 
-def _of_feature(
+def _dependence_on_feature(
     model: ScoringModel, feature: int, column: Float32Array, buffer: Float32Array, n_values: int, threads: int
 ) -> PartialDependence:
     finite = column[np.isfinite(column)]

@@ -17,7 +17,7 @@ from core.scoring.model_text import ModelText
 from core.types import Float64Array, Int64Array
 
 Within = Literal["query", "dataset"]
-RESAMPLES = 1_000  # for each interval
+RESAMPLES = 1_000  # bootstrap resamples for each interval
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def permutation_importance(
     features both appear unimportant.
 
     Args:
-        model: The model. Features that it does not use have exactly 0 and cost nothing.
+        model: The model. Features that it does not use have an importance of exactly 0 and are not scored.
         dataset: The judged documents, with the model's features.
         metric: Spelling of the metric, `ndcg@10`.
         conventions: The metric conventions.
@@ -121,19 +121,19 @@ class _Trial:
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
         self._buffer = copy_features(dataset.features)
-        self.summary = self._summary(self._measured(self._scored(model)))
+        self.summary = self._summary(self._metric_values(self._scores_of(model)))
 
     def deteriorations(self, feature: int) -> Iterator[Float64Array]:
         """Shuffle a feature repeatedly; yield the (n_queries,) deterioration of the metric for each repeat.
 
-        Of forests, only the trees that use the feature are scored again.
+        For a forest, only the trees that use the feature are scored again.
         """
         scored, unaffected = self._model, np.zeros(len(self._buffer))
         if isinstance(self._model, TreeModel):
             scored = self._trees(self._model.text, feature, using=True)
-            # Summed in the same order as the later scores, so that rounding breaks ties equally.
-            unaffected = self._scored(self._trees(self._model.text, feature, using=False))
-        unpermuted = self._measured(unaffected + self._scored(scored))
+            # Summed in the same order as the later scores, so that rounding breaks ties in the same way.
+            unaffected = self._scores_of(self._trees(self._model.text, feature, using=False))
+        unpermuted = self._metric_values(unaffected + self._scores_of(scored))
         column = self._buffer[:, feature].copy()
         sign = 1.0 if parse_metric(self._spelling).higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
@@ -141,7 +141,7 @@ class _Trial:
             shuffled = column.copy()
             shuffle(shuffled, self._groups, seed, repeat * len(scored.feature_names) + feature)
             self._buffer[:, feature] = shuffled
-            yield sign * (unpermuted - self._measured(unaffected + self._scored(scored)))
+            yield sign * (unpermuted - self._metric_values(unaffected + self._scores_of(scored)))
         self._buffer[:, feature] = column
 
     def summarised(self, feature: int, deteriorations: Float64Array) -> PermutationImportance:
@@ -160,10 +160,10 @@ class _Trial:
         chosen = tuple(tree for tree, features in trees if (feature in features) == using)
         return TreeModel(replace(text, trees=chosen))
 
-    def _scored(self, model: ScoringModel) -> Float64Array:
+    def _scores_of(self, model: ScoringModel) -> Float64Array:
         return model.score(self._buffer, self._threads)
 
-    def _measured(self, scores: Float64Array) -> Float64Array:
+    def _metric_values(self, scores: Float64Array) -> Float64Array:
         return measure(scores, self._dataset, [self._spelling], self._conventions)[self._spelling]
 
     def _summary(self, values: Float64Array) -> Summary:

@@ -6,6 +6,6 @@ from core.inspection.shuffling import shuffle
 
 
 def shuffles() -> None:
-    """Shuffle values and rows."""
+    """Shuffle feature values and row numbers."""
     for kind in (np.float32, np.int64):
         shuffle(np.zeros(1, kind), np.array([0, 1]), np.uint64(0), 0)

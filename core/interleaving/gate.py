@@ -38,11 +38,11 @@ def admits(
     """Return whether the verdict admits a challenger in place of a champion, and the reason.
 
     Args:
-        require: `better` admits only a challenger that users prefer, `not_worse` refuses only a challenger to
-            which users prefer the champion.
+        require: `better` admits only a challenger that users prefer to the champion; `not_worse` refuses only
+            if users prefer the champion.
         champion: Name of the champion among the rankers.
         challenger: Name of the challenger among the rankers.
-        pairs: The pairs of a verdict; empty without an interleaving of both, which is refused.
+        pairs: The pairs of a verdict; without a pair of both models, the challenger is refused.
     """
     pair = next((each for each in pairs if {each.first, each.second} == {champion, challenger}), None)
     if pair is None:

@@ -90,7 +90,7 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
 
 
 def _needed(wins: int, losses: int, rule: SequentialRule) -> int:
-    """Return the number of further units to a bound of the log likelihood ratio at its current slope."""
+    """Return the further units until the log likelihood ratio, at its current slope, reaches a bound."""
     rise, fall = math.log1p(2.0 * rule.difference), math.log1p(-2.0 * rule.difference)
     decided = wins + losses
     share = max(wins, losses) / decided if decided else 0.5 + rule.difference

@@ -50,7 +50,8 @@ class PairVerdict:
         losses: Number of lists on which the second ranker has more credit.
         ties: Number of lists with a click and equal credit.
         delta: Δ = (wins + ½ ties) / all − ½ (Chapelle et al. 2012), None without lists.
-        delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users, and lists without users.
+        delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users; a list without a user is
+            resampled like one user.
         delta_upper: Upper end of the 95% interval of Δ.
         decided: Number of units of the sequential test that prefer one ranker.
         preferring_first: Number of units that prefer the first ranker.

@@ -53,7 +53,7 @@ class AutoTrainJob(SubmittedJob):
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the datasets that it trains and tests on."""
+        """Return the datasets that the job trains and tests on."""
         test = {"test": self.test_dataset_id} if self.test_dataset_id else {}
         return {"train": self.dataset_id, **test}
 
@@ -69,5 +69,5 @@ class AutoTrainJob(SubmittedJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the held-out scores of its candidates."""
+        """Return the folder of the held-out scores of the candidates."""
         return [candidates_folder(job.id)]

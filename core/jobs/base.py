@@ -10,7 +10,7 @@ from core.stored import Json, Stored, first_named, read_entries, write_entries
 
 # The mean training loss, an entry among the metrics of the training data.
 _LOSS = "loss"
-# Numbers of the named priorities; jobs with higher ones start first.
+# Numbers of the named priorities; jobs with higher numbers start first.
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 
 
@@ -41,19 +41,19 @@ class UnfinishedJob(Protocol):
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the job."""
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """Kind of the job."""
 
     @property
     def token(self) -> int:
-        """Its number of claims."""
+        """Number of times that workers have claimed the job."""
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Its stored specification."""
+        """Stored specification of the job."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class JobLimits:
 
     @classmethod
     def of(cls, stored: Stored) -> "JobLimits | None":
-        """Read the limits of a specification, None where it has none."""
+        """Return the limits in a stored specification, or None."""
         limits = stored.get("limits")
         return None if limits is None else cls(limits.get("seconds"), limits.get("memory_bytes"))
 
@@ -85,13 +85,14 @@ class JobSpec:
     Attributes:
         kind: Name of the kind in the database and in the API.
         label: Display name of the kind.
-        titled_by: Entries of the specification for the title, the preferred first.
+        titled_by: Entries of the specification that may be the title, in order of preference.
         lane: Lane of its workers.
         left_out: Entries that are neither read nor stored.
         stores_kind: Whether the kind is also an entry of the stored JSON, in addition to the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
         makes_click_log: Whether its click log becomes invalid when it fails.
-        main_data: Data of its main metric; the first one with a value counts.
+        main_data: Data that its main metric may be measured on, in order of preference; the first with a
+            value is used.
     """
 
     kind: ClassVar[str]
@@ -123,12 +124,12 @@ class JobSpec:
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the datasets that it reads or makes, by role."""
+        """Return the datasets that the job reads or makes, by role."""
         return {}
 
     @property
     def click_log_ids(self) -> Mapping[str, str]:
-        """Return the click logs that it reads or makes, by role."""
+        """Return the click logs that the job reads or makes, by role."""
         return {}
 
     @property
@@ -143,7 +144,7 @@ class JobSpec:
 
     @property
     def queue_priority(self) -> int:
-        """Return its priority in the queue, one of `PRIORITIES`."""
+        """Return the priority of the job in the queue, one of `PRIORITIES`."""
         return PRIORITIES["normal"]
 
     @classmethod
@@ -194,7 +195,7 @@ class DatasetJob(JobSpec):
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the dataset that it reads or makes."""
+        """Return the dataset that the job reads or makes."""
         return {"data": self.dataset_id}
 
 
@@ -219,7 +220,7 @@ class SubmittedJob(DatasetJob):
 
     @property
     def queue_priority(self) -> int:
-        """Return its priority in the queue."""
+        """Return the priority of the job in the queue."""
         return PRIORITIES[self.priority]
 
 
@@ -239,10 +240,10 @@ class ClickLogJob(JobSpec):
 
     @property
     def click_log_ids(self) -> Mapping[str, str]:
-        """Return the click log that it reads or makes."""
+        """Return the click log that the job reads or makes."""
         return {"log": self.click_log_id}
 
     @property
     def queue_priority(self) -> int:
-        """Return its priority in the queue."""
+        """Return the priority of the job in the queue."""
         return PRIORITIES[self.priority]

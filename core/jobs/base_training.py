@@ -135,7 +135,7 @@ class BaseTrainingJob(SubmittedJob):
 
     @property
     def click_log_ids(self) -> Mapping[str, str]:
-        """Return the click log that it trains on."""
+        """Return the click log that the job trains on."""
         clicks = self.training.clicks
         return {} if clicks is None or clicks.log is None else {"log": clicks.log}
 
@@ -159,6 +159,6 @@ class BaseTrainingJob(SubmittedJob):
 
     @classmethod
     def deciding_metrics(cls, stored: Stored) -> list[str]:
-        """Return the metric of early stopping, then the other requested ones."""
+        """Return the metric of early stopping, then the other requested metrics."""
         watched = (stored.get("early_stopping") or {}).get("metric")
         return [*([watched] if watched else []), *super().deciding_metrics(stored)]

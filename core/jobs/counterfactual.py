@@ -40,7 +40,7 @@ class CounterfactualJob(SubmittedJob):
 
     @property
     def click_log_ids(self) -> Mapping[str, str]:
-        """Return the click log that it reads."""
+        """Return the click log that the job reads."""
         return {"log": self.click_log_id}
 
     @classmethod

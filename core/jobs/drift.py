@@ -55,14 +55,14 @@ class DriftJob(SubmittedJob):
     ) -> Json:
         """Return the reference datasets of a model's samples, as entries of the specification.
 
-        Scores are compared with those on the validation data where the model has such a dataset: on the
-        training data its scores are spread further apart than on any other.
+        Scores are compared with the scores on the model's validation dataset, if it has one: on the training
+        data, scores are spread further apart than on any other dataset.
 
         Args:
             requested: The requested dataset, or None.
-            trained_on: The training dataset of the model, None of an imported one.
+            trained_on: The training dataset of the model, None for an imported model.
             lineage: The lineage of the model, or None.
-            is_there: Returns whether a dataset of an id exists.
+            is_there: Function that returns whether the dataset with an id exists.
 
         Raises:
             InvalidInput: There is no reference dataset.
@@ -83,5 +83,5 @@ class DriftJob(SubmittedJob):
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the datasets that it compares with."""
+        """Return the datasets that the job compares with."""
         return {**super().dataset_ids, "scores": self.scored_dataset_id}

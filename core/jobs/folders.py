@@ -2,7 +2,7 @@
 
 
 def upload_folder(dataset_id: str) -> str:
-    """Return the folder of a dataset's uploaded bytes, kept until they are read."""
+    """Return the folder of a dataset's uploaded bytes, kept until a job has read them."""
     return f"datasets/{dataset_id}"
 
 
@@ -27,12 +27,12 @@ def model_upload_folder(upload_id: str) -> str:
 
 
 def checkpoint_folder(job_id: str) -> str:
-    """Return the folder of a training's checkpoints, kept until its end."""
+    """Return the folder of a training's checkpoints, kept until the training ends."""
     return f"checkpoints/{job_id}"
 
 
 def candidates_folder(job_id: str) -> str:
-    """Return the folder of the held-out scores of an automatic training's candidates, kept until its end."""
+    """Return the folder of the candidates' held-out scores, kept until the automatic training ends."""
     return f"candidates/{job_id}"
 
 

@@ -13,12 +13,12 @@ class ImportModelJob(JobSpec):
     """Read an uploaded model, LightGBM's text or a network's file, and make it the next version of a name.
 
     Attributes:
-        upload_id: Id of its uploaded bytes.
+        upload_id: Id of the uploaded bytes.
         model_name: Name of the model that gets a version.
         filename: The file's name, for messages.
-        sha256: Checksum of its file as it was sent.
-        size_bytes: Length of its file.
-        description: Description by its owners, or None.
+        sha256: Checksum of the file as it was sent.
+        size_bytes: Length of the file.
+        description: Description of the model by its owners, or None.
         tags: Tags by name, or None.
     """
 

@@ -12,8 +12,8 @@ class ImportRunJob(DatasetJob):
     """Read an uploaded TREC run and store it as a ranking.
 
     Attributes:
-        upload_id: Id of its uploaded bytes.
-        dataset_id: The dataset whose queries it ranks.
+        upload_id: Id of the uploaded bytes.
+        dataset_id: The dataset whose queries the run ranks.
         name: Name of the system.
         filename: The file's name, for messages.
     """

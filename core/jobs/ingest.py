@@ -14,7 +14,7 @@ class IngestJob(DatasetJob):
 
     Attributes:
         dataset_id: The dataset, whose row has the source.
-        name: Its name; None in jobs of earlier releases.
+        name: Name of the dataset; None in jobs of earlier releases.
         max_bytes: Limit of downloaded bytes by the quota of the API key, or None.
     """
 

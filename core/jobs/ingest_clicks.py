@@ -13,7 +13,7 @@ class IngestClicksJob(ClickLogJob):
 
     Attributes:
         click_log_id: The log, whose row has the source.
-        name: Its name.
+        name: Name of the log.
         max_bytes: Limit of downloaded bytes by the quota of the API key, or None.
     """
 

@@ -14,7 +14,7 @@ class PartialDependencePlan:
     """Features and sample of partial dependence.
 
     Attributes:
-        features: Names, or None for the most important ones.
+        features: Names of features, or None for the most important features.
         grid: Number of values of each feature, which are its quantiles.
         sample: Number of documents in the mean.
     """
@@ -30,7 +30,7 @@ class InspectJob(SubmittedJob):
 
     Attributes:
         system: The model.
-        dataset_id: Dataset that it scores.
+        dataset_id: Dataset that the model scores.
         measures: The metric and its options.
         repeats: Number of permutations of each feature.
         within: Scope of the permutations, the whole `dataset` or each `query`.

@@ -20,8 +20,8 @@ class JudgeJob(ClickLogJob):
     """Make a dataset of the grades that a click model gives, joined with features.
 
     Attributes:
-        dataset_id: The dataset that it makes.
-        name: Its name.
+        dataset_id: The dataset that the job makes.
+        name: Name of this dataset.
         features_dataset_id: Dataset with the features.
         judged_dataset_id: Judged dataset to compare the grades with, or None.
         options: The click model and its options.
@@ -45,7 +45,7 @@ class JudgeJob(ClickLogJob):
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the datasets that it reads and makes."""
+        """Return the datasets that the job reads and makes."""
         judged = {"judged": self.judged_dataset_id} if self.judged_dataset_id else {}
         return {"data": self.dataset_id, "features": self.features_dataset_id, **judged}
 

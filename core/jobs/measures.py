@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def _conventions(stored: Any = None) -> "Conventions":
-    # The numeric parts of core are imported where a specification is parsed: lists of jobs and
-    # administration need none, and Numba takes a second to load.
+    # The metrics are imported only when a specification is parsed: lists of jobs and administration do not
+    # need them, and Numba takes a second to load.
     from core.metrics import conventions
 
     return conventions(stored)

@@ -29,7 +29,7 @@ class PromoteJob(JobSpec):
     Attributes:
         model_name: The name that has the alias.
         alias: The alias.
-        systems: Champion, the current version, and challenger, the new one.
+        systems: Champion, the current version, and challenger, the new version.
         dataset_id: The dataset of the comparison on judgments, None where clicks alone decide.
         rule: The rule of the gate.
         measures: Metrics and their options.

@@ -13,8 +13,8 @@ class ReportJob(JobSpec):
     Attributes:
         experiment_id: The experiment.
         paper: Name of its paper.
-        is_last: Whether the experiment ends with it; otherwise some tables are still incomplete.
-        complete_tables: Number of its complete tables.
+        is_last: Whether the experiment ends with this report; otherwise some tables are still incomplete.
+        complete_tables: Number of complete tables in the report.
     """
 
     kind: ClassVar[str] = "report"

@@ -14,7 +14,7 @@ class ReproduceJob(BaseTrainingJob):
 
     Attributes:
         model_id: The model to compare with.
-        system: Its reference: `web:3`.
+        system: Reference of this model: `web:3`.
     """
 
     kind: ClassVar[str] = "reproduce"

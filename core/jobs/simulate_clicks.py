@@ -52,8 +52,8 @@ class SimulateClicksJob(ClickLogJob):
     """Draw a click log on judged documents.
 
     Attributes:
-        click_log_id: The log that it makes.
-        log_name: Its name.
+        click_log_id: The log that the job makes.
+        log_name: Name of this log.
         dataset_id: The judged documents.
         rankers: Production rankers; each list is ranked by one of them.
         user_model: Model of the simulated users.

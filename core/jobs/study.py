@@ -40,5 +40,5 @@ class StudyJob(DatasetJob):
 
     @property
     def queue_priority(self) -> int:
-        """Return its priority in the queue."""
+        """Return the priority of the job in the queue."""
         return PRIORITIES[self.priority]

@@ -6,9 +6,9 @@ from typing import Any
 
 from core.stored import entry, first_named
 
-# Entries with the name of a system, the preferred first; jobs of early releases have only the id.
+# Entries with the name of a system, in order of preference; jobs of early releases have only the id.
 SYSTEM_NAME_ENTRIES = ("system", "model", "model_id", "ranking_id")
-# Entries with ids or references of stored models and rankings, one or several.
+# Entries that contain one or several ids or references of stored models and rankings.
 _REFERENCE_ENTRIES = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})
 _CLICK_LOG_ENTRIES = frozenset({"click_log_id", "log"})
 _TEACHER_PREFIX = "model:"
@@ -43,7 +43,7 @@ def named_click_logs(stored: Any) -> Iterator[str]:
 
 
 def _texts(stored: Any, names: Collection[str]) -> Iterator[str]:
-    """Yield the texts of all entries of the given names, one or a list each, at any depth."""
+    """Yield the texts of all entries with the given names, at any depth; an entry may be a list of texts."""
     if isinstance(stored, list):
         for each in stored:
             yield from _texts(each, names)

@@ -7,9 +7,9 @@ from typing import ClassVar
 from core.jobs.base_training import BaseTrainingJob
 from core.stored import Stored
 
-# The common tag of all models of one grid.
+# Name of the tag that all models of one grid share.
 GRID_TAG = "grid"
-# Tag of repeated trainings: the number of each, from 1.
+# Tag of repeated trainings, whose value is the number of the training, from 1.
 REPEAT_TAG = "repeat"
 
 
@@ -46,7 +46,7 @@ class TrainJob(BaseTrainingJob):
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
-        """Return the datasets that it trains, validates and tests on."""
+        """Return the datasets that the job trains, validates and tests on."""
         test = {"test": self.test_dataset_id} if self.test_dataset_id else {}
         return {**super().dataset_ids, **test}
 

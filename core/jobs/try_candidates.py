@@ -27,5 +27,5 @@ class TryCandidatesJob(JobSpec):
 
     @property
     def queue_priority(self) -> int:
-        """Return its priority in the queue."""
+        """Return the priority of the job in the queue."""
         return PRIORITIES[self.priority]

@@ -22,7 +22,7 @@ class FeatureValues:
     """Parsed features, and the rest of the text.
 
     Every member with the name was read. If the rest is JSON with as many such members as there are rows, the
-    rows belong to these members in order. It has fewer members if a repeated name hides some.
+    rows belong to these members in order. The parsed rest has fewer members if an object repeats the name.
 
     Attributes:
         rest: The text with null in place of each array or object.
@@ -85,12 +85,12 @@ class FeatureReader:
             most_rows: Maximum number of members.
 
         Returns:
-            The features and the rest of the text, which the caller still has to parse. None where only a
-            general parser can read the text or explain its error:
+            The features and the rest of the text, which the caller still has to parse. None if only a general
+            parser can read the text or explain its error, because:
 
-            - a value is not a plain array or object of numbers and nulls, or names another feature;
+            - a value is not a plain array or object of numbers and nulls, or has an unknown feature name;
             - a number is beyond float64 or has more than 19 digits;
-            - a block has another number of values, or is in one object with a feature of a block;
+            - a block has a wrong number of values, or an object has both a block and a feature of a block;
             - the name of any member is escaped, or there are more than `most_rows` members.
         """
         room = min(len(text) // self._least_bytes, most_rows)

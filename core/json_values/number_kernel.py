@@ -20,8 +20,8 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
         at: Position of the first character.
 
     Returns:
-        The position after it, or `LEAVE` if it is neither, is beyond float64 or has more than 19 digits; and
-        its float64 value, NaN for `null`.
+        The position after the value, or `LEAVE` if it is neither a number nor `null`, is beyond float64 or
+        has more than 19 digits; and the float64 value, NaN for `null`.
     """
     if text[at] == _NULL[0]:
         return _null_end(text, at), np.nan

@@ -112,7 +112,7 @@ class Loss(ABC):
         """
 
     def ineffective_hyperparameters(self) -> Mapping[str, str]:
-        """Return the hyperparameters without effect, each with the condition under which it has one."""
+        """Return the hyperparameters without effect, each with the condition under which it has an effect."""
         return {}
 
     def prepare(
@@ -126,14 +126,14 @@ class Loss(ABC):
         """Bind the loss to a dataset; everything that depends on labels alone is computed once, here.
 
         Consecutive queries of a dataset have bit for bit the same terms as in the whole dataset, also with
-        random numbers, if `first_query` is the position of the first of them.
+        random numbers, if `first_query` is the position of the first of these queries.
 
         Args:
             labels: (n_documents,) labels, see the class.
             query_boundaries: (n_queries + 1,), from 0.
             query_weights: (n_queries,), or None.
             document_weights: (n_documents,), or None.
-            first_query: Position of the first query in the whole dataset, 0 where this is the whole.
+            first_query: Position of the first query in the whole dataset; 0 to bind the whole dataset.
         """
         boundaries = for_kernels(query_boundaries, np.int64)
         return self._bind(

@@ -59,7 +59,7 @@ class Scratch(NamedTuple):
         member: (samples, n) 1 where selected, else 0, at each position.
         discount: (samples, n) 1/D at each position.
         before: (samples, n) sum of a target metric over the ranks before each position.
-        above: (samples, n) a second such sum.
+        above: (samples, n) a second sum for the same metric.
     """
 
     order: Int64Array
@@ -120,7 +120,7 @@ def make_scratch(n: int, samples: int) -> Scratch:
 
 @inlined
 def _pad(begin: int, samples: int, scratch: Scratch) -> None:
-    """Fill a block of positions with padding without effect: E = 0, the lowest score, all else finite."""
+    """Fill a block of positions with padding without effect: E = 0, the lowest score, other values finite."""
     for place in range(np.uint64(begin), np.uint64(begin + BLOCK)):
         scratch.exponential[place] = 0.0
         scratch.score[place] = _LOWEST_SCORE
@@ -224,7 +224,7 @@ def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> 
     rank, discount = scratch.rank[sample], scratch.discount[sample]
     for r in range(np.uint64(n)):
         discount[position[order[r]]] = discounts[r]
-    if plan.weighting not in (BY_RANKS, BY_DISCOUNTED_ROW):  # these need discounts only
+    if plan.weighting not in (BY_RANKS, BY_DISCOUNTED_ROW):  # these weightings need discounts only
         for r in range(np.uint64(n)):
             rank[position[order[r]]] = np.int64(r)
     _sum_target(plan, n, sample, scratch)
@@ -242,7 +242,7 @@ def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
 def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
     """Fill the cumulative sums along a ranking from which changes of a target metric are computed."""
     if plan.weighting == MRR_TARGET:
-        _find_first(n, sample, scratch)
+        _fill_reciprocal_ranks(n, sample, scratch)
     elif plan.weighting == MAP_TARGET:
         _sum_precisions(n, sample, scratch)
     elif plan.weighting == ERR_TARGET:
@@ -250,7 +250,7 @@ def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> No
 
 
 @bare
-def _find_first(n: int, sample: int, scratch: Scratch) -> None:
+def _fill_reciprocal_ranks(n: int, sample: int, scratch: Scratch) -> None:
     """Fill `above` with 1/rank, and `before` with the query's reciprocal rank without the document."""
     first, second = 0.0, 0.0
     for r in range(n):

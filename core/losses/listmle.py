@@ -19,7 +19,7 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 @bare
 def _draw_ties(rows: Int64Array, ordered_labels: Float64Array, key: int) -> None:
-    """Shuffle the rows of each label."""
+    """Shuffle the rows of equal label, which are contiguous."""
     begin = 0
     for end in range(1, len(rows) + 1):
         if end == len(rows) or ordered_labels[end] != ordered_labels[begin]:

@@ -8,7 +8,7 @@ from core.jit import bare
 from core.losses.base import GradientAndLoss, LabelledQueries, Terms, checked_scores
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-# (scores, iteration, gradient, hessian, value): fills the three outputs.
+# Called with (scores, iteration, gradient, hessian, value); fills gradient, hessian and value.
 Fill = Callable[[Float64Array, int, FloatArray, FloatArray, Float64Array], None]
 
 

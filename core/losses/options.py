@@ -22,8 +22,8 @@ from core.types import Float64Array, FloatArray, Int64Array
 class PairwiseLoss(Loss):
     """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, the weights w frozen at the current ranks.
 
-    With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also the pairs
-    of documents that it adds to the top τ (Marcuzzi et al. 2023, section 4). With the soft assignment a
+    With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept. A pair selection adds documents to
+    the top τ, so that their pairs are also kept (Marcuzzi et al. 2023, section 4). With the soft assignment a
     pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9), or
     over rankings of the Plackett–Luce model (section 3, ListNet's).
 
@@ -96,10 +96,10 @@ class PairwiseLoss(Loss):
     @property
     def is_random(self) -> bool:
         """Return whether pairs are selected at random, or weights are averaged over noisy rankings."""
-        return self._shuffles or (self._averages and self.noise > 0.0)
+        return self._selects_randomly or (self._averages_rankings and self.noise > 0.0)
 
     @property
-    def _shuffles(self) -> bool:
+    def _selects_randomly(self) -> bool:
         return PAIR_SELECTIONS[self.pair_selection] in RANDOM_SELECTIONS
 
     @property
@@ -108,21 +108,21 @@ class PairwiseLoss(Loss):
         return PAIR_SELECTIONS[self.pair_selection] + (BY_SET if by_set else 0)
 
     @property
-    def _averages(self) -> bool:
-        return self.assignment == "soft" and self._follows_ranks
+    def _averages_rankings(self) -> bool:
+        return self.assignment == "soft" and self._depends_on_ranks
 
     @property
-    def _follows_ranks(self) -> bool:
+    def _depends_on_ranks(self) -> bool:
         weighting = self.plan_options().get("weighting", BY_ROW)
         return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
     def ineffective_hyperparameters(self) -> Mapping[str, str]:
         """Return the hyperparameters of soft assignment and random choices that have no effect."""
         ineffective: dict[str, str] = {}
-        if not self._follows_ranks:
+        if not self._depends_on_ranks:
             drawn = ("assignment", "samples", "noise", "ranking_model")
             ineffective |= dict.fromkeys(drawn, "truncation_level is set")
-        elif self.noise == 0.0 and not self._shuffles:
+        elif self.noise == 0.0 and not self._selects_randomly:
             ineffective |= dict.fromkeys(("assignment", "samples"), "noise is above 0")
         if self.noise == 0.0:
             ineffective.setdefault("ranking_model", "noise is above 0")

@@ -35,15 +35,15 @@ from core.losses.smooth_pairs import LongQueries, is_smooth
 from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-# e^-600 is far from the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
+# e^-600 is far above the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
 _WIDEST_SPREAD = 600.0
 _WIDEST_SPREAD_OF_TWO = 300.0  # limit for products of two exponentials
 
 
 class Output(NamedTuple):
-    """Output buffers: float32 for training or float64 for inspection; those of the other type are empty.
+    """Output buffers: float32 for training or float64 for inspection; buffers of the other type are empty.
 
-    One class has both, because each argument type of a kernel takes a quarter of a minute to compile.
+    One class has both types, because each argument type of a kernel takes a quarter of a minute to compile.
 
     Attributes:
         gradient: (n_documents,) float32.
@@ -117,7 +117,7 @@ def _weigh(
 def _weigh_by_samples(
     i: int, begin: int, blocks: int, plan: PairwisePlan, truncated: bool, scratch: Scratch
 ) -> None:
-    """Fill the weights, averaged over the drawn rankings; a pair counts in those that select it."""
+    """Fill the weights, averaged over the drawn rankings; a pair counts in the rankings that select it."""
     weight, part, member = scratch.weight, scratch.part, scratch.member
     rows.weigh_row(begin, blocks, 0.0, weight)
     if plan.weighting == BY_RANKS and not truncated:

@@ -14,7 +14,7 @@ MRR_TARGET, MAP_TARGET, ERR_TARGET = range(5, 8)
 LOGISTIC, HINGE, EXPONENTIAL = range(3)
 
 UNTRUNCATED = int(np.iinfo(np.int64).max)
-_BINS = 64  # enough for many threads, few enough that scratch arrays are allocated rarely
+_BINS = 64  # many enough to occupy all threads, few enough that scratch arrays are allocated rarely
 
 
 class PairwisePlan(NamedTuple):
@@ -28,8 +28,8 @@ class PairwisePlan(NamedTuple):
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
         by_label: (n_documents,) document offsets in their query by descending label, ties in input order.
-        label_positions: (n_documents,) position of each document in that order.
-        level_stops: (sum of level_counts,) where each level ends in that order.
+        label_positions: (n_documents,) position of each document in the order of `by_label`.
+        level_stops: (sum of level_counts,) end of each level in the order of `by_label`.
         first_levels: (n_queries,) offsets of the queries into level_stops.
         document_weights: (n_documents,) factors of the pairs in which the document is i; empty if all are 1.
         label_values: (n_documents,) v, the factor of a pair's weight that depends on labels alone.
@@ -46,7 +46,7 @@ class PairwisePlan(NamedTuple):
         by_score_gap: Whether a pair's weight is divided by 0.01 + |s_i − s_j|.
         by_strength: Whether a query is multiplied by log2(1 + S) / S, S twice its pairs' gradients.
         hessian_factor: Factor of the hessian alone.
-        samples: Rankings drawn for a soft assignment; 0 for the hard one.
+        samples: Number of rankings drawn for a soft assignment; 0 for the hard assignment.
         noise: Scale of the noise on scores in a drawn ranking.
         by_plackett_luce: Whether the noise is Gumbel noise, which draws from the Plackett–Luce model; else
             normal.

@@ -109,7 +109,7 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
 def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
     """Draw from the standard Gumbel distribution, −ln(−ln u).
 
-    Scores with such noise, ranked, are a draw from their Plackett–Luce model (Yellott 1977, theorem 5).
+    Ranking scores with this noise added draws from their Plackett–Luce model (Yellott 1977, theorem 5).
 
     Args:
         key: Key of the random numbers.

@@ -88,7 +88,7 @@ def stored_loss(name: str, **hyperparameters: Any) -> Loss:
 
 
 def check_combination(loss: Loss) -> None:
-    """Refuse hyperparameters that are set but have no effect; seeds are not checked.
+    """Refuse hyperparameters that have no effect but differ from their defaults; seeds are not checked.
 
     Raises:
         InvalidInput: With one problem per hyperparameter.

@@ -1,9 +1,9 @@
 """The inner loops: one document against a contiguous range of partners.
 
-Every function here is inlined into the query kernel. Indices are unsigned, which never wrap around for the
-compiler, and loops have no branches, so that LLVM vectorises them. Ranges run in whole blocks, so that no
-loop has a remainder: entries between the end of a range and the end of its last block must have weight or
-gradient zero.
+Every function here is inlined into the query kernel. Indices are unsigned, so that numba need not wrap
+negative indices around, and loops have no branches, so that LLVM vectorises them. Ranges run in whole
+blocks, so that no loop has a remainder: entries between the end of a range and the end of its last block must
+have weight or gradient zero.
 """
 
 import numpy as np

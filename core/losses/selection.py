@@ -1,4 +1,4 @@
-"""Selection of documents whose pairs count: the top ranks and, with Lambda-eX, documents they miss.
+"""Selection of documents whose pairs count: the top ranks and, with Lambda-eX, documents missing there.
 
 A pair is kept when at least one of its documents is selected. Plain truncation selects the ranks up to τ. The
 Lambda-eX strategies add documents below τ whose label the current top τ lacks. The deficit of a label is the
@@ -24,7 +24,7 @@ from core.types import Int32Array, Int64Array
 
 TOP, STATIC, RANDOM, ALL, ALL_STATIC, ALL_RANDOM = range(6)
 RANDOM_SELECTIONS = (RANDOM, ALL_RANDOM)
-BY_SET = 5  # added to a strategy: labels as sets
+BY_SET = 5  # added to the number of a strategy to treat labels as sets
 
 PAIR_SELECTIONS: Mapping[str | None, int] = MappingProxyType(
     {
@@ -69,7 +69,7 @@ def _fill_deficits(
 
 
 @bare
-def _take_while_short(
+def _select_while_deficit(
     walk: Int64Array,
     order: Int64Array,
     levels: Int32Array,
@@ -87,7 +87,7 @@ def _take_while_short(
 
 
 @bare
-def _count_false(
+def _count_not_ideal(
     order: Int64Array, levels: Int32Array, start: int, n: int, n_positive: int, cutoff: int, lowest: int
 ) -> int:
     """Count the documents of the top k whose label the ideal top k does not hold."""
@@ -102,7 +102,7 @@ def _count_false(
 
 
 @bare
-def _take_missed(
+def _select_missed(
     walk: Int64Array,
     order: Int64Array,
     levels: Int32Array,
@@ -171,7 +171,7 @@ def select(
     if strategy in RANDOM_SELECTIONS:
         shuffle(steps, key)
     if by_set:
-        false = _count_false(order, levels, start, n, n_positive, top, lowest)
-        _take_missed(steps, order, levels, start, lowest, false, selected)
+        false = _count_not_ideal(order, levels, start, n, n_positive, top, lowest)
+        _select_missed(steps, order, levels, start, lowest, false, selected)
     else:
-        _take_while_short(steps, order, levels, start, n_positive, deficit, selected)
+        _select_while_deficit(steps, order, levels, start, n_positive, deficit, selected)

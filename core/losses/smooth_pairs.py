@@ -1,10 +1,10 @@
 """Logistic losses of all pairs of a long query, in time that grows with its documents, not its pairs.
 
-Where a pair's weight is that of its better document, the derivatives are sums of the sigmoid and of related
-functions of s_i − s_j over sets of documents that depend on labels alone. Scores are cut into cells of width
-1. In each cell the documents are replaced by numbers at `NODES` Chebyshev nodes, the sums are taken between
-nodes, and each document's sum is interpolated from the nodes of its cell (the fast multipole method in one
-dimension, by interpolation: Fong and Darve 2009).
+Where a pair's weight depends only on its document with the higher label, the derivatives are sums of the
+sigmoid and of related functions of s_i − s_j over sets of documents that depend on labels alone. Scores are
+cut into cells of width 1. In each cell the documents are replaced by numbers at `NODES` Chebyshev nodes, the
+sums are taken between nodes, and each document's sum is interpolated from the nodes of its cell (the fast
+multipole method in one dimension, by interpolation: Fong and Darve 2009).
 
 All these functions are analytic for |Im z| < π. On the Bernstein ellipse with half-axis 2.5 around a cell
 of half-width ½, ρ = 10.1, they are at most M = 5.8 after a linear part, which interpolation keeps. The error
@@ -22,17 +22,18 @@ from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 NODES = 12
 MIN_DOCUMENTS = 2_048  # shorter queries are summed pair by pair, as in earlier releases
 _MAX_CELLS = 1_024
-# Measured cost of a document, and of a pair of cells for a level, in single pairs.
+# Measured cost of a document, and of a pair of cells for a level, in units of the cost of one pair.
 _PAIRS_PER_DOCUMENT, _PAIRS_PER_CELL_PAIR = 128, 400
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
 _POINTS = np.cos(_ANGLES)  # the nodes in −1..1
-# (node, degree) weights of a Chebyshev polynomial's coefficient in the value at a node, and the reverse.
+# (node, degree) weights from values at nodes to coefficients of Chebyshev polynomials; also from sums of the
+# polynomials to strengths at nodes.
 _WEIGHTS = np.cos(np.outer(_ANGLES, np.arange(NODES))) * np.where(np.arange(NODES) == 0, 1.0, 2.0) / NODES
 
 
 def is_smooth(plan: PairwisePlan) -> bool:
-    """Return whether the loss is a logistic loss of all pairs, weighted by the better document."""
+    """Return whether the loss is a logistic loss of all pairs, weighted by the higher-labelled document."""
     return (
         plan.weighting == BY_ROW
         and plan.link == LOGISTIC
@@ -63,7 +64,10 @@ class LongQueries:
         return len(self._queries)
 
     def worthwhile(self, scores: Float64Array) -> Int64Array:
-        """Return the queries that are faster to sum this way; a wide range of scores costs more."""
+        """Return the queries that `fill` sums faster than a loop over pairs.
+
+        The cost of `fill` grows with the range of a query's scores.
+        """
         chosen = []
         for query, pairs in zip(self._queries, self._pairs, strict=True):
             rows = slice(*self._plan.query_boundaries[query : query + 2])

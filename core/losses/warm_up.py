@@ -32,7 +32,7 @@ def pairwise() -> None:
 
 
 def long_queries() -> None:
-    """Sum the pairs of a tiny query by the kernels for a long one, without and with its loss."""
+    """Sum the pairs of a tiny query by the kernels for long queries, without and with the loss."""
     plan = _plan()
     gradient, hessian = (np.empty(len(_LABELS), np.float32) for _ in range(2))
     for value in (np.empty(0), np.empty(1)):
@@ -40,7 +40,7 @@ def long_queries() -> None:
 
 
 def others() -> None:
-    """Call each other loss on a tiny query."""
+    """Call each loss that is not pairwise on a tiny query."""
     _call_losses(pairwise=False)
 
 

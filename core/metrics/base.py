@@ -35,8 +35,8 @@ class Metric(ABC):
     uses: ClassVar[tuple[str, ...]] = ()
     takes_cutoff: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = True
-    geometric_mean: ClassVar[bool] = False  # then values must be above 0
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # lowest and highest value of a query
+    geometric_mean: ClassVar[bool] = False  # if True, values must be above 0
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # lowest and highest possible value of a query
 
     cutoff: int | None = None
     conventions: Conventions = DEFAULT
@@ -55,7 +55,7 @@ class Metric(ABC):
     def depth(self) -> int | None:
         """Number of top ranks that the value depends on, all when None."""
         if self.conventions.ties == "average" or self.conventions.judged_only:
-            # Documents below the cutoff may be tied with documents above it, or move up in place of others.
+            # Documents below the cutoff may be tied with documents above it, or replace removed documents.
             return None
         limits = [limit for limit in (self.cutoff, self.conventions.max_documents) if limit is not None]
         return min(limits, default=None)

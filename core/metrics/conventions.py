@@ -75,7 +75,7 @@ class Conventions:
     def to_json(self) -> dict[str, Any]:
         """Return all conventions, and the name of their preset or None."""
         values = asdict(self)
-        if self.max_documents is None:  # so that workers of earlier releases accept the job
+        if self.max_documents is None:  # omitted, so that workers of earlier releases accept the job
             del values["max_documents"]
         if not self.judged_only:
             del values["judged_only"]
@@ -100,7 +100,7 @@ PRESETS: Mapping[str, Conventions] = MappingProxyType(
 def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
     """Build conventions from the name of a preset, or from an object with changes: `{"preset": …}`.
 
-    It also reads the result of `Conventions.to_json`.
+    The result of `Conventions.to_json` is such an object.
 
     Raises:
         InvalidInput: For an unknown preset or field, or an invalid value.

@@ -11,7 +11,7 @@ from core.metrics.ranked import RankedLabels
 from core.ranges import over_ranges
 from core.types import Float64Array, Int64Array
 
-_JUDGED_THRESHOLD = -1e-300  # judged labels are above; labels below 0 are pooled only (trec_eval)
+_JUDGED_THRESHOLD = -1e-300  # judged labels are above it; labels below 0 are only pooled (trec_eval)
 _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
@@ -26,7 +26,7 @@ def _count_preferences(
     found: Int64Array,
     above_found: Int64Array,
 ) -> None:
-    """Count each query's relevant documents, and sum the non-relevant documents above each, at most R."""
+    """Count each query's relevant documents, and sum the non-relevant documents above each, capped at R."""
     for query in range(first, last):
         most, above = np.int64(relevant[query]), 0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
@@ -66,7 +66,7 @@ class Bpref(BinaryMetric):
     """bpref: how rarely judged non-relevant documents rank above relevant ones.
 
     bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
-    above it, N all judged non-relevant documents; unjudged documents are ignored.
+    above the relevant document, N all judged non-relevant documents; unjudged documents are ignored.
 
     Source: Buckley and Voorhees 2004, as trec_eval computes it.
     """
@@ -88,7 +88,7 @@ class Bpref(BinaryMetric):
         judged = ranked.ideal.count_above(_JUDGED_THRESHOLD)
         # Without judged non-relevant documents `above_found` is 0, and the bound has no effect.
         bound = np.maximum(np.minimum(relevant, judged - relevant), 1.0)
-        # Integers until the last step, so that preferences that cancel give exactly 0.
+        # Whole numbers until the last step, so that preferences that cancel give exactly 0.
         return np.asarray((found * bound - above_found) / (bound * relevant))
 
 

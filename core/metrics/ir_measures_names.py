@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.errors import InvalidInput
 
-# `Rprec` and `infAP` are left out: they are names of trec_eval, too, and imply its conventions.
+# `Rprec` and `infAP` are left out: these names also exist in trec_eval, and imply trec_eval's conventions.
 IR_MEASURES_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "nDCG": "ndcg",

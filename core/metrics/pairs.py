@@ -28,7 +28,7 @@ def _count_pairs(
     """Count each query's pairs of unequal level, and correctly ordered pairs; tied pairs count half.
 
     Documents are in descending order of score. Levels are the labels or, where `relevant_from` is not NaN,
-    two levels: labels from that number on, and smaller labels.
+    two levels: labels of at least `relevant_from`, and smaller labels.
     """
     for query in range(first, last):
         levels = _levels(ideal[ideal_boundaries[query] : ideal_boundaries[query + 1]], relevant_from)

@@ -185,8 +185,9 @@ def order_by_score(
         scores: (n_documents,) scores, no NaN.
         query_boundaries: (n_queries + 1,) offsets.
         ties: `docid` puts the larger document id first, scores compared as float32; else input order.
-        document_ids: (n_documents,) ids for `docid`; input order if left out.
-        depth: Number of top rows of each query to return; None for all. Ignored if ids break ties.
+        document_ids: (n_documents,) ids for `docid`; without ids, ties are in input order.
+        depth: Number of top rows of each query to return; None for all. All rows are returned if ids break
+            ties.
     """
     boundaries, values = for_kernels(query_boundaries, np.int64), for_kernels(scores, np.float64)
     if ties != "docid" or document_ids is None:
@@ -287,7 +288,7 @@ def _order(
     first_boundaries: Int64Array,
     rows: Int64Array,
 ) -> None:
-    longest = np.int64(0)  # typed, as an int literal would compile another kernel
+    longest = np.int64(0)  # int64, because the kernel would be compiled again for an int literal
     for query in range(first_query, last_query):
         longest = max(longest, query_boundaries[query + 1] - query_boundaries[query])
     room = longest + SORT_PADDING

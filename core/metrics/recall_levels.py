@@ -69,7 +69,7 @@ def _interpolated_precisions(
                     precisions[query, level] = best
                     level -= 1
                 found -= 1
-        precisions[query, : level + 1] = best  # levels with n = 0
+        precisions[query, : level + 1] = best  # remaining levels, which need no relevant document
 
 
 @dataclass(frozen=True)

@@ -77,14 +77,14 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
     Args:
         text: A name, with a cutoff as in `ndcg@10`, a recall as in `iprec@0.1`, or a persistence as in
             `rbp(0.95)`. `ndcg(judged)@10` and `rbp(0.95,judged)` remove unjudged documents from the ranking,
-            as trec_eval's -J does. Names that only trec_eval has, such as `ndcg_cut_10`, imply its
-            conventions, see `trec_eval_conventions`. Names of ir_measures, such as `nDCG@10`, are aliases of
-            our names.
+            as trec_eval's -J does. Names that only trec_eval has, such as `ndcg_cut_10`, imply the
+            conventions of trec_eval, see `trec_eval_conventions`. Names of ir_measures, such as `nDCG@10`,
+            are aliases of our names.
         contract: The conventions: a preset, an object, or None for the default.
 
     Raises:
         InvalidInput: For an unknown name, a cutoff that is not a whole number from 1 to 999999, or a cutoff
-            of a metric that takes none.
+            for a metric without cutoffs.
 
     Example:
         >>> parse_metric("ndcg@10").spelling

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from core.metrics.conventions import PRESETS, Conventions
 
-# `map`, `bpref` and `ndcg` are also our names. They are left out, so that they follow the contract.
+# `map`, `bpref` and `ndcg` are left out: they are also our names, whose conventions the contract defines.
 TREC_EVAL_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "recip_rank": "mrr",

@@ -17,12 +17,12 @@ def ranked() -> None:
 
 
 def binary() -> None:
-    """Compute each metric of binary relevance on a tiny query."""
+    """Compute each metric of `core.metrics.binary` on a tiny query."""
     _measure(binary=True)
 
 
 def others() -> None:
-    """Compute each other metric on a tiny query."""
+    """Compute each metric outside `core.metrics.binary` on a tiny query."""
     _measure(binary=False)
 
 

@@ -21,7 +21,7 @@ import httpx
 from core.outbound.guard import SsrfGuard
 
 _SocketOptions = Iterable[Any] | None
-# Separate threads, so that a DNS server that does not answer cannot block the threads of requests.
+# Names are resolved in separate threads, so that an unresponsive DNS server cannot block request threads.
 _RESOLVER_THREADS = 16
 
 _HTTPX_ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = MappingProxyType(
@@ -58,7 +58,7 @@ def open_client(
         timeout: Seconds for each of connecting, reading and writing.
         follow_redirects: Whether to follow redirects.
         headers: Headers of every request.
-        verify: Another TLS context.
+        verify: TLS context to use instead of the default.
     """
     transport = _Transport(guard, verify or httpx.create_ssl_context())
     return httpx.Client(
@@ -95,7 +95,7 @@ def open_async_client(
 
 @lru_cache
 def _shared_context(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Read the certificate authorities that the variables select, which takes 25 ms of CPU time."""
+    """Read the certificate authorities that the environment selects, which takes 25 ms of CPU time."""
     return httpx.create_ssl_context()
 
 

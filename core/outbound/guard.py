@@ -28,7 +28,7 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
         schemes: Allowed schemes, in lower case.
 
     Raises:
-        InvalidInput: It is not a URL with such a scheme, or has a user name or password.
+        InvalidInput: The text is not a URL with an allowed scheme, or the URL has a user name or password.
     """
     if len(url) > MAX_URL_LENGTH:
         raise InvalidInput.at(pointer, f"must have at most {MAX_URL_LENGTH:,} characters")
@@ -47,10 +47,10 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
 
 
 def system_resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a host by the resolver of this machine, each once.
+    """Return the distinct addresses of a host from the resolver of this machine.
 
     Raises:
-        OSError: The host has none, or the resolver does not answer.
+        OSError: The host has no address, or the resolver does not answer.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
@@ -110,7 +110,7 @@ def allowed_network(entry: str) -> IPNetwork | None:
     """Return the network of an entry of the allow-list, None for a host name.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The entry is neither a network nor a host name.
     """
     try:
         return ipaddress.ip_network(entry.strip("[]"), strict=False)

@@ -29,7 +29,7 @@ _REFUSED_IPV4 = tuple(
         ("240.0.0.0/4", "reserved"),
     )
 )
-# All addresses outside global unicast are refused; these rows only provide the reason.
+# All addresses outside global unicast are refused; for these, the rows only provide the reason.
 _GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
 _REFUSED_IPV6 = tuple(
     (ipaddress.IPv6Network(network), reason)
@@ -63,7 +63,7 @@ METADATA = frozenset(
             "fd00:ec2::23",  # credentials of EKS pods
             "fd20:ce::254",  # Google Cloud
             "100.100.100.200",  # Alibaba Cloud
-            "168.63.129.16",  # Azure, among its public addresses
+            "168.63.129.16",  # Azure, inside its range of public addresses
             "192.0.0.192",  # Oracle Cloud
         ),
     )

@@ -15,7 +15,7 @@ from core.suggestions import did_you_mean
 FIELDS = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _RANGES = ("0 to 59", "0 to 23", "1 to 31", "1 to 12 or JAN to DEC", "0 to 7 or SUN to SAT")
 _LARGEST_STEPS = (59, 23, 30, 11, 7)
-# The library also supports Quartz's L, W and #, which other tools interpret differently.
+# Excludes Quartz's L, W and #, which the library supports, but which other tools interpret differently.
 _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
 # Files of the time zone database that are not time zones.
@@ -29,8 +29,8 @@ class Cron:
     """A cron expression in a time zone.
 
     Daylight saving time is handled as by Debian's cron. A time of day that a clock change skips is due at the
-    end of the gap. A repeated time of day is due the first time only. Expressions whose minutes or hours
-    begin with `*` follow the elapsed time.
+    end of the gap. A repeated time of day is due only at its first occurrence. Expressions whose
+    minutes or hours begin with `*` follow the elapsed time, also over clock changes.
 
     Attributes:
         expression: Minute, hour, day of the month, month and day of the week.
@@ -64,14 +64,14 @@ class Cron:
         return next(self._after(moment), None)
 
     def upcoming(self, moment: datetime, count: int) -> list[datetime]:
-        """Return the first due times after a moment, in UTC."""
+        """Return the first `count` due times after a moment, in UTC."""
         return list(islice(self._after(moment), count))
 
     def latest(self, first: datetime, now: datetime) -> datetime:
         """Return the latest due time up to now.
 
         Args:
-            first: A due time, at most `now`; returned if no later one has come.
+            first: A due time, at most `now`; returned if it is the latest due time.
             now: The current time.
         """
         # The library yields only times before its start, so the start is one tick after `now`.
@@ -80,7 +80,7 @@ class Cron:
         return found if first <= found <= now else first
 
     def _after(self, moment: datetime) -> Iterator[datetime]:
-        # In the repeated hour of a clock change the library continues from the first of the two.
+        # If `moment` is in the second of two repeated hours, the library continues from the first hour.
         due = (local.astimezone(UTC) for local in CronSim(self.expression, moment.astimezone(self._zone)))
         return (each for each in due if each > moment)
 

@@ -11,7 +11,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
 TRAININGS = frozenset({TrainJob.kind, AutoTrainJob.kind})  # kinds whose jobs make the model of a run
-STUDY = "study"  # kind of a study in a schedule; a study is not a job
+STUDY = "study"  # kind of a scheduled study, which is not a job kind
 
 
 def dataset_names(requested: Stored) -> dict[str, str]:

@@ -25,13 +25,13 @@ class Explainer(Protocol):
 
 
 def explainability_of(model: ScoringModel) -> Explainability:
-    """Return whether the scores of a model can be explained, and the cost."""
+    """Return whether the scores of a model can be explained, and the cost of one explanation."""
     if isinstance(model, TreeModel):
         return Explainability.of(model.text)
     if isinstance(model, Network):
         return Explainability(None, explanation_steps(model))
     if isinstance(model, Sum):
-        return _of_members([explainability_of(member.model) for member in model.members])
+        return _explainability_of_sum([explainability_of(member.model) for member in model.members])
     return Explainability(f"scores of the kind {model.kind} cannot be explained", 1)
 
 
@@ -78,6 +78,6 @@ class SumExplainer:
         return base, contributions
 
 
-def _of_members(members: list[Explainability]) -> Explainability:
+def _explainability_of_sum(members: list[Explainability]) -> Explainability:
     problem = next((each.problem for each in members if each.problem is not None), None)
     return Explainability(problem, sum(each.steps for each in members))

@@ -20,7 +20,7 @@ from core.scorers.kernels import (
 from core.scorers.tiles import lane_products
 from core.types import Float64Array, Int64Array
 
-UNITS_AT, NORMED_AT, FACTORS_AT = range(3)  # columns of places
+UNITS_AT, NORMED_AT, FACTORS_AT = range(3)  # columns of the array `places`
 
 
 @fused_bare

@@ -4,10 +4,10 @@ Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017), eq
 contributes `x_i ∫ ∂F(α x) / ∂x_i dα`, α from 0 to 1. The baseline is the document whose inputs are all 0: the
 centre of each scaled feature, which also replaces missing values.
 
-The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The known
-change of the score on a part gives the rule's error. The worst parts are halved until the sum of errors is at
-most `TOLERANCE` times the sum of absolute changes, or `MAX_POINTS` are evaluated. A linear scorer is
-explained exactly.
+The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The difference
+between the integral on a part and the known change of the score is the rule's error. The parts with the
+largest errors are halved until the sum of errors is at most `TOLERANCE` times the sum of absolute changes, or
+`MAX_POINTS` points are evaluated. A linear scorer is explained exactly.
 """
 
 from dataclasses import dataclass, replace
@@ -27,8 +27,8 @@ TOLERANCE = 1e-4
 MAX_POINTS = 64 * BLOCK
 _NODES = np.array([0.0, 0.5 - 0.5 / np.sqrt(5.0), 0.5 + 0.5 / np.sqrt(5.0), 1.0])
 _NODE_WEIGHTS = np.array([1.0, 5.0, 5.0, 1.0]) / 12.0
-_PARTS = BLOCK // len(_NODES)  # parts evaluated in one block
-# Measured: cost of a point and of each of its units, in steps of 5 ns, and weights per step.
+_PARTS = BLOCK // len(_NODES)  # parts of the path that one block of points evaluates
+# Measured: cost of a point and of each of its units, in steps of 5 ns; number of weights per step.
 _STEPS_PER_POINT, _STEPS_PER_UNIT, _WEIGHTS_PER_STEP = 200, 4, 64
 
 

@@ -23,10 +23,10 @@ from core.scorers.kernels import scale
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 KNOTS = 64
-_SAMPLE_ROWS = 200_000  # rows to compute quantiles from, like LightGBM's bins
+_SAMPLE_ROWS = 200_000  # sampled rows for quantiles, as many as LightGBM samples for its bins
 
 
-def _ignored() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -40,7 +40,7 @@ class InputTransform:
         means: float64 (n_features,) for `standard`; empty otherwise.
         deviations: float64 (n_features,) for `standard`, 1 where a feature does not vary; empty otherwise.
         knots: float64 (n_features, KNOTS), ascending quantiles, for `rank-gauss`; (0, 0) otherwise. The last
-            quantile is repeated where there are fewer.
+            quantile is repeated where a feature has fewer quantiles.
         targets: float64 (n_features, KNOTS), inputs that the knots are mapped to.
         indicators: int64 (n_indicators,) features with an indicator.
         n_features: Number of features.
@@ -85,15 +85,15 @@ class InputTransform:
         kind: str,
         log1p: bool,
         missing_indicators: bool,
-        on_block: Callable[[], None] = _ignored,
+        on_block: Callable[[], None] = _do_nothing,
     ) -> "InputTransform":
         """Fit a transform to the features of training data.
 
         Args:
-            features: (n_documents, n_features); read a block of rows at a time.
+            features: (n_documents, n_features); blocks of rows are read one after the other.
             kind: One of `INPUTS`.
             log1p: Whether `sign(x) ln(1 + |x|)` is applied before scaling.
-            missing_indicators: Whether features that are missing somewhere get an indicator.
+            missing_indicators: Whether features with missing values get an indicator.
             on_block: Called between blocks of rows; may raise to stop.
         """
         n_rows, n_features = features.shape

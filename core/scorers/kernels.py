@@ -1,8 +1,8 @@
 """Kernels of networks; a document's score does not depend on the other documents of a batch.
 
-Everything is float64. A hidden unit is one sum: its bias, then each input times its weight, in the order of
-the inputs. The output unit and the layer norm use eight partial sums of every eighth product, added in pairs.
-Products and sums are fused (FMA) where the processor supports it.
+All computations are in float64. A hidden unit is one sum: its bias, then each input times its weight, in the
+order of the inputs. The output unit and the layer norm use eight partial sums of every eighth product, added
+in pairs. Products and sums are fused (FMA) where the processor supports it.
 """
 
 import math
@@ -17,9 +17,9 @@ from core.types import Float32Array, Float64Array, Int64Array
 BLOCK = 64  # number of documents whose units fit in the processor's cache
 EPSILON = 1e-5  # added to the variance by `layer_norm`, as PyTorch and ONNX do
 RELU, TANH, SIGMOID = 0, 1, 2
-N_INPUTS, N_UNITS, WIDTH, N_WIDE, WEIGHTS_AT, BIAS_AT, NORM_AT = range(7)  # columns of a layout
-_CHUNK = 256  # inputs whose weights of a tile fit in the L2 cache
-_MAX_FLOAT32 = 3.4028234663852886e38  # larger values are not finite as float32
+N_INPUTS, N_UNITS, WIDTH, N_WIDE, WEIGHTS_AT, BIAS_AT, NORM_AT = range(7)  # columns of `layout`
+_CHUNK = 256  # number of inputs for which the weights of a tile fit in the L2 cache
+_MAX_FLOAT32 = 3.4028234663852886e38  # larger values become infinite in float32
 
 
 @fused_bare

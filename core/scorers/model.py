@@ -25,7 +25,7 @@ class ScoringModel(Protocol):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Return the names of the features in the model's order, as its file has them."""
+        """Return the feature names in the model's file, in the model's order."""
 
     @property
     def size_bytes(self) -> int:

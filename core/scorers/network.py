@@ -20,7 +20,7 @@ from core.scorers.parameters import ACTIVATIONS
 from core.types import Float32Array, Float64Array, FloatArray, Precision
 
 ACTIVATION_CODES: Mapping[str, int] = MappingProxyType({"relu": RELU, "tanh": TANH, "sigmoid": SIGMOID})
-MIN_PARALLEL_DOCUMENTS = 4 * BLOCK  # documents from which a thread is worth its start
+MIN_PARALLEL_DOCUMENTS = 4 * BLOCK  # minimum number of documents that justify one more thread
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from core.scorers.parameters import ACTIVATIONS, INPUTS
 FORMAT = 1
 KIND = "network"
 METADATA_KEY = "rankery"
-_MAX_HEADER_BYTES = 100_000_000  # limit of safetensors
+_MAX_HEADER_BYTES = 100_000_000  # limit of the safetensors format
 _MAX_LAYERS = 1_000
 _MAX_MESSAGE_LENGTH = 300
 _NORMS = ("norm_scales", "norm_shifts")
@@ -56,7 +56,7 @@ def read_description(content: bytes) -> dict[str, Any]:
 
 
 def _is_current(format_number: object) -> bool:
-    return type(format_number) is int and format_number == FORMAT  # True is equal to 1
+    return type(format_number) is int and format_number == FORMAT  # not True, which is equal to 1
 
 
 def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:

@@ -11,7 +11,7 @@ from core.scorers.kernels import BLOCK, round_up
 from core.scorers.tiles import LANES, ROWS, WIDE
 from core.types import Float32Array, Float64Array, Int64Array
 
-_CACHE_LINE = 8  # float64 values; a vector across two cache lines takes two loads
+_CACHE_LINE = 8  # float64 values in a cache line; loading a vector across two lines takes two loads
 _HAS_WIDE_REGISTERS = "+avx512f" in processor()[1]
 
 

@@ -115,7 +115,7 @@ class NetworkScorer:
         return ()
 
     def batch_size(self, n_documents: int) -> int:
-        """Return the maximum of documents in a batch, for a number of training documents.
+        """Return the maximum number of documents in a batch, given the number of training documents.
 
         A hundred epochs of about thirty steps bring a linear scorer near its best value, see `make
         bench-portfolio`.

@@ -24,7 +24,7 @@ from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray, Int64Array, Precision
 
 KIND = WeightedSum.kind
-_COPIED_ROWS = 4_096  # columns are copied for at most this many documents
+_COPIED_ROWS = 4_096  # number of documents up to which a member's columns are copied
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class Member:
     Attributes:
         reference: Reference of the model when the sum was made: `web:3`.
         content: Content of the model file.
-        feature_names: Names of its features in its training dataset.
-        weight: Factor of its scores.
+        feature_names: Names of the model's features in its training dataset.
+        weight: Factor of the model's scores.
         precision: Precision of the model's training features.
     """
 
@@ -121,7 +121,7 @@ class Sum:
 
     @property
     def precision(self) -> Precision:
-        """Return the highest precision of the members; each member rounds features to its own."""
+        """Return the highest precision of the members; each member rounds features to its own precision."""
         return max(member.precision for member in self.members)
 
     @property
@@ -150,7 +150,7 @@ class Sum:
             )
         total = np.zeros(features.shape[0])
         for (member, columns), uses_all in zip(self.parts, self._uses_all_columns, strict=True):
-            chosen = features if uses_all else _chosen(features, columns)
+            chosen = features if uses_all else _select(features, columns)
             total += member.weight * member.model.score(chosen, threads)
         return checked_finite(total)
 
@@ -220,7 +220,7 @@ def _bytes(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8)
 
 
-def _chosen(features: FloatArray | SelectedFeatures, columns: Int64Array) -> FloatArray | SelectedFeatures:
+def _select(features: FloatArray | SelectedFeatures, columns: Int64Array) -> FloatArray | SelectedFeatures:
     if isinstance(features, SelectedFeatures) or len(features) > _COPIED_ROWS:
         return select_columns(cast("Features", features), columns, np.nan)
     chosen: FloatArray = np.take(features, columns, axis=1)

@@ -15,9 +15,9 @@ from numba.extending import intrinsic
 
 from core.jit import Kernel
 
-cgutils: Any = _cgutils  # has no types
+cgutils: Any = _cgutils  # the module has no type annotations
 
-LANES = 8  # float64 values of a vector; it fills one, two or four registers of a processor
+LANES = 8  # float64 values of a vector, which fills one, two or four processor registers
 ROWS = 4  # documents of a tile
 NARROW, WIDE = LANES, 4 * LANES  # units of a tile; a wide one needs 16 registers of 512 bits
 
@@ -117,8 +117,8 @@ def _fused(builder: Any, one: Any, other: Any, total: Any) -> Any:
     return builder.call(function, [one, other, total])
 
 
-# Arrays are flat; each is followed by its start index and, for tiles, its row length. `lane_products` takes
-# two arrays with start indices, and a length that is a multiple of `LANES`.
+# Arguments: arrays are flat; each is followed by its start index and, for tiles, its row length.
+# `lane_products` takes two arrays with start indices, and a length that is a multiple of `LANES`.
 add_wide: Kernel = _tile(WIDE)
 add_narrow: Kernel = _tile(NARROW)
 lane_products: Kernel = intrinsic(_lane_products)

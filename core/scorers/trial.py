@@ -41,8 +41,8 @@ class TriedModel:
         feature_names: Feature names in the model's order.
         best_iteration: Number of trees of a forest; 0 for other models, whose files do not count epochs.
         scorer: Kind and structure, as trainings store them; None for trees.
-        explainability: Whether its scores can be explained; the trial explains some unless that takes too
-            long.
+        explainability: Whether the model's scores can be explained; the trial explains some scores unless
+            that takes too long.
     """
 
     feature_names: tuple[str, ...]
@@ -52,7 +52,7 @@ class TriedModel:
 
 
 def try_file(content: bytes, max_features: int) -> TriedModel:
-    """Read a model file, score random documents and explain some.
+    """Read a model file, score random documents and explain some of the scores.
 
     Raises:
         ModelError: The model cannot be used.
@@ -63,7 +63,7 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
     model = read_model(content)
     check_names(model.feature_names, max_features)
     if isinstance(model, Sum):
-        return _tried_sum(model, max_features)
+        return _try_sum(model, max_features)
     if not isinstance(model, Network):
         raise TypeError(type(model))
     rows = _rows(model.inputs.means, model.inputs.deviations, len(model.feature_names))
@@ -73,10 +73,10 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
         raise ModelError(
             f"the model's score of a random document is {error.score}, which is not finite"
         ) from error
-    return TriedModel(model.feature_names, 0, _structure(model), _explained(model, rows))
+    return TriedModel(model.feature_names, 0, _structure(model), _explain_some(model, rows))
 
 
-def _tried_sum(model: Sum, max_features: int) -> TriedModel:
+def _try_sum(model: Sum, max_features: int) -> TriedModel:
     for member in model.members:
         try_file(member.content, max_features)
     scorer = {
@@ -121,7 +121,7 @@ def _structure(network: Network) -> dict[str, Any]:
     return found
 
 
-def _explained(model: ScoringModel, rows: Float64Array) -> Explainability:
+def _explain_some(model: ScoringModel, rows: Float64Array) -> Explainability:
     explainability = explainability_of(model)
     affordable = min(MAX_STEPS // explainability.steps, MAX_EXPLAINED)
     if explainability.problem is None and affordable:
@@ -139,7 +139,7 @@ def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> N
     _limit_resource(resource.RLIMIT_DATA, int(memory_bytes))
     _limit_resource(resource.RLIMIT_CORE, 0)
     with output:
-        json.dump(_answer(Path(path), int(max_features)), output)
+        json.dump(_result_json(Path(path), int(max_features)), output)
 
 
 def _limit_resource(kind: int, limit: int) -> None:
@@ -150,7 +150,7 @@ def _limit_resource(kind: int, limit: int) -> None:
     )
 
 
-def _answer(path: Path, max_features: int) -> dict[str, Any]:
+def _result_json(path: Path, max_features: int) -> dict[str, Any]:
     try:
         return asdict(try_file(path.read_bytes(), max_features))
     except ModelError as error:

@@ -1,7 +1,7 @@
 """The categories of a model: the last line of its text, `pandas_categorical`.
 
-LightGBM's Python package writes there, as JSON, the values of each categorical column of a DataFrame, in
-column order; a category's code is its position in the list. The parameter `categorical_feature` has the
+LightGBM's Python package writes to this line, as JSON, the values of each categorical column of a DataFrame,
+in column order; a category's code is its position in the list. The parameter `categorical_feature` has the
 column numbers.
 """
 

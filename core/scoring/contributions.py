@@ -60,7 +60,7 @@ class Contributions:
         found = Explainability.of(text)
         if found.problem is not None:
             raise ModelError(found.problem)
-        import lightgbm  # takes a second and 100 MB, and is seldom needed
+        import lightgbm  # on first use: the import takes a second and 100 MB, and is rarely needed
 
         self.steps = found.steps
         self._booster: Any = lightgbm.Booster(model_str=text.write())

@@ -107,7 +107,7 @@ def encode_block(features: FloatArray, forest: FlatForest, codes: UInt16Array) -
 
 
 @exact_inlined
-def _searched(value: float, missing_go: int) -> float:
+def _search_value(value: float, missing_go: int) -> float:
     """Return the search value: -inf for missing values that go left, NaN for those that go right."""
     if value != value:
         if missing_go == _LEFT_IF_NAN:
@@ -123,10 +123,11 @@ def _searched(value: float, missing_go: int) -> float:
 
 
 @exact_inlined
-def _beyond(found: np.uint64, level: np.uint64, value: float, thresholds: Float64Array) -> np.uint64:
+def _search_step(found: np.uint64, level: np.uint64, value: float, thresholds: Float64Array) -> np.uint64:
     """Continue a binary search; NaN exceeds every threshold, infinity included.
 
-    A shift, because the compiler would turn a condition or a multiplication into a branch.
+    The step is added by a shift, because the compiler would turn a condition or a multiplication into a
+    branch.
     """
     probe = found + (_ONE << level) - _ONE
     return found + (np.uint64(not thresholds[probe] >= value) << level)
@@ -142,26 +143,26 @@ def _encode(
         feature, missing_go, start, levels = columns[column]
         offset = np.uint64(start)
         for first in range(0, n_whole, LANES):
-            v0 = _searched(np.float64(features[first, feature]), missing_go)
-            v1 = _searched(np.float64(features[first + 1, feature]), missing_go)
-            v2 = _searched(np.float64(features[first + 2, feature]), missing_go)
-            v3 = _searched(np.float64(features[first + 3, feature]), missing_go)
-            v4 = _searched(np.float64(features[first + 4, feature]), missing_go)
-            v5 = _searched(np.float64(features[first + 5, feature]), missing_go)
-            v6 = _searched(np.float64(features[first + 6, feature]), missing_go)
-            v7 = _searched(np.float64(features[first + 7, feature]), missing_go)
+            v0 = _search_value(np.float64(features[first, feature]), missing_go)
+            v1 = _search_value(np.float64(features[first + 1, feature]), missing_go)
+            v2 = _search_value(np.float64(features[first + 2, feature]), missing_go)
+            v3 = _search_value(np.float64(features[first + 3, feature]), missing_go)
+            v4 = _search_value(np.float64(features[first + 4, feature]), missing_go)
+            v5 = _search_value(np.float64(features[first + 5, feature]), missing_go)
+            v6 = _search_value(np.float64(features[first + 6, feature]), missing_go)
+            v7 = _search_value(np.float64(features[first + 7, feature]), missing_go)
             f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = offset
             level = np.uint64(levels)
             while level > np.uint64(0):
                 level -= _ONE
-                f0 = _beyond(f0, level, v0, thresholds)
-                f1 = _beyond(f1, level, v1, thresholds)
-                f2 = _beyond(f2, level, v2, thresholds)
-                f3 = _beyond(f3, level, v3, thresholds)
-                f4 = _beyond(f4, level, v4, thresholds)
-                f5 = _beyond(f5, level, v5, thresholds)
-                f6 = _beyond(f6, level, v6, thresholds)
-                f7 = _beyond(f7, level, v7, thresholds)
+                f0 = _search_step(f0, level, v0, thresholds)
+                f1 = _search_step(f1, level, v1, thresholds)
+                f2 = _search_step(f2, level, v2, thresholds)
+                f3 = _search_step(f3, level, v3, thresholds)
+                f4 = _search_step(f4, level, v4, thresholds)
+                f5 = _search_step(f5, level, v5, thresholds)
+                f6 = _search_step(f6, level, v6, thresholds)
+                f7 = _search_step(f7, level, v7, thresholds)
             at = first * width + column
             for found in (f0, f1, f2, f3, f4, f5, f6, f7):
                 codes[at] = np.uint16(found - offset)
@@ -169,11 +170,11 @@ def _encode(
     for document in range(n_whole, len(features)):
         for column in range(n_columns):
             feature, missing_go, start, levels = columns[column]
-            value = _searched(np.float64(features[document, feature]), missing_go)
+            value = _search_value(np.float64(features[document, feature]), missing_go)
             found, level = np.uint64(start), np.uint64(levels)
             while level > np.uint64(0):
                 level -= _ONE
-                found = _beyond(found, level, value, thresholds)
+                found = _search_step(found, level, value, thresholds)
             codes[document * width + column] = np.uint16(found - np.uint64(start))
 
 
@@ -197,7 +198,7 @@ def _encode_categories(
 
 
 @exact_inlined
-def _below(node: np.uint64, nodes: UInt64Array, codes: UInt16Array, row: np.uint64) -> np.uint64:
+def _child_of(node: np.uint64, nodes: UInt64Array, codes: UInt16Array, row: np.uint64) -> np.uint64:
     code = np.uint64(codes[row + ((node >> _COLUMN_SHIFT) & _COLUMN_MASK)])
     goes_right = np.uint64(code > (node & _RANK_MASK))
     return np.uint64(nodes[((node >> _CHILD_SHIFT) & _CHILD_MASK) + goes_right])
@@ -212,14 +213,14 @@ def leaves(nodes: UInt64Array, roots: Eight, codes: UInt16Array, rows: Eight) ->
         nodes[r0], nodes[r1], nodes[r2], nodes[r3], nodes[r4], nodes[r5], nodes[r6], nodes[r7]
     )  # fmt: skip
     while n0 & n1 & n2 & n3 & n4 & n5 & n6 & n7 < _LEAF:
-        n0 = _below(n0, nodes, codes, c0)
-        n1 = _below(n1, nodes, codes, c1)
-        n2 = _below(n2, nodes, codes, c2)
-        n3 = _below(n3, nodes, codes, c3)
-        n4 = _below(n4, nodes, codes, c4)
-        n5 = _below(n5, nodes, codes, c5)
-        n6 = _below(n6, nodes, codes, c6)
-        n7 = _below(n7, nodes, codes, c7)
+        n0 = _child_of(n0, nodes, codes, c0)
+        n1 = _child_of(n1, nodes, codes, c1)
+        n2 = _child_of(n2, nodes, codes, c2)
+        n3 = _child_of(n3, nodes, codes, c3)
+        n4 = _child_of(n4, nodes, codes, c4)
+        n5 = _child_of(n5, nodes, codes, c5)
+        n6 = _child_of(n6, nodes, codes, c6)
+        n7 = _child_of(n7, nodes, codes, c7)
     return (
         (n0 >> _CHILD_SHIFT) & _CHILD_MASK, (n1 >> _CHILD_SHIFT) & _CHILD_MASK,
         (n2 >> _CHILD_SHIFT) & _CHILD_MASK, (n3 >> _CHILD_SHIFT) & _CHILD_MASK,

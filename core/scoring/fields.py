@@ -46,7 +46,7 @@ class Fields:
         """Read a line of integers.
 
         Raises:
-            ModelError: The line does not have `count` numbers; the other methods raise it likewise.
+            ModelError: The line does not have `count` numbers; the other methods raise the same error.
         """
         return np.array(self._tokens(name, _WHOLE, count), np.int64)
 
@@ -77,7 +77,7 @@ class Fields:
         return found
 
     def _tokens(self, name: str, number: str, count: int) -> list[str]:
-        # The features of linear leaves are separated by an extra blank.
+        # In lines of linear trees, the features of two leaves are separated by an extra blank.
         text = self.lines.get(name, "").strip(" ")
         well_formed = re.fullmatch(f"(?:{number})(?: +(?:{number}))*", text) is not None
         tokens = text.split() if well_formed else []

@@ -90,7 +90,7 @@ def _arrays(text: ModelText) -> Iterator[NDArray[Any]]:
 
 
 def _booster(text: ModelText) -> Any:
-    import lightgbm  # takes a second and 100 MB, and is hardly ever needed
+    import lightgbm  # on first use: the import takes a second and 100 MB, and is rarely needed
 
     return lightgbm.Booster(model_str=text.write())
 

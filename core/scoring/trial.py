@@ -35,8 +35,8 @@ class Trial:
         feature_names: Feature names in the model's order.
         n_trees: Number of its trees.
         n_rows: Number of random documents that Rankery and LightGBM scored equally.
-        explainability: Whether its scores can be explained; the trial explains some unless that takes too
-            long.
+        explainability: Whether the model's scores can be explained; the trial explains some scores unless
+            that takes too long.
     """
 
     feature_names: tuple[str, ...]
@@ -51,7 +51,7 @@ def try_out(text: str, max_features: int) -> Trial:
     Raises:
         ModelError: The model cannot be used.
     """
-    import lightgbm  # takes a second and 100 MB
+    import lightgbm  # on first use: the import takes a second and 100 MB
 
     model = ModelText.read(text)
     check_names(model.feature_names, max_features)
@@ -67,7 +67,7 @@ def try_out(text: str, max_features: int) -> Trial:
             f"the scores of Rankery and LightGBM differ on {_differing(ours, theirs)} of {len(rows)} random"
             " documents: Rankery does not support a part of the model"
         )
-    return Trial(model.feature_names, len(model.trees), len(rows), _explained(model, rows))
+    return Trial(model.feature_names, len(model.trees), len(rows), _explain_some(model, rows))
 
 
 def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
@@ -98,7 +98,7 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
     return rows
 
 
-def _explained(model: ModelText, rows: Float64Array) -> Explainability:
+def _explain_some(model: ModelText, rows: Float64Array) -> Explainability:
     explainability = Explainability.of(model)
     affordable = min(MAX_STEPS // explainability.steps, MAX_EXPLAINED)
     if explainability.problem is None and affordable:

@@ -38,14 +38,15 @@ class Buckets:
         self._files: FileSystem | None = None
 
     def find(self, folder: str, pattern: str) -> FoundFiles:
-        """Find the objects of a folder whose names match a pattern.
+        """Find the objects in a folder whose names match a pattern.
 
         Args:
             folder: URL of the folder.
             pattern: Pattern of `core.data.file_patterns.matching`.
 
         Raises:
-            InvalidInput: The folder is below no root, unreadable, or does not hold 1 to 1,000 such objects.
+            InvalidInput: The folder is not below a root, is unreadable, or does not hold 1 to 1,000 such
+                objects.
             StoreUnavailable: The storage does not answer.
         """
         path = self._path(folder)
@@ -71,7 +72,7 @@ class Buckets:
             on_bytes: Called with the bytes copied and the total; may raise to stop.
 
         Raises:
-            DatasetError: The object is missing, unreadable, or changes meanwhile.
+            DatasetError: The object is missing, unreadable, or changes during the copy.
             StoreUnavailable: The storage does not answer.
             StoreFull: The folder of temporary files is full.
         """
@@ -114,7 +115,7 @@ class Buckets:
         """Return the bucket and prefix of a URL below a root.
 
         Raises:
-            InvalidInput: The URL is below no root.
+            InvalidInput: The URL is not below a root.
         """
         url = folder.rstrip("/")
         names = url.removeprefix(SCHEME).split("/")

@@ -1,4 +1,4 @@
-"""The current time in UTC, by which the service decides what is due, expired or old.
+"""The current time in UTC, used wherever the service checks due times, expiry or age.
 
 Tests shift the time in all processes of a service: `RANKERY_TEST_CLOCK` is the path of a file with the
 seconds to add to the machine's clock.

@@ -1,4 +1,4 @@
-"""Judged files that are read in place, without an upload: in folders of the machine and in buckets."""
+"""Judged files in folders of the machine and in buckets, which are read without an upload."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence

@@ -44,16 +44,16 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reported(), self._guard.inside():
+        with _reporting_errors(), self._guard.inside():
             schema.upgrade(self._engine)
 
     def close(self) -> None:
-        """Close the connections; those in use close when their transactions end."""
+        """Close the connections; connections in use close when their transactions end."""
         engines.end_pooling(self._engine)
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Close the connections that are not in use; the next transaction opens one again."""
+        """Close the connections that are not in use; the next transaction opens a new connection."""
         self._revisions.close()
         self._engine.dispose()
 
@@ -61,8 +61,8 @@ class Database:
     def begin(self) -> Iterator[Transaction]:
         """Open a read-write transaction, committed on success and rolled back on an exception.
 
-        On SQLite one such transaction runs at a time; others wait for up to `lock_seconds`. Rows stay usable
-        after the block.
+        On SQLite one read-write transaction runs at a time; others wait for up to `lock_seconds`. Row objects
+        stay usable after the block.
 
         Raises:
             StoreUnavailable: The database cannot be reached or is busy for too long.
@@ -91,7 +91,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reported(), self._guard.inside(), self._reading.connect() as connection:
+        with _reporting_errors(), self._guard.inside(), self._reading.connect() as connection:
             yield connection
 
     @property
@@ -102,12 +102,12 @@ class Database:
     def revision(self) -> str:
         """Return the revision of the database, which changes with every commit.
 
-        It costs far less than any query. Compare only revisions of the same object.
+        Reading it costs far less than any query. Compare only revisions from the same `Database` object.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reported(), self._guard.inside():
+        with _reporting_errors(), self._guard.inside():
             return self._revisions.latest()
 
     def read_fault(self) -> str | None:
@@ -137,12 +137,12 @@ class Database:
     def _session(self, engine: Engine) -> Iterator[Session]:
         session = Session(engine, expire_on_commit=False)
         select_visible(session)
-        with _reported(), session, session.begin():
+        with _reporting_errors(), session, session.begin():
             yield session
 
 
 @contextlib.contextmanager
-def _reported() -> Iterator[None]:
+def _reporting_errors() -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError, InternalError) as error:

@@ -24,7 +24,7 @@ CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 IDLE_SECONDS = 30
 POOL_SIZE = 5
-MAX_OVERFLOW = 59  # more than the 40 threads of requests, so that none waits for the pool
+MAX_OVERFLOW = 59  # more than the 40 request threads, so that no thread waits for a connection
 
 _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
     {
@@ -34,8 +34,8 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
         "keepalives_interval": 3,
         "keepalives_count": 3,
         "tcp_user_timeout": 15_000,  # milliseconds
-        # A pooler may run the next transaction in another session, which lacks the statements prepared in
-        # this one; nor may a prepared statement outlive a migration.
+        # No prepared statements: a connection pooler may run the next transaction in another session, which
+        # lacks them, and a migration may invalidate them.
         "prepare_threshold": None,
     }
 )
@@ -46,8 +46,8 @@ _WAIT_SECONDS = "rankery_wait_seconds"
 IS_LOCKED = "is locked: a transaction has waited too long for another transaction; try again"
 _ROWS_AT_BEGIN = "rankery_rows_at_begin"
 _HAS_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
-_LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the last is PostgreSQL's lock_not_available
-_FULL = ("SQLITE_FULL", "53100")  # the latter is SQL's disk_full
+_LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # 55P03 is PostgreSQL's lock_not_available
+_FULL = ("SQLITE_FULL", "53100")  # 53100 is PostgreSQL's disk_full
 
 
 def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
@@ -108,7 +108,7 @@ def for_writing(engine: Engine, wait_seconds: float | None = None) -> Engine:
 
     Args:
         engine: Engine of the database.
-        wait_seconds: How long SQLite waits for its lock; None for the `lock_seconds` of the engine.
+        wait_seconds: How long SQLite waits for its write lock; None for the `lock_seconds` of the engine.
     """
     options = {} if wait_seconds is None else {_WAIT_SECONDS: wait_seconds}
     return engine.execution_options(**{_WRITES: True}, **options)
@@ -153,8 +153,8 @@ def take_write_lock(connection: Connection) -> None:
 def advisory_lock(session: Session, kind: int, name: str) -> None:
     """Take an advisory lock until the transaction ends.
 
-    Reads after it see the changes of earlier holders. It does nothing on SQLite, which runs one writing
-    transaction at a time.
+    Later reads of the transaction see the changes of earlier holders. The function does nothing on SQLite,
+    which runs one writing transaction at a time.
 
     Args:
         session: Session of the transaction.
@@ -220,7 +220,7 @@ def _sqlite_dialect() -> Dialect:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # The driver begins transactions late and only before some statements; `_begin_sqlite` does it instead.
+    # The driver would begin transactions late and only before some statements; `_begin_sqlite` begins them.
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -232,7 +232,7 @@ def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
     wait_seconds = options.get(_WAIT_SECONDS, lock_seconds)
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait_seconds * 1000)}")
     connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
-    # Writers queue here; a transaction that began as a reader would fail at its first write.
+    # Writers wait here for the lock; a transaction that began as a reader would fail at its first write.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     connection.info[_ROWS_AT_BEGIN] = _rows_changed(connection)
 

@@ -1,6 +1,6 @@
 """Classify failures of servers and disks into public reasons.
 
-Messages of drivers may hold addresses, users and paths; none of their text is passed on.
+Messages of drivers may contain addresses, users and paths, so no text of them becomes public.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Close database connections before the process forks.
 
 SQLite records its file locks in process memory, but a forked child does not inherit the locks: it would
-assume locks that it does not hold, and could lose commits of others. A child that closes an inherited
-PostgreSQL connection would end its parent's session.
+assume locks that it does not hold, and could lose commits of other processes. Also, a child that closes an
+inherited PostgreSQL connection would end its parent's session.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class ForkGuard:
                 self._turn.notify_all()
 
     def hold(self) -> None:
-        """Block new transactions, wait for those of other threads, then close the connections."""
+        """Block new transactions, wait for the transactions of other threads, then close the connections."""
         self._turn.acquire()
         self._fork_waits = True
         self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)

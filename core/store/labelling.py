@@ -54,7 +54,7 @@ class Labelling:
 
     Attributes:
         changed: Number of objects with changed labels.
-        unchanged: Number of objects that have those labels already.
+        unchanged: Number of objects that already have the requested labels.
         moved_names: Names of models that move to the project, each with all of its versions.
         missing: Ids that do not exist.
         refused: The first objects that could not be changed.

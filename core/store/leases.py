@@ -27,9 +27,9 @@ class LeaseWatch:
     """Measure the time since the last heartbeat of each running job.
 
     The worker writes the end of a lease by its wall clock, which may differ from the clock of this machine
-    or be adjusted meanwhile. With wall clocks alone, a clock set back would keep the job of a dead worker. A
-    clock set forward would take the job of a live worker. Each renewal changes the row and counts as a
-    heartbeat; the time since then is measured here by a monotonic clock.
+    or be adjusted meanwhile. With wall clocks alone, after a clock was set back, a dead worker would keep its
+    job. With a clock set forward, a live worker would lose its job. Each renewal changes the row and counts
+    as a heartbeat; this class measures the time since the heartbeat by a monotonic clock.
 
     Args:
         lease_seconds: A job without a heartbeat for this long is lost, regardless of wall clocks.

@@ -23,7 +23,7 @@ _POSTGRESQL_LOCK = 0x52414E4B  # key of the advisory lock: "RANK" in ASCII
 
 def upgrade(engine: Engine) -> None:
     """Apply pending migrations under a lock."""
-    with _alone(engine):
+    with _sqlite_migration_lock(engine):
         if engine.dialect.name == "sqlite":
             _use_wal(engine)
         with for_writing(engine).begin() as connection:
@@ -61,7 +61,7 @@ def migrations_config() -> "Config":
 
 
 @contextlib.contextmanager
-def _alone(engine: Engine) -> Iterator[None]:
+def _sqlite_migration_lock(engine: Engine) -> Iterator[None]:
     if engine.dialect.name != "sqlite":
         yield
         return
@@ -81,7 +81,8 @@ def _wait_on_postgresql(connection: Connection) -> None:
 
 
 def _use_wal(engine: Engine) -> None:
-    # The mode is stored in the file. It can be changed only without other connections, so take the lock.
+    # The mode is stored in the file. It can be changed only without other connections, so the caller holds
+    # the migration lock.
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode = WAL")

@@ -9,7 +9,7 @@ from core.jobs.ingest_clicks import IngestClicksJob
 from core.store.tables import ClickLog, Job
 from core.store.transaction import Transaction
 
-SERVED, INTERLEAVED = "served", "interleaved"  # kinds of the sources of such logs
+SERVED, INTERLEAVED = "served", "interleaved"  # kinds of `ClickLog.source`
 FORMAT = "sessions"
 
 

@@ -1,7 +1,7 @@
 """Serialize the writers of one process before they request SQLite's lock.
 
 Threads that wait for SQLite's own lock poll it every tenth of a second. All threads that find it free then
-continue together: forty of them block the event loop for about as long.
+continue together: forty such threads block the event loop for about a tenth of a second.
 """
 
 import contextlib

@@ -102,7 +102,7 @@ class Transaction:
         self.experiments = Experiments(session, self.jobs)
         self.candidates = Candidates(session, self.jobs)
         self.schedules = Schedules(session)
-        self.jobs.on_ending(self.events.job_ended)  # after the studies have recorded it
+        self.jobs.on_ending(self.events.job_ended)  # after the studies have recorded the end
         # Access
         self.api_keys = ApiKeys(session)
         self.quotas = Quotas(session)

@@ -14,7 +14,7 @@ from core.store.tables import InProject, InProjectOfName, ModelName, Trashable
 # Filter value for rows without a project; not a valid name of a project.
 NO_PROJECT = "-"
 
-# None for all projects: the default, also of workers.
+# Projects whose rows are visible. None means all projects: the default, also in workers.
 _projects: ContextVar[tuple[str, ...] | None] = ContextVar("projects", default=None)
 # Whether only rows without a project are selected.
 _unassigned: ContextVar[bool] = ContextVar("unassigned", default=False)
@@ -57,7 +57,7 @@ def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
 
 @contextmanager
 def narrowed_to(name: str | None) -> Iterator[None]:
-    """Select only rows of one project during the block, no rows if the context is limited to others.
+    """Select only rows of one project during the block; no rows if the context excludes the project.
 
     None narrows nothing; `NO_PROJECT` selects rows without a project.
     """
@@ -90,11 +90,11 @@ def select_visible(session: Session) -> None:
 
     Rows loaded earlier stay visible; bulk UPDATE and DELETE statements are not limited.
     """
-    event.listen(session, "do_orm_execute", _leave_out)
-    event.listen(session, "before_flush", _refuse_foreign)
+    event.listen(session, "do_orm_execute", _omit_invisible_rows)
+    event.listen(session, "before_flush", _refuse_invisible_rows)
 
 
-def _leave_out(state: ORMExecuteState) -> None:
+def _omit_invisible_rows(state: ORMExecuteState) -> None:
     if not state.is_select or state.is_column_load:
         return
     if not state.session.info.get(_WITH_TRASH, False):
@@ -120,7 +120,7 @@ def _leave_out(state: ORMExecuteState) -> None:
         state.statement = state.statement.options(*_UNASSIGNED)
 
 
-def _refuse_foreign(session: Session, *_: Any) -> None:
+def _refuse_invisible_rows(session: Session, *_: Any) -> None:
     names = _projects.get()
     if names is None:
         return

@@ -108,7 +108,7 @@ def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Jso
 
 
 def _sample_sobol(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
-    """Return the point of a scrambled Sobol' sequence (Owen 1998) with the trial's index."""
+    """Return the parameters at the trial's index in a scrambled Sobol' sequence (Owen 1998)."""
     from scipy.stats import qmc
 
     points = qmc.Sobol(len(space.dimensions), scramble=True, rng=np.random.default_rng(position.seed))
@@ -190,7 +190,7 @@ def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistributio
 
 
 def _highest_value(dimension: Dimension) -> float:
-    """Return the largest value within the bounds that steps from the lower bound reach."""
+    """Return the largest value within the bounds that is a whole number of steps above the lower bound."""
     if dimension.step is None:
         return dimension.high
     return dimension.low + int((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step

@@ -28,7 +28,7 @@ class Dimension:
         low: Smallest value of a number.
         high: Largest value of a number.
         log: Whether numbers are drawn uniformly in their logarithm.
-        step: Distance between values of a number; None for continuous floats, and for a step of 1 for ints.
+        step: Distance between values of a number; None for a continuous float, or an int with a step of 1.
         choices: Values of a choice, which may be any JSON.
         when: Condition: allowed values of other parts of the specification by pointer. If it is not met, the
             parameter is omitted.
@@ -136,7 +136,7 @@ class SearchSpace:
         return document
 
     def values_in(self, base: Json, resolved: Json) -> Json:
-        """Return the values of the active parameters in a base, without a search.
+        """Return the values that a base specification gives to the active parameters.
 
         Args:
             base: The requested specification.
@@ -187,19 +187,19 @@ class SearchSpace:
             InvalidInput: A parameter has no grid.
         """
 
-        def rest(document: Json, chosen: Json, place: int) -> Iterator[Json]:
+        def combinations_from(document: Json, chosen: Json, place: int) -> Iterator[Json]:
             if place == len(self.dimensions):
                 yield chosen
                 return
             dimension = self.dimensions[place]
             if not dimension.is_active(document):
-                yield from rest(document, chosen, place + 1)
+                yield from combinations_from(document, chosen, place + 1)
                 return
             for value in dimension.grid():
                 with_value = replaced(document, dimension.pointer, value)
-                yield from rest(with_value, {**chosen, dimension.pointer: value}, place + 1)
+                yield from combinations_from(with_value, {**chosen, dimension.pointer: value}, place + 1)
 
-        return rest(base, {}, 0)
+        return combinations_from(base, {}, 0)
 
     def grid(self, base: Json) -> list[Json]:
         """Return every combination of values.
@@ -325,7 +325,7 @@ def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
 
 
 def _depends(dimension: Dimension, other: Dimension) -> bool:
-    """Return whether a parameter is a part of the other, or its condition refers to the other."""
+    """Return whether a parameter is a part of another parameter, or has a condition on it."""
     if dimension.pointer == other.pointer:
         return False
     parent = tokens_of(other.pointer)

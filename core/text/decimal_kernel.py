@@ -19,12 +19,12 @@ MALFORMED, ROUNDED, CUT = range(3)
 
 _MINUS, _PLUS, _POINT, _ZERO, _SMALL_E = (ord(character) for character in "-+.0e")
 _LOWER_CASE = 32  # the bit that distinguishes lower case from upper case
-_MAX_DIGITS = np.uint64(19)  # fit in 64 bits
+_MAX_DIGITS = np.uint64(19)  # every number of 19 digits fits in 64 bits
 _EXPONENT_LIMIT = 10**15  # more than the digits of any text can offset, and far from overflow
 _NOTHING, _ONE, _SEVEN, _EIGHT, _TEN = (np.uint64(number) for number in (0, 1, 7, 8, 10))
 _HUNDRED_MILLION = np.uint64(10**8)
 _WHOLE_TENS = 10 ** np.arange(9, dtype=np.uint64)
-_SHORT_DIGITS = np.uint64(15)  # below 2**53
+_SHORT_DIGITS = np.uint64(15)  # every number of 15 digits is below 2**53, exact in float64
 _TENS = 10.0 ** np.arange(16)
 
 
@@ -122,7 +122,7 @@ def _is_digit(byte: int) -> bool:
 
 @exact_inlined
 def _whole(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tuple[np.uint64, np.uint64]:
-    # Mostly one to three digits, too few to read eight bytes at a time.
+    # Most numbers have one to three digits, too few to read eight bytes at a time.
     mantissa = _NOTHING
     while _inside(at, size, json) and _is_digit(text[at]):
         mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))

@@ -11,7 +11,7 @@ from core.jit import exact_bare, exact_inlined
 from core.text.instructions import float64_of_bits, leading_zeros, upper_word
 from core.types import UInt64Array
 
-_MIN_POWER, _MAX_POWER = -342, 308  # beyond them 64 bits of mantissa give 0 or infinity
+_MIN_POWER, _MAX_POWER = -342, 308  # beyond these powers, every mantissa of 64 bits gives 0 or infinity
 _MIN_EXACT_POWER = -27  # 5**27 is the largest power of five in 64 bits
 _WORD = 2**64
 

@@ -187,7 +187,8 @@ class _Training:
 
     def _model_text(self, best_iteration: int) -> str:
         if self._drops_trees and self._grower.is_exhausted and self._grower.grown < self._total:
-            # After an iteration without a split, LightGBM leaves dropped trees negated: repeat without it.
+            # After an iteration without a split, LightGBM leaves dropped trees negated. Repeat the training
+            # without this iteration.
             shortened = replace(self._spec.hyperparameters, num_iterations=self._grower.grown)
             spec = replace(self._spec, hyperparameters=shortened, metric_interval=self._grower.grown)
             return (

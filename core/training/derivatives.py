@@ -98,7 +98,7 @@ def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, k
     """Return a factor for each document by gradient-based one-side sampling (Ke et al. 2017, algorithm 2).
 
     Documents of the largest sizes have factor 1. From the rest, `other_rate` of all documents are drawn with
-    factor (n − top) / other, as in LightGBM; the others have 0.
+    factor (n − top) / other, as in LightGBM; the remaining documents have factor 0.
 
     Args:
         sizes: (n_documents,) |gradient · hessian|.

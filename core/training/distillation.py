@@ -48,7 +48,7 @@ def labels_of_scores(
         loss: Loss that the student minimises.
 
     Returns:
-        float32 (n_documents,), all 0 where the teacher gives each query one score.
+        float32 (n_documents,), all 0 where the teacher gives equal scores to all documents of each query.
 
     Example:
         >>> from core.losses import make_loss
@@ -78,7 +78,7 @@ def student_finding(
 
     Args:
         student: Name of the model that was trained.
-        teacher: Reference of the model whose scores it learned.
+        teacher: Reference of the model whose scores the student learned.
         metric: Spelling of the metric.
         difference: The student's values less the teacher's.
         is_worse: Whether the interval shows that the student is worse.

@@ -39,7 +39,7 @@ class Ranks:
         problems = [
             problem
             for name, number in vars(self).items()
-            for problem in _outside(f"/{name}", number, MIN_RANKS, MAX_RANKS)
+            for problem in _number_problems(f"/{name}", number, MIN_RANKS, MAX_RANKS)
         ]
         if problems:
             raise InvalidInput(*problems)
@@ -63,7 +63,7 @@ class Distribution:
     threads_per_rank: int = 1
 
     def __post_init__(self) -> None:
-        if problems := list(_outside("/threads_per_rank", self.threads_per_rank, 1, MAX_THREADS)):
+        if problems := list(_number_problems("/threads_per_rank", self.threads_per_rank, 1, MAX_THREADS)):
             raise InvalidInput(*problems)
 
 
@@ -89,7 +89,7 @@ def distribution_problems(spec: TrainingSpec, *, has_folds: bool) -> list[InputP
         problems.append(InputProblem("/clicks", "cannot be distributed; train in one process"))
     problems += [
         InputProblem(f"/hyperparameters/{name}", f"cannot be distributed: {reason}")
-        for name, reason in _of_hyperparameters(spec.hyperparameters)
+        for name, reason in _hyperparameter_problems(spec.hyperparameters)
     ]
     if spec.diagnostics is not None:
         problems.append(
@@ -117,7 +117,7 @@ def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
         raise InvalidInput(*problems)
 
 
-def _of_hyperparameters(values: Hyperparameters) -> Iterator[tuple[str, str]]:
+def _hyperparameter_problems(values: Hyperparameters) -> Iterator[tuple[str, str]]:
     """Yield names and reasons of hyperparameters that would change the model of several ranks."""
     if values.boosting != "gbdt":
         yield "boosting", f"{values.boosting} cannot resume from a checkpoint when a rank is lost; use gbdt"
@@ -159,7 +159,7 @@ def _of_hyperparameters(values: Hyperparameters) -> Iterator[tuple[str, str]]:
         )
 
 
-def _outside(pointer: str, value: Any, least: int, most: int) -> Iterator[InputProblem]:
+def _number_problems(pointer: str, value: Any, least: int, most: int) -> Iterator[InputProblem]:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:
         yield InputProblem(pointer, f"must be a whole number from {least} to {most}")

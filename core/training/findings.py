@@ -8,7 +8,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.spec import TrainingSpec
 from core.training.weights import FittedWeights
 
-MIN_IMPROVEMENTS = 5  # iterations of improvement from which an early end is not suspicious
+MIN_IMPROVEMENTS = 5  # an early end after fewer iterations of improvement is suspicious
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Growth:
 
     Attributes:
         trees: Number of kept trees.
-        single_leaf_trees: Number of those with one leaf, which score all documents equally.
+        single_leaf_trees: Number of kept trees with one leaf, which score all documents equally.
         iterations: Requested iterations.
         end_reason: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the

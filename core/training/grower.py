@@ -153,14 +153,17 @@ class Grower:
         if validation is not None:
             booster.add_valid(binned["validation"], "validation")
         if self._drops_trees:
-            booster.add_valid(binned["train"], "train")  # see `current_scores`
-            _start_drops(booster, drop_seed(self._spec.seed))
+            booster.add_valid(binned["train"], "train")  # so that `current_scores` drops no trees
+            _reset_drop_generator(booster, drop_seed(self._spec.seed))
         if start is not None:
             prepend_trees(booster, start.model_text)
         return booster
 
     def grow(self) -> bool:
-        """Grow the next tree; return False if no split has a gain, except for the very first tree."""
+        """Grow the next tree; return False if no split has a gain.
+
+        Return True for the very first tree of a model in any case.
+        """
         with self.stopwatch.timing(TREE):
             self.is_exhausted = self._booster.update(fobj=self._derivatives)
         if self.is_exhausted and (self.grown or self.base_trees):
@@ -279,7 +282,7 @@ def _rounded(
     return on_common_grid(gradient, of_gradient), on_common_grid(hessian, of_hessian)
 
 
-def _start_drops(booster: lightgbm.Booster, seed: int) -> None:
+def _reset_drop_generator(booster: lightgbm.Booster, seed: int) -> None:
     """Reset the random generator with which a booster draws the trees to drop.
 
     LightGBM leaves a flag uninitialised, so that the first tree, which drops nothing, may consume a random

@@ -12,18 +12,19 @@ def current_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
     """Return a booster's current scores of the training ("train") or validation ("validation") data.
 
     LightGBM reuses the array for the next call. Its evaluation hook is the only public access to the scores.
-    A `dart` booster drops trees when it evaluates its training data, so that data is also a validation set.
+    A `dart` booster drops trees when it evaluates its training data. The training data is therefore also one
+    of its validation sets.
     """
     found: list[Float64Array] = []
 
-    def look(scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
+    def record_scores(scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
         found.append(scores)
         return []
 
     if name in booster.name_valid_sets:
-        booster.eval_valid(look)
+        booster.eval_valid(record_scores)
         return found[booster.name_valid_sets.index(name)]
-    booster.eval_train(look)
+    booster.eval_train(record_scores)
     return found[0]
 
 

@@ -22,7 +22,8 @@ class IterationReport:
         best_iteration: Best iteration so far on validation, the current one without validation data.
         milliseconds: Wall time by part: "objective" is our gradient and loss, "tree" the rest of LightGBM's
             update, "metrics" the measuring, "diagnostics" where they were computed. Where the loss is
-            measured, the gradient of the next tree is computed with it. Comparisons of reports ignore times.
+            measured, the gradient of the next tree is computed together with the loss. Comparisons of
+            reports ignore times.
     """
 
     iteration: int

@@ -28,7 +28,7 @@ _NONE_MISSING, _ZERO_MISSING = 0, 1
 # at the same time, a lower and an upper one.
 _SplitTest = tuple[int, bool]
 _LOWER, _UPPER = (-1, False), (-2, False)
-_Region = dict[_SplitTest, int]  # bit set of the possible cells by test; all cells without an entry
+_Region = dict[_SplitTest, int]  # bit set of the possible cells by test; a missing entry means all cells
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Fall:
         tree: Number of the tree in the model, from 0.
         feature: Column of the constrained feature.
         threshold: Threshold of the split at which the paths to the two leaves diverge.
-        size: Amount by which the value falls as the feature rises past the threshold; where scores may not
-            rise, amount by which it rises.
+        size: Amount by which the value falls as the feature rises past the threshold. If the constraint
+            forbids rising scores, amount by which the value rises.
     """
 
     tree: int
@@ -196,7 +196,7 @@ class _Cells:
 
 
 def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
-    """Cut the real numbers at all thresholds; the last bit is NaN."""
+    """Cut the real numbers at all thresholds; the last bit means NaN."""
     thresholds, missing_types = tree.thresholds[splits], tree.decisions[splits] >> 2
     near_zero = (thresholds >= -_ZERO) & (thresholds <= _ZERO)
     thresholds = np.where(near_zero, np.where(thresholds < 0.0, _BELOW_ZERO, _ZERO), thresholds)
@@ -228,7 +228,7 @@ def _up_to(value: float, cuts: Float64Array) -> int:
 
 
 def _category_cells(tree: Tree, splits: list[int]) -> _Cells:
-    """Return one cell for each category that the sets can hold; the last bit is all else and NaN."""
+    """Return one cell for each category that the sets can hold; the last bit means all else and NaN."""
     sets = {split: tree.categories[int(tree.thresholds[split])] for split in splits}
     everything = (1 << 32 * max(map(len, sets.values())) + 1) - 1
     lefts = {split: int.from_bytes(words.astype("<u4").tobytes(), "little") for split, words in sets.items()}

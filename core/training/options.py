@@ -25,7 +25,7 @@ class TrainingOptions:
 
 
 def changed_options(options: TrainingOptions) -> dict[str, Any]:
-    """Return the options that differ from their defaults, which a job stores."""
+    """Return the options that differ from their defaults; a job stores only these."""
     values = {option.name: (getattr(options, option.name), option.default) for option in _DECLARED}
     return {name: value for name, (value, default) in values.items() if value != default}
 

@@ -1,6 +1,6 @@
 """Random choices of a training, the same in a resumed training.
 
-LightGBM's random generators keep their state from tree to tree, and it can be neither read nor set.
+LightGBM's random generators keep a state from tree to tree. This state can be neither read nor set.
 `Sampling` therefore reseeds them before each tree, from the training's seed and the iteration.
 """
 
@@ -74,8 +74,8 @@ class Sampling:
     def restart(self, booster: lightgbm.Booster, iteration: int) -> None:
         """Reseed the generators for the next tree; call this from the objective function.
 
-        An earlier call would not suffice: `Booster.update` may set parameters before it calls the objective,
-        which makes LightGBM draw features.
+        An earlier call would not suffice: `Booster.update` may set parameters before it calls the objective.
+        Setting parameters makes LightGBM draw features.
 
         Args:
             booster: The booster that is about to grow the tree.
@@ -88,8 +88,8 @@ class Sampling:
             "extra_seed": derived_seed(self._seed, _THRESHOLDS, iteration),
         }
         if self._draws_documents(iteration):
-            # LightGBM applies a new seed only if a bagging fraction has changed. This fraction has no effect
-            # here: LightGBM uses it in its own binary objective only.
+            # LightGBM applies a new seed only if a bagging fraction has changed. The parameter
+            # `pos_bagging_fraction` has no other effect: only LightGBM's binary objective uses it.
             self._flipped = not self._flipped
             parameters["pos_bagging_fraction"] = 0.5 if self._flipped else 1.0
             parameters["bagging_seed"] = derived_seed(self._seed, _BAGGING, iteration // self._bagging_freq)
@@ -104,7 +104,7 @@ class Sampling:
         booster.reset_parameter(fixed_seeds(self._seed))
 
     def _draws_documents(self, iteration: int) -> bool:
-        """Return whether to reseed the bagging: a new draw is due, or LightGBM draws by its own count.
+        """Return whether to reseed bagging: a new draw is due by the iteration, or by LightGBM's own count.
 
         LightGBM counts the trees of this booster, which are fewer than the iterations after a resumption.
         """

@@ -43,7 +43,7 @@ class DiagnosticsPlan:
     cutoff: int = 10
 
     def is_due_after(self, done: int, total: int) -> bool:
-        """Return whether to diagnose the iteration after `done` others, of `total` in all."""
+        """Return whether to diagnose the next iteration after `done` of `total` iterations."""
         return done % self.interval == 0 or done + 1 == total
 
 
@@ -61,7 +61,7 @@ class TrainingSpec(TrainingOptions):
         conventions: The contract of the metrics.
         diagnostics: Diagnostics of the loss, or None.
         categorical_feature: Integer features that are categorical, in addition to text features.
-        scorer: Scorer to train; an iteration is an epoch where that is a network.
+        scorer: Scorer to train; for a network, an iteration is an epoch.
         clicks: The correction of a training on clicks, or None.
     """
 
@@ -125,7 +125,7 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def followed_metrics(self) -> tuple[str, ...]:
-        """All metrics computed while training: the requested ones and the one that stops early."""
+        """All metrics computed while training: the requested metrics and the metric of early stopping."""
         return tuple(dict.fromkeys((*self.metrics, self.selection_metric)))
 
 
@@ -143,28 +143,30 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     problems: list[InputProblem] = []
     is_sum = (values.get("scorer") or {}).get("kind") == WeightedSum.kind
     requested = {"name": _NO_LOSS} if is_sum and values.get("loss") is None else values.get("loss")
-    loss = _part(problems, "/loss", lambda: _loss(requested, stored))
-    hyperparameters = _part(
+    loss = _parse(problems, "/loss", lambda: _loss(requested, stored))
+    hyperparameters = _parse(
         problems,
         "/hyperparameters",
         lambda: build(Hyperparameters, values.get("hyperparameters") or {}),
     )
     metrics = tuple(values.get("metrics") or ("ndcg@10",))
     for i, metric in enumerate(metrics):
-        _part(problems, f"/metrics/{i}", lambda metric=metric: parse_metric(metric))
-    early_stopping = _part(problems, "/early_stopping", lambda: _early_stopping(values.get("early_stopping")))
+        _parse(problems, f"/metrics/{i}", lambda metric=metric: parse_metric(metric))
+    early_stopping = _parse(
+        problems, "/early_stopping", lambda: _early_stopping(values.get("early_stopping"))
+    )
     seed = values.get("seed", 42)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         problems.append(InputProblem("/seed", f"must be a whole number from 0 to {_SEEDS - 1}"))
     given = {name: values[name] for name in OPTION_NAMES if values.get(name) is not None}
-    options = _part(problems, "", lambda: build(TrainingOptions, given))
-    contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
-    diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
-    categorical = _part(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
-    scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer"), stored=stored))
+    options = _parse(problems, "", lambda: build(TrainingOptions, given))
+    contract = _parse(problems, "/contract", lambda: conventions(values.get("contract")))
+    diagnostics = _parse(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
+    categorical = _parse(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
+    scorer = _parse(problems, "/scorer", lambda: make_scorer(values.get("scorer"), stored=stored))
     if scorer is not None and not isinstance(scorer, Trees):
         problems += _of_trees_alone(values, scorer)
-    clicks = _part(problems, "/clicks", lambda: _clicks(values.get("clicks"), loss))
+    clicks = _parse(problems, "/clicks", lambda: _clicks(values.get("clicks"), loss))
     if problems or loss is None or hyperparameters is None or scorer is None or options is None:
         raise InvalidInput(*problems)
     loss = seeded(loss, seed)
@@ -190,8 +192,8 @@ def scorer_json(spec: TrainingSpec) -> dict[str, Any]:
     return {"hyperparameters": values_of(spec.hyperparameters)}
 
 
-def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
-    """Return what `make` returns; collect its problems below `pointer` instead of raising them."""
+def _parse(problems: list[InputProblem], pointer: str, make: Any) -> Any:
+    """Return the result of `make`; instead of raising, append its problems to `problems` below `pointer`."""
     try:
         return make()
     except InvalidInput as invalid:

@@ -112,7 +112,7 @@ class _Search:
 
     @cached_property
     def equal(self) -> Float64Array:
-        """Equal weights of the models whose scores vary; of all where none does."""
+        """Equal weights of the models whose scores vary; of all models if no scores vary."""
         varies = self._deviations > 0.0
         counted = varies if varies.any() else ~varies
         weights: Float64Array = counted / counted.sum()
@@ -124,7 +124,7 @@ class _Search:
         return self._sign * (np.log(values) if self._parsed.geometric_mean else values)
 
     def value(self, weights: Float64Array, queries: npt.NDArray[np.bool_] | None = None) -> float:
-        """Return the mean over some queries, the larger the better; minus infinity where none has a value."""
+        """Return the mean over some queries, to be maximised; minus infinity if no query has a value."""
         values = self._measured(weights)
         mean = self._parsed.mean(values if queries is None else values[queries])
         return -np.inf if mean is None else self._sign * mean
@@ -152,7 +152,7 @@ def _best_equal_share(values: Float64Array) -> float:
     n_queries = values.shape[1]
     if n_queries < 2:
         return 1.0
-    best = int(values.mean(axis=1).argmax())  # on a tie the first, with the largest share of equal weights
+    best = int(values.mean(axis=1).argmax())  # on a tie, the largest share of equal weights
     gains = values[best] - values[0]
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
     is_shown = mean > 0.0 and t_test_p(mean, deviation, n_queries) < SIGNIFICANCE

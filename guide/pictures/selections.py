@@ -41,7 +41,7 @@ def selections() -> str:
 
 
 def kept(**options: object) -> Float64Array:
-    """Return 1 for each pair with a gradient and 0 for others above the diagonal; the rest is NaN."""
+    """Return 1 for each pair with a gradient, 0 for other pairs above the diagonal, and NaN elsewhere."""
     n = len(LABELS)
     pairs = np.full((n, n), np.nan)
     for above in range(n):

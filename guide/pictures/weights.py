@@ -39,7 +39,7 @@ def weights() -> str:
 
 
 def pair_weights(name: str) -> Float64Array:
-    """Return the pair weights as shares of the largest, (rank of the relevant, rank of the other)."""
+    """Return the pair weights as shares of the largest, (rank of relevant, rank of irrelevant document)."""
     shares = np.full((_DOCUMENTS, _DOCUMENTS), np.nan)
     scores = -_GAP * np.arange(_DOCUMENTS)
     loss = make_loss(name)

@@ -101,7 +101,7 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
     if "tag" in given:
         given["tag"] = [given["tag"]]
     if "created_before" in given:
-        given["created_before"] = _moment(given["created_before"])
+        given["created_before"] = _parse_moment(given["created_before"])
     known = _filters(noun)
     return {"where": {known[name].field: value for name, value in given.items()}}
 
@@ -182,7 +182,7 @@ def _filters(noun: str) -> dict[str, Filter]:
     return {**_FILTERS[noun], **_COMMON}
 
 
-def _moment(text: str) -> str:
+def _parse_moment(text: str) -> str:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:

@@ -91,7 +91,7 @@ class ServiceConnection:
     def client(self) -> "Client":
         """Client of the service, connected on first access."""
         address = self._address_of_folder() if self._url is None else self._reachable_url(self._url)
-        from rankery.client import Client  # after the address: its import takes longer than the whole refusal
+        from rankery.client import Client  # imported late: the import takes longer than a refusal
 
         return self._resources.enter_context(Client(address, api_key=self._api_key))
 

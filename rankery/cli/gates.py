@@ -69,7 +69,7 @@ def show_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
 
     Example: `rankery gates show web@champion`
     """
-    gate = session.client.gate(*_parts(reference))
+    gate = session.client.gate(*_name_and_alias(reference))
     session.show(gate, facts((key.replace("_", " "), value) for key, value in _properties(gate).items()))
 
 
@@ -141,7 +141,7 @@ def set_gate(
 
     Example: `rankery gates set web@champion --dataset test.txt --metric ndcg@10 --require better`
     """
-    name, alias = _parts(reference)
+    name, alias = _name_and_alias(reference)
     chosen = columns_of(columns)
     if dataset is None and interleaving is None and counterfactual is None:
         raise WrongUsage("give --dataset, --interleaving or --counterfactual")
@@ -180,13 +180,13 @@ def delete_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
 
     Example: `rankery gates delete web@champion`
     """
-    name, alias = _parts(reference)
+    name, alias = _name_and_alias(reference)
     session.client.remove_gate(name, alias)
     say(f"{name}@{alias} has no gate any more")
     session.show({"name": name, "alias": alias, "gate": None})
 
 
-def _parts(reference: str) -> tuple[str, str]:
+def _name_and_alias(reference: str) -> tuple[str, str]:
     name, at, alias = reference.partition("@")
     if not name or not at or not alias:
         raise WrongUsage(f"write an alias as NAME@ALIAS, such as web@champion, not {reference!r}")

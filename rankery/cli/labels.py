@@ -50,9 +50,9 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
         if tags or moved:
             needs_confirmation = "where" in chosen and not dry_run and not yes
             if needs_confirmation and (preview := run(dry_run=True)).changed:
-                confirm(session, [facts(_labelled(preview))], "Label them?")
+                confirm(session, [facts(_summary_rows(preview))], "Label them?")
             labelled = run(dry_run=dry_run)
-            session.show(labelled, facts(_labelled(labelled)))
+            session.show(labelled, facts(_summary_rows(labelled)))
             if labelled.refused_count or labelled.missing:
                 raise typer.Exit(FAILED)
         elif ids and len(ids) == 1:
@@ -97,7 +97,7 @@ def _show_tags(session: ServiceConnection, path: str) -> None:
     session.show(tags, shown)
 
 
-def _labelled(found: "LabelledView") -> list[tuple[str, Any]]:
+def _summary_rows(found: "LabelledView") -> list[tuple[str, Any]]:
     return [
         ("would change" if found.dry_run else "changed", found.changed),
         ("unchanged", found.unchanged),

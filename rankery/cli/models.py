@@ -113,7 +113,7 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
     moved = session.client.model(model).set_alias(alias)
     sentence = None
     if isinstance(moved, Job):
-        job = _waited(session, moved)
+        job = _wait_for_promotion(session, moved)
         sentence = str((job.result or {})["sentence"])
         say(sentence)
         moved = session.client.model(job.made("model_id"))
@@ -121,7 +121,7 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
     session.show({"promoted": True, "model": moved, "sentence": sentence})
 
 
-def _waited(session: ServiceConnection, promotion: "Job") -> "Job":
+def _wait_for_promotion(session: ServiceConnection, promotion: "Job") -> "Job":
     """Wait for a promotion; with --json, print the reason of a refusal as JSON."""
     try:
         return session.wait(promotion)

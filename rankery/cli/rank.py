@@ -92,12 +92,12 @@ def rank(
     name = f"{found.name}:{found.version}"
     document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
     if output is not None:
-        _write(output, _run(ranked, name) if trec else json_text(document))
+        _write(output, _trec_run(ranked, name) if trec else json_text(document))
         say(f"wrote {len(ranked):,} ranked queries to {output}")
     elif trec:
-        show_text(_run(ranked, name))
+        show_text(_trec_run(ranked, name))
     else:
-        session.show(document, _ranking(ranked))
+        session.show(document, _ranking_table(ranked))
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
         yield batch
 
 
-def _run(ranked: Sequence[dict[str, Any]], model: str) -> str:
+def _trec_run(ranked: Sequence[dict[str, Any]], model: str) -> str:
     tag = f"rankery-{model.replace(':', '-')}"
     return "".join(
         f"{_encode_blanks(query['id'])} Q0 {_encode_blanks(document['id'])} {document['rank']}"
@@ -149,7 +149,7 @@ def _write(path: Path, text: str) -> None:
         raise FileUnusable(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _ranking(ranked: Sequence[dict[str, Any]]) -> Table:
+def _ranking_table(ranked: Sequence[dict[str, Any]]) -> Table:
     with_id = any("ranking_id" in query for query in ranked)
     names = ("query", "rank", "document", "score", *(["ranking id"] if with_id else []))
     shown = table(*names, right=("rank", "score"))

@@ -73,7 +73,7 @@ def dataset_or_upload(
     known = _uploaded_before(session, path, columns)
     if known is None:
         return upload(session, path, columns=columns)
-    difference = "" if _options(known) == _asked(columns) else ", with other --columns"
+    difference = "" if _options(known) == _requested_options(columns) else ", with other --columns"
     say(f"{path.name} was uploaded before, as {known.id}{difference}")
     return known
 
@@ -132,15 +132,15 @@ def _uploaded_before(
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     same = list(session.client.datasets(_READY, sha256=sha256))
-    alike = [one for one in same if _options(one) == _asked(columns)]
+    alike = [one for one in same if _options(one) == _requested_options(columns)]
     return next(iter(alike or (same if columns is None else [])), None)
 
 
-def _asked(columns: dict[str, Any] | None) -> dict[str, Any]:
+def _requested_options(columns: dict[str, Any] | None) -> dict[str, Any]:
     return {} if columns is None else {"columns": columns}
 
 
 def _options(dataset: "Dataset") -> dict[str, Any]:
-    """Return the reading options of a dataset without those at their default."""
+    """Return the reading options of a dataset that differ from their defaults."""
     options = dataset.source.get("options") or {}
     return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

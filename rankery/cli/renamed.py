@@ -56,12 +56,12 @@ def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> 
     """
     for old, new in _rows(arguments, commands):
         first, *selectors = old.split()
-        at = _place(arguments, selectors[0], is_next=first in commands) if selectors else 0
+        at = _selector_position(arguments, selectors[0], is_next=first in commands) if selectors else 0
         if at is None:
             continue
         rest = [one for place, one in enumerate(arguments) if place and (place != at or "*" in old)]
         spelled = old.partition(" ")[0] if "*" in old else old
-        return [*new.split(), *map(_option, rest)], f"`rankery {spelled}` is now `rankery {new}`"
+        return [*new.split(), *map(_renamed_option, rest)], f"`rankery {spelled}` is now `rankery {new}`"
     return [*arguments], None
 
 
@@ -80,7 +80,7 @@ def _rows(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> It
             yield old, new
 
 
-def _place(arguments: Sequence[str], selector: str, *, is_next: bool) -> int | None:
+def _selector_position(arguments: Sequence[str], selector: str, *, is_next: bool) -> int | None:
     """Return the position of the first argument that matches the second word of a row; None without one."""
     last = 2 if is_next else len(arguments)
     return next(
@@ -88,6 +88,6 @@ def _place(arguments: Sequence[str], selector: str, *, is_next: bool) -> int | N
     )
 
 
-def _option(argument: str) -> str:
+def _renamed_option(argument: str) -> str:
     name, equals, value = argument.partition("=")
     return f"{_OPTIONS.get(name, name)}{equals}{value}"

@@ -26,7 +26,7 @@ def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
 
 
 def runs_as_json(found: RunEvaluation) -> dict[str, Any]:
-    """Return the evaluation as JSON values, without those of single queries."""
+    """Return the evaluation as JSON values, without the values of single queries."""
     document = asdict(found)
     del document["query_ids"], document["values"]
     return document

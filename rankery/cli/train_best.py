@@ -69,11 +69,11 @@ CandidatesOption = Annotated[
 
 
 def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
-    """Refuse options that require `--best` without it, or that conflict with it.
+    """Refuse options that conflict with `--best` if it is given, or that require `--best` if it is absent.
 
     Args:
-        given: Values by option name, None if left out: with `best`, options that conflict with `--best`, else
-            options that require it.
+        given: Values of the options to refuse, by name; None if left out. With `best`, they are the options
+            that conflict with `--best`, else those that require it.
         best: Whether `--best` was given.
 
     Raises:

@@ -243,7 +243,7 @@ def _serious_findings(examined: "Dataset | Job") -> list[dict[str, Any]]:
 def _findings(
     datasets: "Sequence[Dataset]", trained: Sequence[Trained], of_evaluation: "Sequence[Finding]" = ()
 ) -> Iterator[RenderableType]:
-    """Yield the errors and warnings of each dataset, and of the trainings, which the headings name.
+    """Yield the errors and warnings of each dataset and of the trainings, under headings with their names.
 
     A finding of several trainings is shown once. Findings of the evaluation are left out: they are shown
     below its numbers.

@@ -170,13 +170,13 @@ def tune(
 def _wait(study: "Study") -> None:
     latest = ""
 
-    def news(one: "Study") -> None:
+    def show_progress(study: "Study") -> None:
         nonlocal latest
-        if (line := one.news()) != latest:
+        if (line := study.news()) != latest:
             latest = line
             say(line)
 
-    study.wait(news)
+    study.wait(show_progress)
 
 
 def study_as_json(study: "Study") -> dict[str, Any]:
@@ -219,7 +219,7 @@ def search_dimension(text: str, *, is_network: bool = False) -> tuple[str, dict[
 
     Args:
         text: Value of `--space`.
-        is_network: Whether a name without a part is a hyperparameter of a network.
+        is_network: Whether a name without a prefix such as `scorer.` is a hyperparameter of a network.
     """
     name, equals, values = text.partition("=")
     if not equals or not name or not values:

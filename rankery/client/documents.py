@@ -21,8 +21,8 @@ def scoring_queries(candidates: Any) -> list[Query]:
 
     Args:
         candidates: `{"id", "documents": [{"id", "features"}]}`, or a list of these; or a document,
-            `{feature: value}`, or a list of them, with `query_id` and `id` beside the features if there are
-            several queries, or ids.
+            `{feature: value}`, or a list of them. Documents of several queries have `query_id` beside the
+            features, and documents with ids have `id`.
 
     Raises:
         DataUnusable: A value is NaN, infinite or not a feature value; the message has its location.
@@ -43,7 +43,7 @@ def scoring_queries(candidates: Any) -> list[Query]:
         raise WrongType(f"item {with_documents.index(False)} has no documents, although others have")
     queries = given if any(with_documents) else _gathered(given)
     return [
-        {**query, "documents": [_plain(query, place, one) for place, one in enumerate(query["documents"])]}
+        {**query, "documents": [_as_json(query, place, one) for place, one in enumerate(query["documents"])]}
         for query in queries
     ]
 
@@ -73,8 +73,8 @@ def with_locations(
             more = (
                 f", not {features[name]!r:.40}" if isinstance(features, Mapping) and name in features else ""
             )
-        place = _place(query, int(found[2]), document)
-        sentences.append(f"{place}, feature {name!r}: {one.get('detail')}{more}")
+        location = _location(query, int(found[2]), document)
+        sentences.append(f"{location}, feature {name!r}: {one.get('detail')}{more}")
     if not sentences:
         return error
     return RankeryApiError(error.status, {**error.problem, "detail": "; ".join(sentences), "errors": []})
@@ -99,14 +99,14 @@ def _taken(document: dict[str, Any], names: Sequence[str]) -> str | None:
     return None
 
 
-def _plain(query: Mapping[str, Any], place: int, document: Any) -> dict[str, Any]:
+def _as_json(query: Mapping[str, Any], place: int, document: Any) -> dict[str, Any]:
     if not isinstance(document, Mapping) or "features" not in document:
         raise WrongType(
             f"document {place} of query {query.get('id')!r} must be {{'id': …, 'features': {{name: value}}}},"
             f" not {described(document)}"
         )
     features = document["features"]
-    where = _place(query, place, document)
+    where = _location(query, place, document)
     if isinstance(features, Mapping):
         values: Any = {name: _value(value, f"{where}, feature {name!r}") for name, value in features.items()}
     else:
@@ -114,14 +114,14 @@ def _plain(query: Mapping[str, Any], place: int, document: Any) -> dict[str, Any
     return {**document, "id": document.get("id", str(place)), "features": values}
 
 
-def _place(query: Mapping[str, Any], place: int, document: Mapping[str, Any]) -> str:
+def _location(query: Mapping[str, Any], place: int, document: Mapping[str, Any]) -> str:
     return f"document {document.get('id', place)!r} of query {query.get('id')!r}"
 
 
 def _value(value: Any, where: str) -> Any:
     """Return the value of a feature in JSON: a number, a text, None, or a list of numbers."""
     if hasattr(value, "tolist"):
-        value = value.tolist()  # of numpy
+        value = value.tolist()  # a scalar or an array of numpy
     if value is None or isinstance(value, str | int):
         return int(value) if isinstance(value, bool) else value
     if isinstance(value, float):

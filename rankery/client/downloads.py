@@ -101,7 +101,7 @@ class PartialFile:
         """Rename the file to its target."""
         with _convert_write_errors(self._target):
             self._file.flush()
-            if sys.platform == "win32":  # where an open file cannot be moved
+            if sys.platform == "win32":  # Windows cannot rename an open file
                 self._file.close()
             self._path.replace(self._target)
             self._file.close()
@@ -135,7 +135,7 @@ class PartialFile:
         self.size_bytes = size_bytes
 
     def _rename(self) -> None:
-        """Name the file by the tag; if that fails, only this process can resume the download."""
+        """Add the entity tag to the file name; if that fails, only this process can resume the download."""
         if self._etag is None:
             return
         path = self._path.with_name(f".{self._target.name}.{self._etag}.part")
@@ -146,7 +146,7 @@ class PartialFile:
 
 
 def _claim(file: IO[bytes], path: Path) -> bool:
-    """Lock a file for this process, and return whether it still has the path and no other lock."""
+    """Lock a file; return False on Windows, or if another process has locked, renamed or removed it."""
     if sys.platform == "win32":
         return False
     import fcntl

@@ -93,7 +93,8 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
 
     Args:
         path: Path below the service's URL.
-        parameters: Replace parameters of the same name in the path; None values are left out.
+        parameters: Parameters to add; they override those of the same name in the path. None values are
+            left out.
 
     Example:
         >>> with_query("/v1/jobs?limit=1", {"kind": "train", "status": None})

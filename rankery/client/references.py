@@ -24,7 +24,7 @@ class HasId(Protocol):
 
 
 def id_of(thing: str | HasId, accepted: str = "an id, a name or an object of the client") -> str:
-    """Return the id, or the reference as it was given.
+    """Return the id of a resource, or a text unchanged.
 
     Args:
         thing: An id, a name, or a resource.

@@ -32,7 +32,7 @@ _EXPIRED_STATUSES = frozenset({httpx.codes.NOT_FOUND, httpx.codes.GONE})
 _RETRYABLE_STATUSES = frozenset(
     {
         httpx.codes.REQUEST_TIMEOUT,
-        httpx.codes.CONFLICT,  # the service has another offset by now
+        httpx.codes.CONFLICT,  # the offset in the service has changed
         httpx.codes.LOCKED,
         httpx.codes.TOO_MANY_REQUESTS,
     }

@@ -36,11 +36,11 @@ class RetryPolicy:
         self._retries_made = 0
 
     def pause_after_error(self, error: httpx.TransportError) -> float | None:
-        """Return the seconds until the next attempt after a connection error; None if it is final."""
+        """Return the seconds until the next attempt after a connection error; None for no retry."""
         return self._pause() if self._repeatable or isinstance(error, _NOT_SENT) else None
 
     def pause_after(self, response: httpx.Response) -> float | None:
-        """Return the seconds until the next attempt after a response; None if it is final."""
+        """Return the seconds until the next attempt after a response; None for no retry."""
         again = response.status_code in _NOT_EXECUTED_STATUSES or (
             self._repeatable
             and (

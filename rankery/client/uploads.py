@@ -56,7 +56,7 @@ class Upload:
         """Open the files for one attempt.
 
         Args:
-            on_bytes: Called with the number of bytes that were read each time.
+            on_bytes: Called after each read with the number of bytes read.
 
         Raises:
             FileUnusable: A file cannot be read.

@@ -76,7 +76,7 @@ class Screen:
             def show(job: Job) -> None:
                 done = _counts(job)
                 total = done[0] if job.status == "succeeded" else done[1]
-                progress.update(bar, completed=done[0], total=total or None, of=done[1], news=_news(job))
+                progress.update(bar, completed=done[0], total=total or None, of=done[1], news=_job_state(job))
 
             yield show
 
@@ -89,7 +89,7 @@ class Screen:
             iteration, total = _counts(job)
             if iteration and (ended or time.monotonic() - shown_at >= _LINE_INTERVAL_SECONDS):
                 shown_at = time.monotonic()
-                self.say(f"{loss}: iteration {iteration} of {total}{_separated(_news(job))}")
+                self.say(f"{loss}: iteration {iteration} of {total}{_with_separator(_job_state(job))}")
 
         return show
 
@@ -100,7 +100,7 @@ def _counts(job: Job) -> tuple[int, int]:
     return job.progress.iteration or 0, job.progress.total or 0
 
 
-def _news(job: Job) -> str:
+def _job_state(job: Job) -> str:
     value = (job.metrics or {}).get("validation", {}).get(_METRIC)
     news = [] if value is None else [f"validation NDCG@10 {value:.4f}"]
     if job.status == "succeeded":
@@ -112,7 +112,7 @@ def _news(job: Job) -> str:
     return ", ".join(news)
 
 
-def _separated(news: str) -> str:
+def _with_separator(news: str) -> str:
     return f", {news}" if news else ""
 
 

@@ -9,7 +9,7 @@ from rankery.errors import StackError
 
 LOCK_NAME = "serve.lock"
 _MAX_URL_BYTES = 1024
-# `is_taken` in another process holds the lock shared for some microseconds.
+# `is_taken` in another process holds a shared lock for some microseconds.
 _MAX_WAIT_SECONDS = 0.2
 _POLL_SECONDS = 0.01
 

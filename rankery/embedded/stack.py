@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BROKER_START_SECONDS = 10.0
 API_START_SECONDS = 120.0
-COMPILING_SECONDS = 1800.0  # on the first start of an installation, on a machine that is busy with other work
+COMPILING_SECONDS = 1800.0  # first start of an installation on a busy machine
 STOP_GRACE_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _COMPILING_POLL_SECONDS = 0.3
@@ -88,7 +88,7 @@ class EmbeddedStack:
 
     @property
     def processes(self) -> Mapping[str, int]:
-        """The process ids of the running parts, by name, in the order of their start."""
+        """Ids of the running processes by process name, in the order of their start."""
         return {process.name: process.popen.pid for process in self._processes}
 
     def reserve(self) -> None:
@@ -161,7 +161,7 @@ class EmbeddedStack:
         return [process for process in self._processes if process.exit_code is not None]
 
     def unexpected_end(self, process: ServiceProcess) -> str:
-        """Return a message with the exit reason of a process, and the full disk or the last log line."""
+        """Return a message with the exit reason of a process and its cause: full disk or last log line."""
         # On a full disk the last line of the log is truncated: report the full disk instead.
         cause = disk_full_message(self.data_dir) or (
             process.last_line() if (process.exit_code or 0) > 0 else ""

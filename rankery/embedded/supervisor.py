@@ -54,7 +54,7 @@ class Supervisor:
 
 
 class _RestartState:
-    """Deaths of a process in a row, time of its last start, and time of the next one (None while it runs)."""
+    """Consecutive deaths of a process, time of its last start, and of its next start (None while running)."""
 
     def __init__(self) -> None:
         self.deaths = 0

@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent_pid: int) -> None:
-    """Have the kernel kill this process when the parent dies; exit if that already happened."""
+    """Have the kernel kill this process when the parent dies; exit if the parent is dead already."""
     if not sys.platform.startswith("linux"):
         return
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:

@@ -132,7 +132,7 @@ def _codes(values: Sequence[str]) -> Callable[[Any], float]:
     def code(cell: Any) -> float:
         if isinstance(cell, str):
             return positions.get(cell, math.nan)
-        if isinstance(cell, Real):  # those of numpy as well
+        if isinstance(cell, Real):  # a number of Python or numpy
             number = float(cell)
             if not by_number or not math.isfinite(number):
                 return number
@@ -241,7 +241,7 @@ def _inputs(
 def _interpolated(
     values: NDArray[np.float64], knots: NDArray[np.float64], targets: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Interpolate between knots; those at the end may be equal."""
+    """Interpolate between knots; several knots at either end may be equal."""
     low = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
     width = knots[low + 1] - knots[low]
     share = (values - knots[low]) / np.where(width > 0, width, 1.0)

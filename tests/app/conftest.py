@@ -1,4 +1,4 @@
-"""The application on a fresh store, without broker and worker, and rows to start from."""
+"""The application on a new store, without broker and worker, and recorded objects for tests."""
 
 import functools
 import hashlib
@@ -40,7 +40,7 @@ _ELSEWHERE = Path("/nowhere/at-all")
 
 @pytest.fixture(scope="session", autouse=True)
 def _shared_document() -> Iterator[None]:
-    """Generate the OpenAPI document of equal routes once for all paths: it takes longer than most tests."""
+    """Generate the OpenAPI document of equal routes only once, since that takes longer than most tests."""
     generated: dict[str, str] = {}
 
     def generate_once(*, servers: Any = None, **described: Any) -> Any:
@@ -102,7 +102,7 @@ def store(client: TestClient, application: FastAPI) -> Store:
 
 @pytest.fixture
 def ready_dataset(store: Store) -> Callable[[], str]:
-    """Record datasets that are ready; returns their ids."""
+    """Function that records a ready dataset and returns its id."""
 
     def add() -> str:
         with store.begin() as tx:
@@ -198,7 +198,7 @@ def _settings(places: Places) -> ApiSettings:
 
 @functools.cache
 def _settings_elsewhere(environment: frozenset[tuple[str, str]]) -> ApiSettings:
-    """Return the settings of a data folder that no test has, as an environment determines them."""
+    """Return the settings of a data folder that no test uses, for an environment."""
     return _read_settings(data_dir=_ELSEWHERE)
 
 
@@ -218,7 +218,7 @@ def _running(application: FastAPI) -> TestClient:
 
 @contextmanager
 def _usual_logging() -> Iterator[None]:
-    """Restore the logging configuration after the block, which an application that starts changes."""
+    """Restore the logging configuration after the block, since a starting application changes it."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield

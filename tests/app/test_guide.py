@@ -11,7 +11,7 @@ from app.http import problems
 
 
 def of(site: Path) -> TestClient:
-    """Serve a guide alone."""
+    """Return a client of an application that serves only this guide."""
     application = FastAPI()
     problems.install(application)
     mount_guide(application, site)

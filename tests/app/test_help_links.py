@@ -25,15 +25,15 @@ def _linked() -> set[str]:
     )
 
 
-def test_every_view_is_explained() -> None:
-    """Except for signing in and the documentation of the API."""
+def test_every_view_has_a_guide_page() -> None:
+    """Every view except sign-in and the documentation of the API has a page in the guide."""
     views = {path.stem for path in (FOLDER / "static/views").glob("*.js")}
     assert views - set(GUIDE_PAGES) == {"docs", "sign_in"}
 
 
 @pytest.mark.parametrize("page", sorted(_linked()))
 def test_what_is_linked_is_in_the_guide(built_guide: Path, page: str) -> None:
-    """The page, and its heading where one is named."""
+    """The guide has each linked page, and each linked heading of it."""
     path, _, heading = page.partition("#")
     text = (built_guide / path / "index.html").read_text()
     assert not heading or f'id="{heading}"' in text

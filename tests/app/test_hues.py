@@ -20,7 +20,7 @@ SIGHT = {
         [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
     ),
 }
-# Ottosson (2020), Oklab: the least difference between two of ten, 4 times what is just noticed.
+# Ottosson (2020), Oklab: least difference between two of the ten hues, 4 times the just noticeable one.
 LEAST_DIFFERENCE = 0.075
 LEAST_CONTRAST = 3.0
 _LMS = np.array(

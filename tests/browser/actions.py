@@ -19,7 +19,7 @@ def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:
 
 
 def upload(visit: Visit, **files: tuple[str, str | bytes]) -> Page:
-    """Choose files by part of the upload, with name and content, and send them; the dataset's page opens."""
+    """Upload files, each a name and a content by form field, and return the page of the dataset."""
     page = visit.open("/datasets#add")
     choose_files(page, **files)
     return send_upload(page)
@@ -48,14 +48,14 @@ def send_upload(page: Page) -> Page:
 
 def wait_until_read(page: Page, status: str = "ready") -> str:
     """Wait until the service has read the dataset whose page is open, and return its id."""
-    place = page.locator("#dataset")
-    expect(place).to_have_attribute("data-status", re.compile("ready|invalid"))
-    assert place.get_attribute("data-status") == status, place.inner_text()
+    dataset = page.locator("#dataset")
+    expect(dataset).to_have_attribute("data-status", re.compile("ready|invalid"))
+    assert dataset.get_attribute("data-status") == status, dataset.inner_text()
     return page.url.rsplit("/", 1)[1]
 
 
 def dataset_row(page: Page, name: str) -> Locator:
-    """Find the dataset in the list."""
+    """Return the row of a dataset in the list of datasets."""
     return page.locator("[data-dataset]").filter(has=page.get_by_role("link", name=name, exact=True))
 
 

@@ -1,8 +1,9 @@
 """Check pages in light and dark, in desktop and phone widths, by pixels and by axe-core.
 
-With RANKERY_TEST_SCREENSHOTS, a folder for screenshots, each colour scheme is tested in both widths.
-Axe then checks every text of every page in each look. Without the variable, light is tested
-in the desktop width and dark in the phone width. Axe checks each page in one of these looks.
+A look is a colour scheme in one window width. If RANKERY_TEST_SCREENSHOTS names a folder for screenshots,
+all four looks are tested, and axe-core checks every text of every page in each look. Without the variable,
+only light in the desktop width and dark in the phone width are tested. Axe-core then checks each page in
+one of these two looks.
 """
 
 import os
@@ -21,8 +22,8 @@ def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequ
     """Open pages and check their colours, their width without sideways scrolling, and their accessibility.
 
     Args:
-        visit: The page to open them in.
-        paths: Their paths by name.
+        visit: The browser page that opens the pages.
+        paths: Paths of the pages, by name.
         parts: Selectors of parts that a page adds after loading, by page name; the check waits for them.
     """
     barriers: dict[str, list[str]] = {}
@@ -31,14 +32,14 @@ def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequ
         visit.settle()
         for part in parts.get(name, ()):
             page.locator(part).first.wait_for()
-        for place, (scheme, width) in enumerate(LOOKS):
+        for look_number, (scheme, width) in enumerate(LOOKS):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
             # Charts resize shortly after the window.
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
             assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
             visit.photograph(f"{name}-{scheme}-{width}")
-            if EVERY_LOOK or place == number % len(LOOKS):
+            if EVERY_LOOK or look_number == number % len(LOOKS):
                 barriers[f"{name} in {scheme} at {width}"] = visit.barriers(every_text=EVERY_LOOK)
         page.set_viewport_size({"width": DESK, "height": 900})
     assert {look: found for look, found in barriers.items() if found} == {}

@@ -41,12 +41,12 @@ def barriers(page: Page, within: str | None = None, *, every_text: bool = False)
     Args:
         page: The page.
         within: Selector of the part to check; None checks the whole page.
-        every_text: Whether to measure the contrast of a text that looks like another one that has passed.
+        every_text: Whether to measure the contrast of a text even if a text of the same style has passed.
     """
     page.evaluate(Axe().axe_script)
     if not every_text:
         page.evaluate(_PASS_EACH_LOOK_ONCE)
-    # Request violations alone: axe takes as long to list the nodes of passed rules.
+    # Request only violations: listing the elements of passed rules takes axe as long as the checks do.
     results = page.evaluate("within => axe.run(within ?? document, { resultTypes: ['violations'] })", within)
     return [
         f"{rule['id']}: {', '.join(str(node['target']) for node in rule['nodes'])}"

@@ -23,7 +23,7 @@ CHROMIUM_FLAGS = [
 ]
 
 
-# Package scope: playwright's event loop must not be running while other packages' tests start theirs.
+# Package scope: playwright's event loop must have ended before tests of other packages start an event loop.
 @pytest.fixture(scope="package")
 def browser(chromium_path: str) -> Iterator[Browser]:
     """Launch one Chromium for all browser tests."""
@@ -37,8 +37,8 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 def shared_page(browser: Browser) -> Page:
     """Return the page that tests use one after another.
 
-    The first page of a new context costs two seconds of processor time, the next address on the same page a
-    third of one: Chromium keeps its process and the compiled scripts.
+    The first page of a new context costs two seconds of processor time. Another address on the same page
+    costs a third of a second, because Chromium keeps its process and the compiled scripts.
     """
     return new_page(browser)
 
@@ -57,7 +57,7 @@ def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def live_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
-    """Start a service once for its tests, with local files, sampled scores and webhooks to this machine."""
+    """Start one service that reads local files, samples all scores, and sends webhooks to this machine."""
     environment = {
         "RANKERY_DATA_ROOTS": str(data_root),
         "RANKERY_SCORE_LOG_SHARE": "1",
@@ -84,7 +84,7 @@ def store(live_url: str, service_folder: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def screenshots() -> Path | None:
-    """The folder for screenshots, RANKERY_TEST_SCREENSHOTS; None takes no screenshots."""
+    """The folder for screenshots from RANKERY_TEST_SCREENSHOTS; None if the variable is not set."""
     wanted = os.environ.get("RANKERY_TEST_SCREENSHOTS")
     if not wanted:
         return None
@@ -95,13 +95,13 @@ def screenshots() -> Path | None:
 
 @pytest.fixture
 def look() -> Look:
-    """The colour scheme and the width of the window; some tests parametrise it."""
+    """The colour scheme and the window width; some tests parametrise this fixture."""
     return "light", DESK
 
 
 @pytest.fixture
 def own_page() -> bool:
-    """Whether the test has a separate page, since it changes the page's clock or network."""
+    """False for the shared page; True for a separate page whose clock or network the test changes."""
     return False
 
 
@@ -124,13 +124,13 @@ def visit(
         if own_page:
             page.context.close()
         else:
-            _forget(page, service_url)
+            _reset_page(page, service_url)
 
 
-def _forget(page: Page, url: str) -> None:
+def _reset_page(page: Page, url: str) -> None:
     """Reset a page after a test.
 
-    Another site, such as `about:blank`, would end the page's process.
+    The page stays on the service: opening another site, such as `about:blank`, would end the page's process.
     """
     page.goto(f"{url}/healthz")
     page.evaluate("localStorage.clear()")
@@ -140,7 +140,7 @@ def _forget(page: Page, url: str) -> None:
 
 @pytest.fixture(scope="package")
 def prepared(service_url: str) -> Iterator[Prepared]:
-    """Let the service make models, runs, evaluations and comparisons, once for all tests."""
+    """Models, runs and comparisons on the service, each created by the first test that uses it."""
     prepared = Prepared(service_url)
     yield prepared
     prepared.close()

@@ -1,13 +1,11 @@
 """Jobs with earlier attempts, recorded in one transaction each, so that no worker claims them."""
 
-from datetime import timedelta
 from typing import Any
 
 from core.store import Job, Store, Transaction
 
 ATTEMPTS = 3
 CHECKPOINT = 120
-_LATER = timedelta(days=1)
 _LEASE_SECONDS = 3600.0
 
 
@@ -22,7 +20,7 @@ def lost_for_good(store: Store) -> str:
 
 
 def resumed(store: Store, spec: dict[str, Any] | None = None) -> str:
-    """Record a training that was returned once, lost its worker once, and resumed from a checkpoint."""
+    """Record a training that was returned to the queue, lost its worker, and resumed from a checkpoint."""
     with store.begin() as tx:
         job_id = _training(tx, "nightly", spec)
         first = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
@@ -82,7 +80,7 @@ def timed(store: Store) -> str:
 
 
 def binning(store: Store) -> str:
-    """Record a training that puts its features into bins."""
+    """Record a training in the phase that bins the features."""
     with store.begin() as tx:
         claimed = tx.jobs.claim(_training(tx, "large"), "trainer-1:41/57", _LEASE_SECONDS)
         assert claimed is not None

@@ -1,4 +1,4 @@
-"""Small judged files whose findings and faults the tests expect."""
+"""Small files of judgments with findings and faults that the tests expect."""
 
 import random
 
@@ -26,7 +26,7 @@ def letor_text(queries: int = QUERIES, seed: int = 0) -> str:
 
 
 def table_text(seed: int = 0) -> str:
-    """Write a table whose queries have a split and a country, with labels from -1 and some missing."""
+    """Write a table whose queries have a split and a country; labels are -1 to 2, and some are missing."""
     draw = random.Random(seed)
     names = [f"f{j}" for j in range(1, TABLE_FEATURES + 1)]
     lines = [",".join(["query_id", "document_id", "label", "split", "country", *names])]
@@ -42,5 +42,5 @@ def table_text(seed: int = 0) -> str:
 
 
 def broken_text(faults: int) -> str:
-    """Write LETOR text with this number of unreadable rows, every second one."""
+    """Write LETOR text in which every second row is unreadable, with this number of unreadable rows."""
     return "".join(f"1 qid:1 1:0.5\n<b>fine</b>{row} qid:1 1:0.5\n" for row in range(faults))

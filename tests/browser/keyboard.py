@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from playwright.sync_api import Locator, Page
-from playwright.sync_api import TimeoutError as TooLate
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 MAX_STOPS = 400
 # On a busy machine, the user activation of a key press may expire before Chromium opens the dialog.
@@ -65,7 +65,7 @@ class Keyboard:
             try:
                 with self.page.expect_file_chooser(timeout=DIALOG_MILLISECONDS) as chooser:
                     self.page.keyboard.press("Space")
-            except TooLate:
+            except PlaywrightTimeout:
                 if attempt == MAX_PRESSES:
                     raise
             else:

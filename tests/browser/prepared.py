@@ -42,16 +42,16 @@ def run_text(table: str) -> str:
 
 
 def shown_metric(value: float) -> str:
-    """Return a metric as pages show it: with two digits from 10, as of ranks, else with four."""
+    """Return a metric as pages show it: with four decimals below 10, otherwise with two (mean ranks)."""
     return f"{value:.{4 if abs(value) < 10 else 2}f}"
 
 
 @dataclass
 class Prepared:
-    """Results by their names in the tests, each made once.
+    """Results on the service by the names that tests use; each result is created once.
 
     Attributes:
-        url: URL of the service that makes them.
+        url: URL of the service that creates the results.
         ids: Ids of the results so far, by name.
     """
 
@@ -101,7 +101,7 @@ class Prepared:
         return self.dataset("measured.csv", 2)
 
     def model(self, version: int) -> str:
-        """Train versions of a model, each with more trees than the one before, and return a reference."""
+        """Train all versions up to this one, each with more trees, and return this version's reference."""
         key = f"compared:{version}"
         if key not in self.ids:
             if version > 1:
@@ -153,7 +153,7 @@ class Prepared:
         return self.ids[key]
 
     def experiment(self) -> str:
-        """Train two tables of a paper on small data and return the experiment's id."""
+        """Reproduce a table and a figure of a paper on small data and return the experiment's id."""
         if "experiment" not in self.ids:
             parts = {
                 "train": self.dataset("learnt from.csv", 1),
@@ -182,7 +182,7 @@ class Prepared:
         raise AssertionError(f"{experiment_id} does not end")
 
     def study(self, name: str, trials: int) -> str:
-        """Return a new study that is running."""
+        """Start a study and return its id."""
         body = {
             "name": name,
             "model_name": name,
@@ -225,12 +225,12 @@ class Prepared:
 
     def wait_until_idle(self) -> None:
         """Wait until no job is queued or running, including jobs of earlier tests."""
-        while moving := [
+        while unfinished := [
             job["id"]
             for status in ("queued", "running")
             for job in self._ask(f"/v1/jobs?status={status}&limit=100")["items"]
         ]:
-            for job_id in moving:
+            for job_id in unfinished:
                 self.ended(job_id)
 
     def get(self, path: str) -> Json:

@@ -1,4 +1,4 @@
-"""Automatic trainings in states that workers produce, recorded in one transaction each, unclaimed."""
+"""Automatic trainings in different states, each recorded in one transaction so that no worker claims it."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def search_failed(store: Store) -> str:
     return claimed.id
 
 
-def search_waiting(store: Store) -> str:
+def search_cancelled(store: Store) -> str:
     """Record an automatic training that was cancelled before it started."""
     with store.begin() as tx:
         job_id = tx.jobs.add("auto-train", AUTO_TRAIN).id
@@ -40,7 +40,7 @@ def search_waiting(store: Store) -> str:
 
 
 def searched(store: Store) -> str:
-    """Record an automatic training that chose a sum, with its model."""
+    """Record an automatic training that chose the sum of two candidates, and the model of the sum."""
     members = {"trees by lambdarank": 0.6, "linear by lambdarank": 0.4}
     with store.begin() as tx:
         claimed = _search(tx, _candidates(ended=True))

@@ -15,7 +15,7 @@ from app.dashboard import versioned_files
 
 FOLDER = Path(dashboard.__file__).parent
 MOST_BYTES = 108_000
-HEADER_BYTES = 340  # of a script, with its status line
+HEADER_BYTES = 340  # response headers of a script, with the status line
 PAGES = [
     "/",
     "/jobs",
@@ -144,7 +144,7 @@ def test_pages_name_files_of_their_version(client: Pages) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
-def test_pages_name_every_script_beforehand(page: str) -> None:
+def test_pages_name_every_imported_script(page: str) -> None:
     """The page names all imported scripts, so a browser loads them without reading the scripts first."""
     found, waiting = set(), [FOLDER / "static/page/header.js", FOLDER / f"static/views/{page}.js"]
     while waiting:
@@ -158,7 +158,7 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
-def test_a_first_visit_is_light(client: Pages, page: str) -> None:
+def test_a_first_visit_transfers_at_most_108_kb(client: Pages, page: str) -> None:
     """Scripts and styles have at most 108 kB compressed, so a page with its responses stays below 150 kB."""
     names = {
         "page/header.js",
@@ -183,7 +183,7 @@ def test_only_comments_are_left_out_of_scripts(script: Path) -> None:
         assert line == original or (not line and original.strip().startswith(("/**", "*")))
 
 
-def test_plain_names_are_asked_for_again(client: Pages) -> None:
+def test_addresses_without_a_version_are_revalidated(client: Pages) -> None:
     """Scripts at addresses without a version are revalidated each time; an upgrade never mixes versions."""
     first = client.get("/static/page/api.js")
     assert first.headers["cache-control"] == "no-cache"
@@ -191,7 +191,7 @@ def test_plain_names_are_asked_for_again(client: Pages) -> None:
     assert again.status_code == 304
 
 
-def test_scripts_import_what_exists_and_never_parse_markup() -> None:
+def test_imports_exist_and_no_script_parses_markup() -> None:
     """Every import resolves to a file, and no script turns data into markup or code."""
     for script in (FOLDER / "static").rglob("*.js"):
         text = script.read_text()

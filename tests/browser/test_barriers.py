@@ -23,8 +23,8 @@ TEXTS = """
 
 
 @pytest.mark.parametrize("every_text", [False, True])
-def test_each_text_of_too_little_contrast_is_found(visit: Visit, every_text: bool) -> None:
-    """Violations by background, opacity, colour and size are found in both ways of measuring."""
+def test_each_text_with_too_little_contrast_is_found(visit: Visit, every_text: bool) -> None:
+    """Violations by background, opacity, colour and size are found with and without `every_text`."""
     page = visit.open("/healthz")
     page.evaluate(
         "([title, texts]) => { document.title = title; document.body.innerHTML = texts; }", ["Texts", TEXTS]

@@ -26,7 +26,7 @@ def click_table(lists: int) -> str:
 
 
 def upload_log(visit: Visit, name: str, lists: int) -> Page:
-    """Upload a log with the form, with the columns of its header."""
+    """Upload a log with the form, and choose the role of each column."""
     page = visit.open("/click-logs#add")
     form = page.locator("#upload")
     form.locator('input[name="file"]').set_input_files(
@@ -60,8 +60,8 @@ def start(page: Page, step: str, button: str) -> None:
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
 
 
-def test_a_log_is_uploaded_and_learnt_from(visit: Visit) -> None:
-    """Columns are chosen from the header, findings have examples, and a sentence compares the models."""
+def test_click_models_are_estimated_from_an_uploaded_log(visit: Visit) -> None:
+    """Columns are chosen from the header, findings have examples, and a sentence compares click models."""
     page = upload_log(visit, "May", 120)
     log = page.url.removeprefix(visit.url)
     expect(page.locator(".tile").first).to_contain_text("120")
@@ -89,7 +89,7 @@ def test_a_log_is_uploaded_and_learnt_from(visit: Visit) -> None:
     expect(option).to_contain_text("ready")
 
 
-def test_a_wrong_log_is_refused_with_its_place(visit: Visit) -> None:
+def test_wrong_weights_and_a_log_without_documents_are_refused(visit: Visit) -> None:
     """Weights of actions must be numbers, and a table without documents is invalid."""
     visit.refusals_expected = True
     page = visit.open("/click-logs#add")
@@ -189,8 +189,8 @@ def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared
 
 
 @pytest.mark.slow
-def test_the_story_of_clicks(visit: Visit, prepared: Prepared) -> None:
-    """The doctor, a model, judgments, a training, estimates and a promotion follow from a log."""
+def test_the_workflow_from_clicks_to_a_promotion(visit: Visit, prepared: Prepared) -> None:
+    """Simulate a log, read its findings, estimate, judge, train, evaluate, interleave and promote."""
     judged = prepared.synthetic("clicks judged", queries=60, seed=3)
     prepared.synthetic("clicks tested", queries=60, seed=4)
     page = _simulate(visit, judged)

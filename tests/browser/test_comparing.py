@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 INTERVAL = 5
 
 
-def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
+def test_selected_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     """Select two models, a dataset and metrics; the comparison opens when it is finished."""
     dataset_id = prepared.test_data()
     prepared.model(2)
@@ -107,7 +107,7 @@ def test_too_few_systems_are_refused_at_their_field(visit: Visit, prepared: Prep
 
 
 def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prepared) -> None:
-    """The form requests replacements of labels below 0, and the job has them."""
+    """The form has fields that replace labels below 0, and the job has the replacements."""
     content = table_text().encode()
     dataset_id = prepared.upload("unusable.csv", content)
     runs = [prepared.upload_run(name, dataset_id, "q1 Q0 d0 1 1.0 x\n") for name in ("one", "other")]
@@ -123,8 +123,8 @@ def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prep
 
 
 @pytest.mark.slow
-def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared: Prepared) -> None:
-    """The job has the conventions and diagnostics of the form, and its page shows both curves in one plot."""
+def test_a_training_uses_conventions_and_is_diagnosed(visit: Visit, prepared: Prepared) -> None:
+    """The job has the form's conventions and diagnostics, and compared trainings share the plots."""
     prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model="diagnosed", iterations=20)
     page.get_by_label("Conventions").select_option("lightgbm")
@@ -162,7 +162,7 @@ def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared:
     visit.photograph("overlays")
 
 
-def test_sizes_are_chosen_and_repeats_have_a_spread(visit: Visit, prepared: Prepared) -> None:
+def test_sizes_are_automatic_and_repeats_have_a_spread(visit: Visit, prepared: Prepared) -> None:
     """The form uses automatic sizes by default, and the page of repeats shows their spread."""
     prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model="repeated", iterations=4)

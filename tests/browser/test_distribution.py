@@ -80,9 +80,9 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
     expect(part.get_by_label("Threads per rank")).to_have_value("3")
 
 
-@pytest.mark.slow  # the form of a training without numbers is sent in test_forms.py
+@pytest.mark.slow  # most tests of forms leave the numbers empty
 def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> None:
-    """A training without numbers is distributed with the defaults, also when its page submits it again."""
+    """Empty numbers mean the defaults, and the page's code for another submission omits them."""
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
@@ -162,7 +162,7 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     expect(rows.first.locator(".stage")).to_have_text("ended")
 
 
-@pytest.mark.slow  # tests of ranks and of their table run otherwise
+@pytest.mark.slow  # by default, other tests train on ranks and show their table
 def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared) -> None:
     """The page lists two ranks, which together have all training queries."""
     page = filled(visit, prepared)

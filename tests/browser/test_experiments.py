@@ -23,7 +23,7 @@ def test_the_form_offers_the_tables_of_a_paper(visit: Visit) -> None:
 
 
 def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) -> None:
-    """The form opens the page of the new experiment, which has buttons to cancel and to resume it."""
+    """The form opens the page of the new experiment, which has buttons to cancel, resume and delete it."""
     page = visit.open("/experiments#run")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("form")).not_to_have_attribute("aria-busy", "true")
@@ -40,7 +40,7 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     dialog = page.get_by_role("dialog", name="Delete 1 experiment?")
     expect(dialog.locator(".deletion")).to_contain_text("1 experiment will be deleted")
     assert visit.barriers() == []
-    visit.refusals_expected = True  # the page polls the deleted experiment until it is left
+    visit.refusals_expected = True  # the page polls the deleted experiment until the list opens
     dialog.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url("**/experiments")
     page.goto(address)
@@ -48,13 +48,13 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
 
 
 def test_the_list_is_narrowed_by_project(visit: Visit) -> None:
-    """The filter by project works as in other lists."""
+    """The list shows only experiments of the chosen project; the list of studies has the same filter."""
     paper = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse", "dry_run": True}
     made = {}
     for project in ("papers", None):
         answer = visit.page.request.post(f"{visit.url}/v1/experiments", data={**paper, "project": project})
         made[project] = answer.json()["id"]
-        # Only the list is looked at: the trainings would keep the worker busy for minutes.
+        # Cancel the experiment: the test needs only the list, and the trainings would take minutes.
         visit.page.request.post(f"{visit.url}/v1/experiments/{made[project]}/cancel")
     page = visit.open("/experiments")
     page.get_by_label("Filter by project").select_option("papers")

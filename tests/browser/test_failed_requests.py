@@ -1,4 +1,4 @@
-"""Pages whose secondary requests fail or are slow show the rest."""
+"""Pages show all other content while a secondary request fails or is slow."""
 
 import re
 
@@ -30,7 +30,7 @@ def _training(prepared: Prepared) -> str:
 
 
 def test_a_job_is_shown_without_its_curve(visit: Visit, prepared: Prepared) -> None:
-    """The history of a training cannot be read: its status, its facts and its log are shown all the same."""
+    """If the request for the history fails, the job's page still shows its heading and its log."""
     job_id = _training(prepared)
     visit.refusals_expected = True
     visit.page.route("**/history*", _refuse)
@@ -40,7 +40,7 @@ def test_a_job_is_shown_without_its_curve(visit: Visit, prepared: Prepared) -> N
 
 
 def test_a_job_is_shown_without_a_script(visit: Visit, prepared: Prepared) -> None:
-    """The script of the diagnostics cannot be loaded, as after an upgrade: a note replaces it."""
+    """If the script of the diagnostics does not load, as after an upgrade, a note replaces them."""
     job_id = _training(prepared)
     visit.refusals_expected = True
     visit.page.route("**/evaluation/diagnostics.js", lambda route: route.abort())
@@ -50,7 +50,7 @@ def test_a_job_is_shown_without_a_script(visit: Visit, prepared: Prepared) -> No
 
 
 def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepared: Prepared) -> None:
-    """Aliases cannot be read once: the table is shown, and the next update reads them."""
+    """If the first request for aliases fails, the table is shown, and the next update reads the aliases."""
     job_ids = [_training(prepared), _training(prepared)]
     visit.refusals_expected = True
     visit.page.route("**/v1/models/*/aliases*", _refuse, times=1)
@@ -60,7 +60,7 @@ def test_compared_trainings_are_shown_without_their_champion(visit: Visit, prepa
 
 
 def test_a_dialog_is_shown_without_its_choices(visit: Visit) -> None:
-    """The papers cannot be read: the form shows the error and its button."""
+    """If the request for papers fails, the form shows the error and its submit button."""
     visit.refusals_expected = True
     visit.page.route("**/v1/papers", _refuse)
     page = visit.open("/experiments#run")

@@ -74,8 +74,8 @@ def test_a_series_is_hidden_and_shown_alone(figure: Locator) -> None:
     assert _drawn(figure) == ["train", "validation"]
 
 
-def test_a_part_is_enlarged(figure: Locator) -> None:
-    """Dragging or the plus key enlarges a part, and a double click shows the whole figure again."""
+def test_a_figure_is_zoomed(figure: Locator) -> None:
+    """Dragging or the plus key zooms in, and Show all or a double click shows the whole figure again."""
     box = figure.locator(".plot").bounding_box()
     assert box
     mouse = figure.page.mouse

@@ -1,4 +1,4 @@
-"""The form shows problems of the server at their fields."""
+"""The training form: refusals at their fields, losses, limits, and new datasets."""
 
 import re
 
@@ -41,8 +41,8 @@ def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) ->
     expect(rate, "errors of the last attempt are gone").not_to_have_attribute("aria-invalid", "true")
 
 
-def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Prepared) -> None:
-    """The error of a gain list names the word in it, not the list of valid names."""
+def test_a_word_in_a_gain_list_has_one_error(visit: Visit, prepared: Prepared) -> None:
+    """A word in a gain list has the single error `must be a number`, and no error about valid names."""
     visit.refusals_expected = True
     prepared.synthetic("worded", queries=20)
     page = fill_training(visit, dataset="worded", model="worded", iterations=5)
@@ -55,7 +55,7 @@ def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Pr
     expect(explanations).to_have_text("must be a number")
 
 
-def test_losses_come_with_their_fields(visit: Visit, prepared: Prepared) -> None:
+def test_each_loss_has_its_formula_and_fields(visit: Visit, prepared: Prepared) -> None:
     """Each loss shows its formula and its fields, and belongs to a family."""
     prepared.synthetic("browsed", queries=5)
     page = open_training(visit)
@@ -99,8 +99,8 @@ def test_priority_and_limits_are_set_in_the_form(visit: Visit, prepared: Prepare
 
 
 @pytest.mark.slow  # the first test shows refusals at fields
-def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: Prepared) -> None:
-    """The server's error is shown at the field, whatever its unit."""
+def test_a_refused_limit_is_shown_at_its_field(visit: Visit, prepared: Prepared) -> None:
+    """The server's error is shown at the field, although the field's unit differs from the API's."""
     visit.refusals_expected = True
     prepared.synthetic("refused limits", queries=60, seed=5)
     page = fill_training(visit, dataset="refused limits", model="limited", iterations=5)

@@ -45,7 +45,7 @@ def test_the_guide_is_accessible_in_every_look(visit: Visit, look: tuple[str, in
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # some sixty pages
+@pytest.mark.timeout(1200)  # about sixty pages
 def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> None:
     """Axe-core finds no serious violation in the text of any page.
 
@@ -79,7 +79,7 @@ def test_formulas_are_drawn_within_the_page(visit: Visit, look: tuple[str, int])
 
 
 @LOOKS
-def test_the_guide_is_searched_and_keeps_what_was_chosen(visit: Visit) -> None:
+def test_the_guide_is_searched_and_keeps_tabs_and_colours(visit: Visit) -> None:
     """Search works offline, tabs and colours are kept between pages, and a link opens the dashboard."""
     page = visit.open("/guide")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Rankery")

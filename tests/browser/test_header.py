@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 @LOOKS
-def test_everything_is_found_by_keyboard(visit: Visit, prepared: Prepared, look: tuple[str, int]) -> None:
+def test_an_object_is_opened_by_keyboard(visit: Visit, prepared: Prepared, look: tuple[str, int]) -> None:
     """Ctrl+K, part of a name and Enter open an object; Escape closes the search and restores the focus."""
     name = f"looked for {look[1]}"
     prepared.synthetic(name, queries=5)
@@ -109,7 +109,7 @@ def test_a_table_is_saved_as_csv(visit: Visit) -> None:
     assert list(csv.reader(Path(saved.value.path()).read_text().splitlines())) == rows
 
 
-def test_an_unknown_address_is_a_page(visit: Visit) -> None:
+def test_an_unknown_address_shows_page_not_found(visit: Visit) -> None:
     """The page of an unknown address has a link to the overview."""
     visit.refusals_expected = True
     page = visit.open("/nowhere")
@@ -163,8 +163,8 @@ def test_sections_have_menus(visit: Visit) -> None:
     page.wait_for_url("**/rankings")
 
 
-def test_the_first_row_is_few_stops_away(visit: Visit, prepared: Prepared) -> None:
-    """The second tab stop of the page skips to the first row."""
+def test_the_second_tab_stop_skips_to_the_first_row(visit: Visit, prepared: Prepared) -> None:
+    """The second tab stop is a link that moves the focus into the first row of the list."""
     prepared.synthetic("skipped to", queries=5)
     page = visit.open("/datasets")
     page.locator("#datasets tbody a").first.wait_for()
@@ -195,8 +195,8 @@ def test_shortcuts_are_listed_and_open_pages(visit: Visit) -> None:
     page.wait_for_url("**/jobs")
 
 
-def test_the_content_is_few_stops_away(visit: Visit) -> None:
-    """The first tab stop skips the header, which has nine more; arrow keys move between its tools."""
+def test_the_header_has_few_tab_stops(visit: Visit) -> None:
+    """The first tab stop skips to the content, the header has nine, and arrow keys move in the toolbar."""
     page = visit.open("/datasets")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -222,7 +222,7 @@ def test_the_content_is_few_stops_away(visit: Visit) -> None:
 
 @pytest.mark.parametrize("path", ["/jobs", "/aliases", "/settings"])
 def test_a_zoomed_page_fits_and_its_header_scrolls_away(visit: Visit, path: str) -> None:
-    """A page at 400% zoom in a window of 1280 by 1600 pixels has 320 by 400 pixels."""
+    """At 400% zoom, a window of 1280 by 1600 pixels has 320 by 400; the page fits, and its header scrolls."""
     page = visit.page
     page.set_viewport_size({"width": 320, "height": 400})
     visit.open(path)
@@ -231,7 +231,7 @@ def test_a_zoomed_page_fits_and_its_header_scrolls_away(visit: Visit, path: str)
     expect(page.locator(".bar")).to_have_css("position", "static")
 
 
-def test_a_slow_form_shows_what_it_asks_for_alone(visit: Visit, prepared: Prepared) -> None:
+def test_a_loading_form_hides_fields_of_other_choices(visit: Visit, prepared: Prepared) -> None:
     """The form hides the fields of other choices before the API has answered."""
     prepared.synthetic("skipped to", queries=5)
     page = visit.page

@@ -20,7 +20,7 @@ def _submitted(visit: Visit, page: Page) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared) -> None:
+def test_the_train_part_selects_the_other_parts_of_its_upload(visit: Visit, prepared: Prepared) -> None:
     """The train part selects the other parts for validation and test; another dataset resets them."""
     prepared.synthetic("no parts", queries=10)
     page = upload(
@@ -102,7 +102,7 @@ def test_every_fold_is_held_out_and_shown(visit: Visit, prepared: Prepared) -> N
     expect(page.get_by_text("crossed:1 by folds").first).to_be_visible()
 
 
-def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit, prepared: Prepared) -> None:
+def test_queries_are_held_out_by_column_and_labels_replaced(visit: Visit, prepared: Prepared) -> None:
     """Chosen values of a column and replaced labels reach the job, which runs."""
     prepared.uploaded("columns.csv", table_text().encode())
     page = fill_training(visit, dataset="columns.csv", model="columns", iterations=3)
@@ -125,8 +125,8 @@ def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit, prepar
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
 
 
-def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit, prepared: Prepared) -> None:
-    """A dataset without columns has no hold-out by column; without unusable labels it has no replacement."""
+def test_options_that_a_dataset_lacks_are_hidden(visit: Visit, prepared: Prepared) -> None:
+    """A dataset without columns has no hold-out by column; without unusable labels, none can be replaced."""
     prepared.synthetic("plain", queries=10)
     page = fill_training(visit, dataset="plain", model="plain", iterations=3)
     expect(page.get_by_label("queries by a column", exact=True)).to_be_hidden()
@@ -135,7 +135,7 @@ def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit, prepared
     expect(page.locator("#label-map")).to_be_hidden()
 
 
-def test_what_cannot_be_held_out_is_explained(visit: Visit, prepared: Prepared) -> None:
+def test_invalid_hold_outs_are_explained_at_their_fields(visit: Visit, prepared: Prepared) -> None:
     """A column without a chosen value, and a fold out of range, are explained at their fields."""
     visit.refusals_expected = True
     prepared.uploaded("columns.csv", table_text().encode())
@@ -150,7 +150,7 @@ def test_what_cannot_be_held_out_is_explained(visit: Visit, prepared: Prepared) 
     expect(page.locator('[data-pointer="/validation/fold"]')).to_have_attribute("aria-invalid", "true")
 
 
-def test_a_specification_folds_what_is_usual(visit: Visit, prepared: Prepared) -> None:
+def test_a_specification_collapses_default_settings(visit: Visit, prepared: Prepared) -> None:
     """The job's page shows settings that differ from the defaults, and the others on request."""
     prepared.synthetic("usual", queries=10)
     page = fill_training(visit, dataset="usual", model="usual", iterations=3)

@@ -38,7 +38,7 @@ def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> N
     form.get_by_role("button", name="Inspect").click()
     page.locator("#importance .whiskers").wait_for()
     page.locator("#dependence .plot[data-feature] .drawing").first.wait_for()
-    found = prepared.get(f"/v1/inspections/{_address(page)['inspection']}")
+    found = prepared.get(f"/v1/inspections/{_fragment(page)['inspection']}")
     assert (found["metric"], found["within"], found["dataset_id"]) == ("map", "query", dataset_id)
     used = [each["feature"] for each in found["importance"] if each["mean"]]
     assert _rows(page) == used  # only features that the trees use
@@ -58,5 +58,5 @@ def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> N
     assert _rows(page) == used
 
 
-def _address(page: Page) -> dict[str, str]:
+def _fragment(page: Page) -> dict[str, str]:
     return dict(part.split("=", 1) for part in page.url.split("#")[1].split("&"))

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.slow
 @LOOKS
-def test_the_reference_has_no_barrier(visit: Visit) -> None:
+def test_the_api_reference_is_accessible(visit: Visit) -> None:
     """The list of operations passes axe-core, an open operation is readable, and the header has two links."""
     page = visit.open("/docs")
     expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_count(2)

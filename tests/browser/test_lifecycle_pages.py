@@ -61,7 +61,7 @@ def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prep
 def test_all_that_match_the_filters_of_a_list_are_deleted(
     visit: Visit, prepared: Prepared, look: Look
 ) -> None:
-    """The dialog counts the objects, including unselected rows, and the objects that stay with the reason."""
+    """The dialog counts the objects to delete, with unselected rows, and shows why the others stay."""
     name = f"swept-out-{look[0]}"
     for _ in range(3):
         _trained(prepared, name)
@@ -94,7 +94,7 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
 def test_all_that_match_the_filters_of_a_list_are_labelled(
     visit: Visit, prepared: Prepared, look: Look
 ) -> None:
-    """A preview comes before tags are set, and before all versions of a name move to a project."""
+    """The dialog previews the new tags, and the move of all versions of a name to a project."""
     name = f"relabelled-{look[0]}"
     for _ in range(2):
         _trained(prepared, name)
@@ -151,7 +151,7 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
         *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("comparisons", "evaluations", "rankings")),
     ],
 )
-def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -> None:
+def test_a_deletion_is_undone(visit: Visit, prepared: Prepared, kind: str) -> None:
     """The list that opens reports the deletion, and its Undo button restores the object."""
     name = f"taken-back-{kind}"
     path = _made(prepared, kind, name)
@@ -178,7 +178,7 @@ def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -
 
 
 def _made(prepared: Prepared, kind: str, name: str) -> str:
-    """Return the path of a new object that can be deleted."""
+    """Create an object of a kind that can be deleted, and return the path of its page."""
     if kind == "datasets":
         return f"/datasets/{prepared.synthetic(name, queries=3, seed=44)}"
     if kind == "studies":

@@ -40,7 +40,7 @@ def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
 def start_trainings(store: Store) -> Iterator[Callable[..., list[str]]]:
     """Record trainings that run until the test ends.
 
-    Later, the service would notice that their worker is absent, and run them again.
+    If they ran longer, the service would notice that their worker is absent and run them again.
     """
     started: list[str] = []
 
@@ -72,7 +72,7 @@ def _scripts_held_back(visit: Visit, path: str) -> Iterator[None]:
     held[0].continue_()
 
 
-def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
+def test_text_typed_while_the_page_loads_filters_the_list(visit: Visit, store: Store) -> None:
     """The list keeps text that was typed before the scripts loaded, and a filter from the URL."""
     _trainings(store, "early-bird", "late-riser", ended=True)
     page = visit.page
@@ -84,7 +84,7 @@ def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store
     expect(page.get_by_label("Search by name")).to_have_value("early-b")
 
 
-def test_what_is_chosen_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
+def test_a_filter_chosen_while_the_page_loads_is_applied(visit: Visit, store: Store) -> None:
     """The list keeps a filter that was chosen before the scripts and the options of another filter loaded."""
     _trainings(store, "chosen-early", ended=True)
     page = visit.page
@@ -160,10 +160,10 @@ def test_order_and_columns_are_in_the_url(visit: Visit, store: Store) -> None:
     visit.photograph("jobs-columns")
 
 
-def test_a_running_row_moves_and_keeps_its_place(
+def test_a_row_with_new_progress_keeps_focus_and_selection(
     visit: Visit, store: Store, start_trainings: Callable[..., list[str]]
 ) -> None:
-    """A poll with new progress changes only that cell, so focus and selection stay."""
+    """A poll with new progress changes only the progress cell, so focus and selection stay."""
     (job_id,) = start_trainings("live-row")
     page = visit.open("/jobs?prefix=live-row")
     row = page.locator(f'[data-job="{job_id}"]')
@@ -197,7 +197,7 @@ def test_several_jobs_are_cancelled_together(visit: Visit, start_trainings: Call
 
 
 def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
-    """The dialog requests the tag and refuses an invalid one, and the rows show their tags."""
+    """The dialog sets a tag and shows the refusal of an invalid one, and the rows show the new tag."""
     visit.refusals_expected = True
     with store.begin() as tx:
         job = tx.jobs.add("train", {"model_name": "tagged"})
@@ -233,7 +233,7 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
         expect(row).to_contain_text("owner: relevance")
 
 
-def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared) -> None:
+def test_datasets_are_deleted_after_confirmation(visit: Visit, prepared: Prepared) -> None:
     """Several datasets are deleted together after confirmation, and Undo restores them from the trash."""
     made = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
     page = visit.open("/datasets?prefix=to+delete")
@@ -261,7 +261,7 @@ def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared)
 
 @pytest.mark.parametrize("look", [("light", 390)])
 def test_a_form_opens_in_a_dialog(visit: Visit) -> None:
-    """A link or the URL opens the form; focus moves to its first field and back, and nothing is too wide."""
+    """A link or the URL opens the form; focus moves to its first field and back; the page fits a phone."""
     page = visit.open("/rankings")
     page.locator("#rankings:not([aria-busy])").wait_for()
     opener = page.get_by_role("link", name="Rank a dataset").first

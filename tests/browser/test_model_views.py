@@ -59,7 +59,7 @@ def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepa
     expect(page.locator("[data-model]")).to_have_count(1)
 
 
-def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
+def test_a_model_is_reproduced(visit: Visit, prepared: Prepared) -> None:
     """Lineage links to the training data, and a second training reports an identical model file."""
     page = visit.open(f"/models/{prepared.model(1)}")
     lineage = page.locator(".lineage")
@@ -142,8 +142,8 @@ def _delete_and_undo(page: Page, prepared: Prepared) -> None:
     expect(card.get_by_role("heading")).to_contain_text("version 1")
 
 
-def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared) -> None:
-    """The form has the format's options and shows a refusal; a proven export has metrics and downloads."""
+def test_an_export_is_compared_before_it_is_downloaded(visit: Visit, prepared: Prepared) -> None:
+    """The form has the format's options and shows a refusal; a compared export has metrics and downloads."""
     visit.refusals_expected = True
     reference = prepared.model(1)
     page = visit.open(f"/models/{reference}#view=exports&format=solr")
@@ -168,7 +168,7 @@ def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 
-def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
+def test_documents_are_ranked_on_the_view_try_it(visit: Visit, prepared: Prepared) -> None:
     """A changed value moves documents, the contributions add up, and documents can be pasted as JSON."""
     reference, dataset_id = prepared.model(2), prepared.test_data()
     page = visit.open(f"/models/{reference}#view=try&dataset={dataset_id}&query=q1")

@@ -17,13 +17,13 @@ HIDDEN = [16, 8]
 
 @pytest.fixture(scope="module")
 def trained() -> dict[str, str]:
-    """Keep the trainings of this module by the kind of their scorer."""
+    """The job ids of the trainings that `jobs` has run, by kind of scorer."""
     return {}
 
 
 @pytest.fixture
 def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str, str]:
-    """Train a network through the form and trees on the same data, and return the jobs by kind."""
+    """Train a network and trees on the same data with the form, and return the job ids by kind of scorer."""
     if not trained:
         prepared.dataset("learnt from.csv", 1)
         prepared.test_data()
@@ -141,7 +141,7 @@ def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, st
 
 
 @pytest.mark.slow
-def test_a_network_is_inspected_instead_of_its_trees(
+def test_a_network_is_inspected_without_gains_or_trees(
     visit: Visit, jobs: dict[str, str], prepared: Prepared
 ) -> None:
     """A network has permutation importance and partial dependence, and neither gains nor trees."""
@@ -166,7 +166,7 @@ def test_the_list_of_models_names_the_kinds(visit: Visit, jobs: dict[str, str]) 
     expect(row.locator('[data-column="kind"]')).to_have_text("network")
 
 
-def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> None:
+def test_a_clone_of_a_network_is_submitted_as_a_grid(visit: Visit, jobs: dict[str, str]) -> None:
     """A clone of a network can be changed and submitted as a grid of layers and learning rates."""
     page = open_training(visit, f"from={jobs['mlp']}")
     expect(page.locator("#scorer")).to_have_value("mlp")

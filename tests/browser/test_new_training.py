@@ -15,6 +15,7 @@ DATA = "learnt from.csv"
 
 
 def _spec(visit: Visit, job_id: str) -> dict[str, Any]:
+    """Return the specification of a job, and cancel the job."""
     spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
     visit.page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
     return spec

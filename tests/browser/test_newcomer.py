@@ -29,7 +29,7 @@ def test_a_newcomer_gets_from_a_file_to_a_model_in_use(visit: Visit) -> None:
     """Add data with a mistake, correct it, find the best model, read the conclusion, promote, try."""
     page = visit.open("/")
     _follow_first_step(visit, page, "Add a dataset")
-    _upload_and_mend(visit, page)
+    _upload_and_correct(visit, page)
     page.get_by_role("link", name="Rankery").click()
     _follow_first_step(visit, page, "Find the best model")
     _find_the_best(visit, page)
@@ -51,9 +51,9 @@ def _follow_first_step(visit: Visit, page: Page, name: str) -> None:
     link.click()
 
 
-def _upload_and_mend(visit: Visit, page: Page) -> None:
+def _upload_and_correct(visit: Visit, page: Page) -> None:
     lines = judged_table(51).splitlines()
-    right = "\n".join(lines)
+    corrected = "\n".join(lines)
     lines[MISTAKE - 1] += ",7"
     choose_files(page, file=("shop.csv", "\n".join(lines)))
     expect(page.locator("#roles")).to_contain_text(f"Line {MISTAKE}")
@@ -63,7 +63,7 @@ def _upload_and_mend(visit: Visit, page: Page) -> None:
     visit.fit("newcomer-2-invalid", WIDTHS)
     form = page.get_by_role("form", name="Upload the corrected file")
     form.locator('input[type="file"]').set_input_files(
-        {"name": "shop.csv", "mimeType": "text/csv", "buffer": right.encode()}
+        {"name": "shop.csv", "mimeType": "text/csv", "buffer": corrected.encode()}
     )
     form.get_by_role("button", name="Upload and replace").click()
     page.wait_for_url(lambda url: broken not in url)

@@ -103,8 +103,8 @@ def test_an_empty_service_shows_the_first_steps(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(("of", "open_step"), [("datasets", "Learn from clicks"), ("click_logs", "Add data")])
-def test_a_step_is_done_by_its_own_data(visit: Visit, of: str, open_step: str) -> None:
-    """A dataset ends the step that adds data, a click log ends the step of clicks, and neither ends both."""
+def test_a_first_step_ends_with_its_kind_of_data(visit: Visit, of: str, open_step: str) -> None:
+    """A dataset completes only the step that adds data, and a click log only the step about clicks."""
     _answer_as_empty(visit.page, **{of: 1})
     page = visit.open("/")
     steps = page.locator(".step").get_by_role("heading")
@@ -112,7 +112,7 @@ def test_a_step_is_done_by_its_own_data(visit: Visit, of: str, open_step: str) -
     expect(steps.filter(has_text=open_step)).to_be_visible()
 
 
-def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit, prepared: Prepared) -> None:
+def test_jobs_are_filtered_sorted_and_compared(visit: Visit, prepared: Prepared) -> None:
     """The URL keeps filters and selection; the comparison shows differences and the best training."""
     prepared.synthetic("side by side", queries=120, seed=4)
     page = fill_training(visit, dataset="side by side", model="beside", iterations=FEW_ITERATIONS)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 NOT_MODIFIED = 304
 
 
-def test_an_unchanged_list_costs_a_304(visit: Visit, prepared: Prepared) -> None:
+def test_an_unchanged_list_is_answered_with_304(visit: Visit, prepared: Prepared) -> None:
     """The list sends If-None-Match, so an unchanged list has a response without a body."""
     prepared.synthetic("unchanged", queries=5)
     page = visit.open("/jobs")
@@ -28,7 +28,7 @@ def _is_unmodified_list(response: Response) -> bool:
 
 
 @pytest.mark.parametrize("own_page", [True])
-def test_a_hidden_tab_asks_nothing(visit: Visit) -> None:
+def test_a_hidden_tab_sends_no_requests(visit: Visit) -> None:
     """Polling pauses while the tab is hidden and continues when the tab is visible again."""
     visit.page.clock.install()
     page = visit.open("/jobs")
@@ -51,7 +51,7 @@ def _set_hidden(visit: Visit, value: str) -> None:
     )
 
 
-def test_an_absent_api_and_its_return_are_shown(visit: Visit, prepared: Prepared) -> None:
+def test_an_unreachable_api_is_shown_until_it_answers(visit: Visit, prepared: Prepared) -> None:
     """A list stays readable while the API does not answer, with a notice and a button to try again."""
     visit.refusals_expected = True
     prepared.synthetic("present", queries=5)
@@ -78,8 +78,8 @@ def test_an_unknown_job_has_a_message(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("own_page", [True])
-def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
-    """A list follows the event stream, even when no timer fires."""
+def test_a_list_follows_the_event_stream(visit: Visit) -> None:
+    """The event stream alone updates a list when a job ends, since the page's timers are paused."""
     page = visit.page
     page.clock.install()
     with page.expect_response("**/v1/events") as stream:
@@ -95,16 +95,16 @@ def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("own_page", [True])
-def test_an_idle_overview_asks_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
+def test_an_idle_overview_sends_at_most_four_requests_a_minute(visit: Visit, prepared: Prepared) -> None:
     """While nothing changes, the page requests only the workers, whose leases end without an event."""
     prepared.wait_until_idle()
     _count_signals(visit)
     with visit.page.expect_response("**/v1/events"):
         earlier = _open(visit, "/")
     visit.page.locator("#overview:not([aria-busy])").wait_for()
-    asked = _asked_within_a_minute(visit, earlier)
-    assert 1 <= len(asked) <= 4
-    assert set(asked) == {"/v1/workers"}
+    paths = _requests_within_a_minute(visit, earlier)
+    assert 1 <= len(paths) <= 4
+    assert set(paths) == {"/v1/workers"}
 
 
 FOLLOWING = ["/jobs", "/datasets", "/schedules", "/settings/webhooks", "/settings/storage"]
@@ -114,8 +114,8 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("own_page", [True])
-def test_every_idle_page_asks_at_most_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
-    """A page sends one request each 15 s while nothing changes, and no request while it is hidden."""
+def test_idle_pages_send_at_most_four_requests_a_minute(visit: Visit, prepared: Prepared) -> None:
+    """A page sends at most one request each 15 s while nothing changes, and none while it is hidden."""
     dataset_id = prepared.synthetic("idle", queries=5)
     job_id = prepared.get("/v1/jobs?limit=1")["items"][0]["id"]
     prepared.wait_until_idle()
@@ -124,7 +124,7 @@ def test_every_idle_page_asks_at_most_four_times_a_minute(visit: Visit, prepared
 
 @pytest.mark.slow
 @pytest.mark.parametrize("own_page", [True])
-def test_other_idle_pages_ask_at_most_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
+def test_other_idle_pages_send_at_most_four_requests_a_minute(visit: Visit, prepared: Prepared) -> None:
     """A page requests trials only when their study has changed."""
     study_id = prepared.study("idle", trials=1)
     while prepared.get(f"/v1/studies/{study_id}")["status"] in {"running", "concluding"}:
@@ -138,9 +138,9 @@ def _check_idle(visit: Visit, paths: list[str]) -> None:
     counts = {}
     for path in paths:
         earlier = _open(visit, path)
-        counts[path] = len(_asked_within_a_minute(visit, earlier))
+        counts[path] = len(_requests_within_a_minute(visit, earlier))
         _set_hidden(visit, "true")
-        assert _asked_within_a_minute(visit, earlier) == [], path
+        assert _requests_within_a_minute(visit, earlier) == [], path
     assert max(counts.values()) == 4, "pages that follow something ask"
     assert {path: count for path, count in counts.items() if count > 4} == {}
 
@@ -170,8 +170,8 @@ def _open(visit: Visit, path: str) -> int:
     return earlier
 
 
-def _asked_within_a_minute(visit: Visit, earlier: int) -> list[str]:
-    """Return the page's requests in a minute without changes, after it has read earlier changes."""
+def _requests_within_a_minute(visit: Visit, earlier: int) -> list[str]:
+    """Wait until the page has read earlier changes, and return its requests in a minute without events."""
     while True:
         signals = visit.page.evaluate("signals")
         _pass_time(visit, earlier, quarters=3)
@@ -205,8 +205,8 @@ def _wait_for_responses(visit: Visit, earlier: int) -> None:
             response.finished()
 
 
-def test_a_list_is_polled_where_there_is_no_stream(visit: Visit) -> None:
-    """A proxy that blocks the event stream delays updates, but loses none."""
+def test_a_list_is_polled_without_an_event_stream(visit: Visit) -> None:
+    """If a proxy blocks the event stream, the list still gets every update, but later."""
     visit.refusals_expected = True
     page = visit.page
     page.route("**/v1/events", lambda route: route.fulfill(status=502, body="no streams here"))

@@ -55,7 +55,7 @@ def judged(tmp_path: Path) -> Path:
 
 
 @LOOKS
-def test_an_upload_goes_on_after_the_connection_was_lost(
+def test_an_upload_resumes_after_a_lost_connection(
     visit: Visit, in_pieces: Page, judged: Path, look: Look
 ) -> None:
     """The page shows that it waits, and resumes by itself from the last received byte."""
@@ -74,10 +74,10 @@ def test_an_upload_goes_on_after_the_connection_was_lost(
 @pytest.mark.parametrize(
     "interrupted", ["by a reload", pytest.param("by Stop while it waits", marks=pytest.mark.slow)]
 )
-def test_the_same_file_goes_on_where_its_upload_stood(
+def test_choosing_the_same_file_resumes_its_upload(
     visit: Visit, in_pieces: Page, judged: Path, interrupted: str
 ) -> None:
-    """The same file resumes its upload after a reload of the page, or after Stop ended it immediately."""
+    """The upload resumes after a reload of the page, or after Stop ended it without delay."""
     set_network = _choose(visit, judged)
     _send_until_half(in_pieces)
     if interrupted == "by a reload":
@@ -94,7 +94,7 @@ def test_the_same_file_goes_on_where_its_upload_stood(
     _expect_each_byte_once(visit, judged, interruptions=1)
 
 
-def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: Page, tmp_path: Path) -> None:
+def test_a_form_sent_again_sends_no_file_again(visit: Visit, in_pieces: Page, tmp_path: Path) -> None:
     """A refused option or a lost response sends only the form again, not the file."""
     visit.refusals_expected = True
     table = tmp_path / "table.csv"
@@ -152,7 +152,7 @@ def _offset(request: Request) -> int | None:
 
 
 def _expect_each_byte_once(visit: Visit, path: Path, interruptions: int) -> None:
-    """Check the requests so far and the dataset whose page is open."""
+    """Require that only interrupted pieces were sent twice, and that the dataset has the whole file."""
     size_bytes = path.stat().st_size
     offsets = [offset for request in visit.requests if (offset := _offset(request)) is not None]
     sent_bytes = sum(min(PIECE_BYTES, size_bytes - offset) for offset in offsets)

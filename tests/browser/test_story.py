@@ -23,8 +23,8 @@ ITERATIONS = 120
 GRID = 4
 
 
-def test_the_whole_story(visit: Visit) -> None:
-    """Upload, doctor, train and watch, clone and train, compare, verdict, promote, try, export."""
+def test_the_whole_workflow(visit: Visit) -> None:
+    """Upload data, read its findings, train twice, compare, promote, try and export a model."""
     page = visit.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Data", exact=True).click()
     upload_and_read_the_doctor(visit, page)
@@ -130,16 +130,16 @@ def _export(visit: Visit, page: Page) -> None:
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 
-def test_the_story_goes_on(visit: Visit) -> None:
-    """A grid judged by validation, its worst queries, a refused promotion, search, and bulk cancellation."""
+def test_a_grid_a_refused_promotion_and_bulk_cancellation(visit: Visit) -> None:
+    """Train a grid, select by validation, find the worst queries, fail a gate, and cancel six jobs."""
     page = upload(visit, file=("team.csv", judged_table(21)))
     wait_until_read(page)
     train_on_it(page)
     _train_a_grid(visit, page)
-    best = _judge_by_validation(visit, page)
+    best = _select_by_validation(visit, page)
     _find_the_worst_queries(visit, page, best)
-    _be_refused(visit, page, best)
-    _cancel_the_rest(visit, page)
+    _fail_the_gate(visit, page, best)
+    _cancel_a_grid(visit, page)
 
 
 def _train_a_grid(visit: Visit, page: Page) -> None:
@@ -155,7 +155,7 @@ def _train_a_grid(visit: Visit, page: Page) -> None:
     expect(page.locator(".compared tbody .status", has_text="succeeded")).to_have_count(GRID)
 
 
-def _judge_by_validation(visit: Visit, page: Page) -> str:
+def _select_by_validation(visit: Visit, page: Page) -> str:
     rows = page.locator(".compared tbody tr")
     expect(rows.first).to_have_attribute("data-best", "")
     expect(page.get_by_text("Select by the validation metric, not by the test metric.")).to_be_visible()
@@ -181,8 +181,8 @@ def _find_the_worst_queries(visit: Visit, page: Page, best: str) -> None:
     expect(page.locator("tbody tr").first).to_be_visible()
 
 
-def _be_refused(visit: Visit, page: Page, best: str) -> None:
-    """Compare on data without a feature of the newer version, so that the champion's gate refuses it."""
+def _fail_the_gate(visit: Visit, page: Page, best: str) -> None:
+    """Promote a version whose features the gate's dataset lacks, so that the champion's gate refuses it."""
     _search(page, best)
     page.locator("#views").get_by_role("link", name="Aliases").click()
     page.locator(".alias-form").get_by_role("textbox", name="Name").fill("champion")
@@ -208,7 +208,7 @@ def _be_refused(visit: Visit, page: Page, best: str) -> None:
     visit.photograph("story-12-refused")
 
 
-def _cancel_the_rest(visit: Visit, page: Page) -> None:
+def _cancel_a_grid(visit: Visit, page: Page) -> None:
     page = open_training(visit)
     _choose(page, "Train on", "team.csv")
     page.get_by_label("Model name").fill("regretted")
@@ -227,7 +227,7 @@ def _cancel_the_rest(visit: Visit, page: Page) -> None:
 
 
 def _search(page: Page, text: str) -> None:
-    """Find an object by its name and open it by keyboard."""
+    """Find a model by its name and open its page by keyboard."""
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").fill(text)
     found = page.get_by_role("group", name="Models").get_by_role("option", name=text).first

@@ -8,7 +8,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
-_SEEN_AGAIN = """setInterval(() => {
+_BECOME_VISIBLE_REPEATEDLY = """setInterval(() => {
     document.dispatchEvent(new Event("visibilitychange"));
     fetch("/healthz").catch(() => {});
 }, 100)"""
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 TRIALS = 5
 
 
-@pytest.mark.slow  # tests of networks and of studies run otherwise
+@pytest.mark.slow  # by default, other tests train networks and run studies
 def test_a_network_is_studied(visit: Visit, prepared: Prepared) -> None:
     """The form proposes and sends the parameters of a network, including lists of layers."""
     dataset_id = prepared.dataset("learnt from.csv", 1)
@@ -91,7 +91,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
 
 
 def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepared) -> None:
-    """A study starts no new trial while it is paused or after it is cancelled."""
+    """A study is paused, extended, resumed, cancelled and deleted; its page requests no deleted study."""
     study = prepared.study("long", trials=1_000)
     page = visit.open(f"/studies/{study}")
     status = page.locator(".job-heading .status")
@@ -120,16 +120,16 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.route("**/trials?*", lambda route: asked.append(route))
     # Playwright cannot evaluate scripts during a navigation.
     with page.expect_request("**/trials?*"):
-        page.evaluate(_SEEN_AGAIN)
+        page.evaluate(_BECOME_VISIBLE_REPEATEDLY)
     before = len(visit.requests)
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    # A pending request must not find the study deleted either.
+    # The deletion must wait for a pending request, which would otherwise not find the study.
     for _ in range(2):
         page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))
     assert [request.method for request in visit.requests[before:] if study in request.url] == []
     with page.expect_request(f"{visit.url}/studies"):
         asked[0].continue_()
-    # The page must not request the deleted study before the navigation, also when it becomes visible.
+    # The page must not request the deleted study before the navigation, even if the page becomes visible.
     before = len(visit.requests)
     for _ in range(2):
         page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))

@@ -49,8 +49,8 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit, prepar
 
 
 @pytest.mark.slow
-def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: Prepared) -> None:
-    """Options and a gain list reach the job as typed, and the curve of the loss is not the first."""
+def test_options_of_a_loss_are_sent_and_its_curve_is_drawn(visit: Visit, prepared: Prepared) -> None:
+    """Options and a gain list reach the job as typed, and the curve of the loss is in the last tab."""
     prepared.synthetic("in detail", queries=100, seed=3)
     page = fill_training(visit, dataset="in detail", model="in-detail", iterations=SHORT_ITERATIONS)
     page.locator("#loss").select_option("ndcg-loss2++")

@@ -64,7 +64,7 @@ def test_the_first_of_very_many_mistakes_are_listed(visit: Visit) -> None:
     expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
 
 
-def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
+def test_the_parts_of_a_split_are_uploaded_together(visit: Visit) -> None:
     """Three files become three datasets, whose pages link to each other."""
     page = visit.open("/datasets#add")
     choose_files(
@@ -85,7 +85,7 @@ def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
         expect(page.locator(".tile dd").first).to_have_text(queries)
 
 
-def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
+def test_dropped_files_are_assigned_to_fields_by_name(visit: Visit) -> None:
     """Files dropped together are assigned to fields by name, including LightGBM's query files, and sent."""
     page = visit.open("/datasets#add")
     rows = "1 0:0.5 1:2\n0 0:0.25 1:3\n"
@@ -102,7 +102,7 @@ def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
     expect(page.locator(".job-meta")).to_contain_text("LightGBM data")
 
 
-def test_options_of_reading_are_sent(visit: Visit) -> None:
+def test_reading_options_are_sent(visit: Visit) -> None:
     """The reader gets the format, the treatment of scattered queries and the roles of columns."""
     page = visit.open("/datasets#add")
     table = table_text().replace("label", "verdict", 1).replace("query_id", "asked", 1)
@@ -136,7 +136,7 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
     assert page.locator(".column-values table caption").all_inner_texts() == ["split"]
 
 
-def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
+def test_refusals_of_an_upload_are_shown_at_their_fields(visit: Visit) -> None:
     """A missing file, and one column with two roles, are explained at their fields."""
     visit.refusals_expected = True
     page = visit.open("/datasets#add")
@@ -172,7 +172,7 @@ def test_an_upload_is_stopped(visit: Visit) -> None:
 
 
 def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path) -> None:
-    """The parts of a folder become datasets; a folder without permission is refused beside the field."""
+    """The parts of a folder become datasets; a folder outside the data roots is refused in the form."""
     fold = data_root / "web" / "Fold1"
     fold.mkdir(parents=True)
     for seed, name in enumerate(("train.txt", "vali.txt")):
@@ -222,11 +222,12 @@ def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:
     expect(page.locator(".views a").nth(1)).to_have_text("Features")
 
 
+# The line of `_odd_table` that may lack cells.
 MISTAKE = 12
 
 
 def _odd_table(width: int) -> str:
-    """Write judgments with unusual column names; one line has a different number of cells than the header."""
+    """Write judgments with unusual column names and seven columns; one line has only `width` cells."""
     lines = ["grade,search,sku,bm25,price,clicks,market"]
     for row in range(60):
         cells = [
@@ -267,7 +268,7 @@ def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
     assert shown["statistics"]["features"] == 2
 
 
-def test_a_broken_file_is_mended_in_place(visit: Visit) -> None:
+def test_a_corrected_file_replaces_its_invalid_dataset(visit: Visit) -> None:
     """The broken line is shown before and after the upload; the corrected file replaces its dataset."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("mended.csv", _odd_table(6)))

@@ -1,6 +1,6 @@
 """Grids compared by validation data, proposed test datasets, and results on the overview.
 
-The grids remain in the store; tests of short lists run before these.
+The grids remain in the store, so tests that need short lists run before this module.
 """
 
 import re
@@ -32,7 +32,7 @@ def _compare(visit: Visit, grid: Grid, after: str = "") -> Page:
 
 
 @pytest.mark.slow
-def test_a_grid_of_60_is_judged_by_validation(visit: Visit, grid: Grid) -> None:
+def test_a_grid_of_60_is_sorted_by_the_validation_metric(visit: Visit, grid: Grid) -> None:
     """Table and figure list the best first; trainings without a significant difference are grey."""
     page = _compare(visit, grid)
     rows = page.locator(".compared tbody tr")
@@ -80,7 +80,7 @@ def test_lines_are_distinguishable(visit: Visit, grid: Grid) -> None:
 
 
 def test_the_best_is_compared_with_the_champion(visit: Visit, grid: Grid, store: Store) -> None:
-    """One click compares on the data that both were tested on; without a champion the page explains it."""
+    """One click compares both models on their common test data; without a champion, the page has a note."""
     other = finished_grid(store, name="unled", size=3)
     page = _compare(visit, other)
     expect(page.get_by_text("unled has no champion yet")).to_be_visible()
@@ -99,8 +99,8 @@ def test_the_best_is_compared_with_the_champion(visit: Visit, grid: Grid, store:
 
 
 @pytest.mark.parametrize("look", [("dark", PHONE)])
-def test_phones_scroll_in_one_direction(visit: Visit, grid: Grid, store: Store, look: Look) -> None:
-    """Neither the grid nor an overview with long names is wider than the page."""
+def test_a_grid_and_long_names_fit_a_phone(visit: Visit, grid: Grid, store: Store, look: Look) -> None:
+    """The grid and an overview with long names do not scroll sideways."""
     finished_grid(store, name="a-name-of-a-model-that-someone-thought-about-for-a-long-while", size=2)
     with store.begin() as tx:
         tx.aliases.move("a-name-of-a-model-that-someone-thought-about-for-a-long-while", "champion", 1)
@@ -112,7 +112,7 @@ def test_phones_scroll_in_one_direction(visit: Visit, grid: Grid, store: Store, 
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
 
 
-def test_the_overview_tells_verdicts_and_trends(
+def test_the_overview_shows_verdicts_and_trends(
     visit: Visit, prepared: Prepared, grid: Grid, store: Store
 ) -> None:
     """The overview shows the last comparison and promotion, and the champion's metric by version."""

@@ -16,10 +16,11 @@ from tests.browser.barriers import barriers
 PATIENCE_MILLISECONDS = 200_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
+# A colour scheme and a window width in pixels.
 Look = tuple[Literal["light", "dark"], int]
 DESK, PHONE = 1280, 390
-# For flows that are equal in every look. A phone has the least room; `test_appearance` tests pages in light
-# and in desktop width, too.
+# For tests whose steps are the same in every look. By default, they run only in the phone width, which has
+# the least room; `test_appearance` also tests pages in light and in the desktop width.
 LOOKS = pytest.mark.parametrize(
     "look", [("dark", PHONE), pytest.param(("light", DESK), marks=pytest.mark.slow)], ids=["dark", "light"]
 )
@@ -27,7 +28,7 @@ LOOKS = pytest.mark.parametrize(
 
 @dataclass
 class Visit:
-    """A watched page: its requests and its complaints."""
+    """A page whose requests are recorded, and whose errors and warnings are recorded as complaints."""
 
     page: Page
     url: str
@@ -52,7 +53,7 @@ class Visit:
     def photograph(self, name: str) -> None:
         """Save a screenshot of the whole page if screenshots are requested.
 
-        The screenshot starts at the top, because the bar of the page stays at the top of the window.
+        The page scrolls to its top first, because its header stays at the top of the window.
         """
         if self.screenshots is None:
             return
@@ -85,7 +86,7 @@ class Visit:
 
         Args:
             within: Selector of the part to check; None checks the whole page.
-            every_text: Whether to measure the contrast of a text that looks like another one that has passed.
+            every_text: Whether to measure the contrast of a text even if a text of the same style has passed.
         """
         return barriers(self.page, within, every_text=every_text)
 
@@ -132,5 +133,5 @@ def watched(page: Page, url: str, screenshots: Path | None) -> Iterator[Visit]:
     page.remove_listener("console", visit.watch_console)
     page.remove_listener("pageerror", visit.watch_error)
     page.unroute_all(behavior="ignoreErrors")
-    assert visit.complaints == [], visit.complaints  # pytest rewrites no assertion here
+    assert visit.complaints == [], visit.complaints  # pytest shows no values for this module
     assert visit.foreign_requests() == []

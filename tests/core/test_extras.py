@@ -18,7 +18,7 @@ _FIND = (
 )
 
 
-# Package, code that needs it, what the error calls that, extra.
+# Package, code that needs it, name of that code in the error, extra.
 CASES = [
     (
         "psycopg",
@@ -63,7 +63,7 @@ CASES = [
         "encryption",
     ),
 ]
-# As where no extra is installed: one process, for its imports take seconds.
+# An environment without extras; one process for all cases, since its imports take seconds.
 _RUN = """
 import json, sys
 cases = json.load(sys.stdin)

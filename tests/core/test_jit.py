@@ -26,7 +26,7 @@ print(whole(1))
 
 
 class Ran(NamedTuple):
-    """Output of a run of the caller, and the files of kernels that the cache had after it."""
+    """Output of a run of the caller, and the files of kernels in the cache afterwards."""
 
     printed: str
     kept: dict[str, bytes]
@@ -34,7 +34,7 @@ class Ran(NamedTuple):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Ran]:
-    """The caller run with one callee and then with another, by what the callee adds."""
+    """Runs of the caller with one callee and then with another, by the number that the callee adds."""
     folder = tmp_path_factory.mktemp("changed")
     package, cache = folder / "kernels", folder / "cache"
     package.mkdir()
@@ -61,8 +61,8 @@ def test_a_changed_callee_in_another_file_is_compiled_again(runs: dict[int, Ran]
 
 
 @pytest.mark.long
-def test_only_what_python_calls_is_made_machine_code(runs: dict[int, Ran]) -> None:
-    """The code of a kernel that only kernels call is within them."""
+def test_only_kernels_that_python_calls_become_machine_code(runs: dict[int, Ran]) -> None:
+    """The code of a kernel that only other kernels call is within its callers."""
     kept = {Path(path).name.partition("-")[0]: content for path, content in runs[1].kept.items()}
     assert {kernel: ELF in content for kernel, content in kept.items()} == {
         "caller.whole": True,
@@ -118,7 +118,7 @@ def test_a_kernel_has_the_same_code_whatever_was_compiled_before(
     assert len(set(code)) == 1
 
 
-# Two processes at a time, children of one that has imported Numba; each ends with 10 and what it compiled.
+# Two processes at a time, forked after the import of Numba; the exit code is 10 plus the compiled signatures.
 SHARED = """
 import os
 import numpy as np

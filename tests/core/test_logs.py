@@ -14,7 +14,7 @@ import structlog
 from core.logs import LogFormat, log_formatter
 
 FORGED = "2026-01-05T10:00:00.000000Z [info     ] admitted [rankery.access] key_id=key_1"
-# Each ends or rewrites a line, somewhere: terminals, editors, log collectors.
+# Each of these ends or rewrites a line in some terminal, editor or log collector.
 BREAKS = [
     "\n",
     "\r\n",
@@ -52,7 +52,7 @@ def logged() -> Iterator[Logged]:
     structlog.reset_defaults()
 
 
-# What else than log messages leaves a process: by libraries, by Python itself, and by an error.
+# Output of a process besides log messages: from libraries, from Python itself, and of an error.
 SPEAKS = """
 import os, sys, threading, warnings
 from core.logs import capture_output
@@ -72,7 +72,7 @@ raise ValueError("raised")
 
 
 @pytest.mark.long
-def test_nothing_but_json_leaves_a_process() -> None:
+def test_a_process_prints_nothing_but_json() -> None:
     """Output, warnings and errors are log messages, and a traceback is within one."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", SPEAKS],

@@ -187,7 +187,7 @@ def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path
     assert ran.stdout.split() == ["1"] * 5
 
 
-def test_threads_that_were_chosen_stay() -> None:
+def test_chosen_numbers_of_threads_stay() -> None:
     """A library's environment variable sets its threads, and a user's setting sets all."""
     environment = {"OMP_NUM_THREADS": "7"}
     limit_threads(environment, requested=1_000)

@@ -1,4 +1,4 @@
-"""Looks from time to time while a block runs."""
+"""Calls of a function at intervals while a block runs."""
 
 import threading
 
@@ -8,7 +8,7 @@ from core.polling import polling
 
 
 def test_a_block_is_polled_until_it_ends() -> None:
-    """The thread has ended when the block has, also by an error."""
+    """The polling thread ends with the block, also if the block raises an error."""
     looks = threading.Semaphore(0)
 
     def fail_after_three_looks() -> None:

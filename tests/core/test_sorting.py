@@ -41,8 +41,8 @@ def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_highest_come_as_the_whole_ranking_begins(size: int) -> None:
-    """However many are wanted, whatever lies before and behind them in memory."""
+def test_the_highest_scores_are_the_beginning_of_the_whole_ranking(size: int) -> None:
+    """This holds for any number of them, and for any values before and after the scores in memory."""
     order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
     keys, counters = np.empty(size + SORT_PADDING), sort_counters(size)
     for scores in scores_of_all_kinds(size):

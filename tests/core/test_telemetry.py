@@ -1,4 +1,4 @@
-"""When traces are sent, and what names their spans."""
+"""Environment variables that decide whether traces are sent, and names of spans."""
 
 import os
 import subprocess
@@ -45,8 +45,8 @@ def test_nothing_is_recorded_by_default() -> None:
 
 
 @pytest.mark.long
-def test_a_receiver_that_is_away_stops_nothing() -> None:
-    """Spans are recorded all the same, and the process ends."""
+def test_an_unreachable_receiver_does_not_stop_a_process() -> None:
+    """Spans are recorded nevertheless, and the process ends."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", RECORD],
         env=os.environ | ENDPOINT,

@@ -83,7 +83,7 @@ def cache(compiled: tuple[Path, list[str]], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def read_only() -> "Callable[[Path], Path]":
-    """Takes the right to write from a folder and all below."""
+    """A function that makes a folder and its content read-only."""
 
     def protect(folder: Path) -> Path:
         folder.mkdir(exist_ok=True)
@@ -94,7 +94,7 @@ def read_only() -> "Callable[[Path], Path]":
     return protect
 
 
-def test_parts_name_what_exists_and_come_after_what_they_call() -> None:
+def test_each_part_depends_on_earlier_parts_only() -> None:
     """A chain that waits for a later or unknown part would never begin."""
     names = [part.name for part in PARTS]
     assert len(set(names)) == len(names)
@@ -103,16 +103,16 @@ def test_parts_name_what_exists_and_come_after_what_they_call() -> None:
 
 
 @pytest.mark.long
-def test_the_process_that_asks_compiles_nothing_itself(compiled: tuple[Path, list[str]]) -> None:
-    """Children compile, so that their memory is given back; it loads all from the cache.
+def test_the_calling_process_compiles_nothing_itself(compiled: tuple[Path, list[str]]) -> None:
+    """Child processes compile, so that their memory is freed; the caller loads all kernels from the cache.
 
-    The test of kernels that cannot be kept counts some.
+    The test of kernels that cannot be kept shows that compiled kernels are counted.
     """
     assert compiled[1][0] == "0"
 
 
 @pytest.mark.long
-@pytest.mark.slow  # tests/core/test_jit.py shows it of one kernel
+@pytest.mark.slow  # tests/core/test_jit.py tests this with one kernel
 def test_two_services_share_the_work(tmp_path: Path) -> None:
     """Both services start on one empty cache at the same time; each ends with all kernels, none lost."""
     services = [start(COMPILE + LOAD, tmp_path) for _ in range(2)]
@@ -120,9 +120,9 @@ def test_two_services_share_the_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow  # the test after it kills children, too
+@pytest.mark.slow  # the next test kills children, too
 def test_a_child_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """The kernel kills children for lack of memory: a single child continues, and needs less of it."""
+    """The kernel kills children for lack of memory: a single child, which needs less memory, continues."""
     program = """
 killed = []
 def report(progress):
@@ -138,7 +138,7 @@ assert len(killed) == 2 and missing(FEW) == []
 
 @pytest.mark.long
 def test_children_that_are_always_killed_end_in_an_error(tmp_path: Path) -> None:
-    """It names the part and how the child ended, and no child is left."""
+    """The error names the part and how the child ended, and no child is left."""
     program = """
 try:
     compile_kernels(FEW, report=lambda _: [os.kill(pid, signal.SIGKILL) for pid in children()])
@@ -168,20 +168,20 @@ def test_a_read_only_cache_is_read(cache: Path, read_only: Callable[[Path], Path
 
 
 @pytest.mark.long
-@pytest.mark.slow  # the test before reads such a cache
+@pytest.mark.slow  # the previous test reads such a cache
 def test_a_read_only_cache_of_another_processor_is_left_for_one_of_the_user(
     cache: Path, tmp_path: Path, read_only: Callable[[Path], Path]
 ) -> None:
-    """Its kernels would not run there; what is compiled instead is kept where that is possible."""
+    """Its kernels would not run on this processor; new ones are kept in the cache folder of the user."""
     home = tmp_path / "home"
     other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "XDG_CACHE_HOME": str(home)}
     assert run(COMPILE + LOAD, read_only(cache), **other) == ["0", str(home / "rankery" / "kernels")]
 
 
 @pytest.mark.long
-@pytest.mark.slow  # the test above tells the kernels of two processors apart
+@pytest.mark.slow  # the previous test has kernels of two processors
 def test_processors_share_a_writable_cache(cache: Path) -> None:
-    """Each finds its own kernels, whichever compiled first."""
+    """Each processor loads the kernels compiled for it, whichever compiled first."""
     other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     assert run("print(len(missing(FEW)))", cache, **other) == ["2"]
     run(COMPILE, cache, **other)
@@ -190,16 +190,14 @@ def test_processors_share_a_writable_cache(cache: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.slow  # four seconds for a debugging aid of numba
-def test_functions_that_run_uncompiled_mark_nothing(tmp_path: Path) -> None:
+def test_uncompiled_functions_do_not_mark_kernels_as_compiled(tmp_path: Path) -> None:
     """With NUMBA_DISABLE_JIT set, the parts run without making a kernel."""
     run(COMPILE, tmp_path, NUMBA_DISABLE_JIT="1")
     assert run("print(len(missing(FEW)))", tmp_path) == ["2"]
 
 
 @pytest.mark.long
-def test_kernels_that_cannot_be_kept_run_all_the_same(
-    tmp_path: Path, read_only: Callable[[Path], Path]
-) -> None:
+def test_kernels_that_cannot_be_kept_still_run(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
     """Without any folder to write to, each process compiles for itself, and logs a solution."""
     folder = read_only(tmp_path / "image")
     process = start("FEW = FEW[:1]\ncompile_kernels(FEW)\n" + LOAD, folder, XDG_CACHE_HOME=str(folder))
@@ -210,9 +208,9 @@ def test_kernels_that_cannot_be_kept_run_all_the_same(
 
 
 @pytest.mark.long
-@pytest.mark.slow  # the test before runs such kernels
-def test_kernels_that_are_not_kept_are_not_marked(cache: Path, read_only: Callable[[Path], Path]) -> None:
-    """On a full disk, for example, a mark would make the next start expect kernels that are not there."""
+@pytest.mark.slow  # the previous test runs such kernels
+def test_kernels_that_are_not_kept_have_no_mark(cache: Path, read_only: Callable[[Path], Path]) -> None:
+    """A mark would make the next start expect missing kernels, for example after the disk was full."""
     shutil.rmtree(next(cache.glob("warm-*")))
     (kernels,) = cache.glob("inspection-*")
     for index in kernels.rglob("*.nbi"):

@@ -27,7 +27,7 @@ test("an address lists the compared jobs or systems in order", () => {
   assert.equal(addresses.compareWith(["web:1"]), "/comparisons?system=web%3A1#compare");
 });
 
-test("the id of the object of a page is decoded as text", () => {
+test("the id in the address of a page is decoded, and an invalid escape is kept", () => {
   assert.equal(addresses.pageObjectId(), "web:3");
   assert.equal(addresses.decoded("100%"), "100%");
   assert.equal(addresses.decoded("a%20b"), "a b");
@@ -41,7 +41,7 @@ test("the state of a page is in the fragment of its address, without empty value
   assert.equal(addresses.hashValue("query"), "a&b");
 });
 
-test("a training is repeated in the form of its kind, and other jobs have no form", () => {
+test("trainings of both kinds are repeated in the training form, and other jobs have no form", () => {
   assert.equal(addresses.formFrom({ kind: "train", id: "job_1" }), "/train?from=job_1");
   assert.equal(addresses.formFrom({ kind: "auto-train", id: "job_1" }), "/train?from=job_1");
   assert.equal(addresses.formFrom({ kind: "evaluate", id: "job_1" }), null);

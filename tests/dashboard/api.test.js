@@ -16,18 +16,18 @@ test("an answer in HTML is a problem with its status", () => {
   assert.equal(problem.message, "The API answered with status 413.");
 });
 
-test("a service that is away is worth another try, a mistake is not", () => {
+test("statuses 502, 503 and 504 mean an unavailable service, and other statuses a problem", () => {
   for (const status of [502, 503, 504]) assert.ok(failure(status, "") instanceof Unavailable, String(status));
   for (const status of [400, 404, 500]) assert.ok(failure(status, "{}") instanceof Problem, String(status));
   assert.equal(failure(503, '{"detail": "No database."}').message, "No database.");
 });
 
-test("whatever is thrown has a message", () => {
+test("every thrown value has a message", () => {
   assert.equal(messageOf(new Error("broken")), "broken");
   assert.equal(messageOf("broken"), "broken");
 });
 
-test("keys have 128 bits and differ", () => {
+test("idempotency keys have 128 bits and differ", () => {
   assert.match(newIdempotencyKey(), /^[0-9a-f]{32}$/);
   assert.notEqual(newIdempotencyKey(), newIdempotencyKey());
 });

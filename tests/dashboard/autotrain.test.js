@@ -33,7 +33,7 @@ test("the best candidate is first, whichever direction the metric has", () => {
   assert.deepEqual(numbers(labels.ranked(board(items, { higher_is_better: false }))), [0, 2, 1]);
 });
 
-test("a candidate in training is after the measured ones, and other candidates have no place", () => {
+test("a candidate in training is after the measured ones, and other candidates are not ranked", () => {
   const items = ["running", "stopped", "queued", "complete", "out-of-time", "not-tried"].map((status) => ({
     status,
     value: status === "complete" ? 0.4 : status === "stopped" ? 0.9 : null,
@@ -46,7 +46,7 @@ test("a candidate in training is after the measured ones, and other candidates h
   assert.equal(labels.reasonLabel({ status: "stopped", reason: null }), "stopped");
 });
 
-test("a sum has its row among the candidates that were measured on the same queries", () => {
+test("a sum has a row only if it was measured on the same queries as the candidates", () => {
   const items = [
     { value: 0.45, weight: 0.5, size_bytes: 200 },
     { value: 0.43, weight: 0.5, size_bytes: 50 },
@@ -71,7 +71,7 @@ test("the label of a candidate shows a tie with the best one", () => {
   assert.equal(labels.positionLabel({ ...worse, status: "running" }, best), "in training");
 });
 
-test("lines are drawn for baselines of the same queries, but for random order", () => {
+test("lines are drawn for baselines on the same queries, except for random order", () => {
   const lines = labels.baselineLines(CONCLUSION);
   assert.deepEqual(lines.map(labels.lineLabel), ["LightGBM's default trees 0.4100"]);
   assert.deepEqual(labels.baselineLines({ ...CONCLUSION, data: "test" }), []);
@@ -87,13 +87,13 @@ test("the description of a candidate has all of its settings", () => {
   assert.equal(labels.settingsLabel(linear), "loss ranknet, scorer linear, scorer learning rate 0.01");
 });
 
-test("remaining folds are counted", () => {
+test("the number of planned folds is shown while some of them remain", () => {
   assert.equal(labels.foldsLabel({ folds: 4, planned_folds: 10 }), "4 of 10");
   assert.equal(labels.foldsLabel({ folds: 10, planned_folds: 10 }), "10");
   assert.equal(labels.foldsLabel({ folds: 0, planned_folds: 10 }), "–");
 });
 
-test("the time of a search has its parts", () => {
+test("the time of a search is listed by phase", () => {
   const seconds = { trials: 240, "final trainings": 20 };
   assert.equal(labels.timesLabel({ seconds }, String), "Time: trials 240, final trainings 20.");
   assert.equal(labels.timesLabel({ seconds: {} }, String), "");

@@ -1,11 +1,11 @@
 /**
- * What the modules of the dashboard read of a page while they are imported, for Node, which has none.
+ * Stubs of the browser objects that modules of the dashboard read while Node imports them.
  * @module
  */
 globalThis.document = { body: { dataset: { root: "/rankery" } }, querySelectorAll: () => [] };
 globalThis.location = new URL("https://example.org/rankery/models/web%3A3?tag=a#view=try&tree=2");
 globalThis.history = { replaceState: (_state, _title, url) => (location.hash = url.startsWith("#") ? url : "") };
 
-// The times on a page are refreshed for ever; they must not keep Node from its end.
+// The timer that refreshes the times on a page never ends, and must not keep the Node process alive.
 const { setInterval } = globalThis;
 globalThis.setInterval = (...given) => setInterval(...given).unref();

@@ -6,7 +6,7 @@ import { propensityLines } from "../../app/dashboard/static/clicks/log_jobs.js";
 import { firstRecords } from "../../app/dashboard/static/forms/text_file.js";
 import { sampleSize } from "../../app/dashboard/static/interleavings/verdict.js";
 
-test("The delimiter is that of the header, and quotes are taken off", () => {
+test("The delimiter is detected in the header, and quotes are removed", () => {
   assert.deepEqual(firstRecords('query;document\n"red; ""big"" shoes";a\n', 5), [
     ["query", "document"],
     ['red; "big" shoes', "a"],
@@ -17,14 +17,14 @@ test("The delimiter is that of the header, and quotes are taken off", () => {
   ]);
 });
 
-test("Only the first rows are read, whatever the line ends", () => {
+test("Only the first rows are read, and a byte order mark and CRLF line ends are removed", () => {
   assert.deepEqual(firstRecords("\ufeffa,b\r\n1,2\r\n3,4\r\n5,6\r\n", 2), [
     ["a", "b"],
     ["1", "2"],
   ]);
 });
 
-test("The sample size is that of the service", () => {
+test("The sample size equals the one that the service computes", () => {
   assert.equal(sampleSize(0.05, 0.2, 0.05), 785);
   assert.equal(sampleSize(0.05, 0.2, 0.1), 197);
   assert.equal(sampleSize(0.05, 0.2, 0.2), 50);

@@ -6,7 +6,7 @@ test("constants have their names in Python", () => {
   assert.equal(pythonLiteral([null, true, false, -0.5]), "[None, True, False, -0.5]");
 });
 
-test("texts are quoted, whatever they hold", () => {
+test("texts are quoted, and their special characters are escaped", () => {
   assert.equal(pythonLiteral('a "b" \\ ü\n'), '"a \\"b\\" \\\\ ü\\n"');
   assert.equal(pythonLiteral("None"), '"None"');
 });

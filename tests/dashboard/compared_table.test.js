@@ -38,7 +38,7 @@ test("the schemas are needed only where a training lacks a setting", () => {
   assert.equal(lacksSettings([job("job_1", leaves), job("job_2", { loss: { name: "mse" } })]), true);
 });
 
-test("the default of a loss is no difference from another loss", () => {
+test("a default parameter of one loss is no difference from a loss without this parameter", () => {
   const differing = settingsOf({ loss: { name: "lambdarank", sigma: 1 } }, { loss: { name: "xe-ndcg" } });
   assert.deepEqual(differing, [["loss name", "lambdarank", "xe-ndcg"]]);
 });
@@ -48,16 +48,16 @@ test("names, tags, limits and priorities change no result", () => {
   assert.deepEqual(settingsOf({}, spec), []);
 });
 
-test("trees are a kind of scorer, though their specification names none", () => {
+test("a specification without a scorer has the scorer kind trees", () => {
   assert.deepEqual(settingsOf({}, { scorer: { kind: "mlp" } }), [["scorer kind", "trees", "mlp"]]);
 });
 
-test("seeds are no difference, of the training nor of its parts", () => {
+test("different seeds of a training or of its parts are no difference", () => {
   const spec = (seed) => ({ seed, loss: { name: "lambdarank", seed }, hyperparameters: { bagging_seed: seed } });
   assert.deepEqual(settingsOf(spec(1), spec(2)), []);
 });
 
-test("a name given by hand has precedence; trainings that differ only by seed are labelled with it", () => {
+test("a name given by hand has precedence; trainings that differ only by seed are labelled by seed", () => {
   const three = [
     job("job_1", { seed: 1 }),
     { ...job("job_2", { seed: 2 }), name: "by hand" },
@@ -79,7 +79,7 @@ test("trainings that differ in nothing are numbered", () => {
   assert.deepEqual([...trainingLabels(same, []).values()], ["web", "web (2)", "web (3)"]);
 });
 
-test("names lose their common first words, and no part of a word", () => {
+test("names lose their common first words, but never a part of a word", () => {
   assert.deepEqual(shortened("shop: 0.05, 31", "shop: 0.1, 31"), ["0.05, 31", "0.1, 31"]);
   assert.deepEqual(shortened("shop", "shopping"), ["shop", "shopping"]);
   assert.deepEqual(shortened("web-small", "web-large"), ["small", "large"]);
@@ -90,7 +90,7 @@ test("a name that is only the common prefix, or the only name, is not shortened"
   assert.deepEqual(shortened("web: a"), ["web: a"]);
 });
 
-test("a seed keeps its word", () => {
+test("a shortened name keeps the word before the seed", () => {
   assert.deepEqual(shortened("web, seed 1", "web, seed 2"), ["seed 1", "seed 2"]);
 });
 

@@ -15,7 +15,7 @@ const small = {
   bytes: 50e6,
 };
 
-test("time grows with cells and iterations, memory with cells and never below what was measured", () => {
+test("time grows with cells and iterations, memory with cells but never below the measured memory", () => {
   assert.deepEqual(cost.scaled(plan, small), { seconds: 6 * 4 * 2, bytes: 200e6, isRough: false });
   const less = cost.scaled({ ...plan, documents: 100 }, small);
   assert.equal(less.bytes, 50e6);
@@ -23,14 +23,14 @@ test("time grows with cells and iterations, memory with cells and never below wh
   assert.equal(cost.scaled({ ...plan, documents: 11_000 }, small).isRough, true);
 });
 
-test("the nearest training has the same kind of scorer, and the newest counts of equal ones", () => {
+test("the nearest training has the same kind of scorer; of equally near ones the newest is chosen", () => {
   const network = { ...small, id: "job_2", scorer: "mlp", documents: 4000 };
   const larger = { ...small, id: "job_3", documents: 5000 };
   assert.equal(cost.nearest(plan, [network, small, larger, { ...larger, id: "job_4" }])?.id, "job_3");
   assert.equal(cost.nearest({ ...plan, scorer: "linear" }, [network, small]), null);
 });
 
-test("the cost names what it is derived from, or that it is unknown", () => {
+test("the cost label names the measured training, or states that the cost is unknown", () => {
   assert.equal(
     cost.costLabel(plan, small, 2),
     "About 1 min 36 s and 200 MB of memory each for 2 trainings: web:1 with 1,000 documents and 100 iterations took 6 s.",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellsOf, csvText } from "../../app/dashboard/static/tables/csv.js";
 
-test("rows end as RFC 4180 says, and an absent value is empty", () => {
+test("rows end with CRLF as RFC 4180 requires, and an absent value is empty", () => {
   assert.equal(
     csvText([
       ["a", "b"],
@@ -17,12 +17,12 @@ test("commas, quotes and line breaks are quoted", () => {
   assert.equal(csvText([["c,d", 'a "b"', "x\ny", "x\ry"]]), '"c,d","a ""b""","x\ny","x\ry"\r\n');
 });
 
-test("a text is no formula, and a number stays one", () => {
+test("texts that look like formulas are escaped, and numbers are not", () => {
   assert.equal(csvText([["=1+1", "-x", "+cmd", "@sum", "\tx"]]), "'=1+1,'-x,'+cmd,'@sum,'\tx\r\n");
   assert.equal(csvText([[-0.5, "-0.5", "+1e3", true]]), "-0.5,-0.5,+1e3,true\r\n");
 });
 
-/** Return a cell as `cellsOf` reads it. */
+/** Return a stub of a table cell with the members that `cellsOf` reads. */
 const cell = (textContent, { number = false, dateTime, colSpan = 1 } = {}) => ({
   textContent,
   colSpan,

@@ -22,7 +22,7 @@ const history = (iterations, train) => ({
   milliseconds: {},
 });
 
-test("only iterations that are not yet known are requested, and joined", async () => {
+test("only new iterations are requested, and they are appended to the known ones", async () => {
   const read = historyReader("job_1");
   answers = [history([1, 2], { loss: [0.9, 0.8] }), history([3], { loss: [0.7] })];
   await read(job);
@@ -62,7 +62,7 @@ test("another attempt is read from its first iteration", async () => {
   assert.deepEqual(again.curves.train.loss, [0.6]);
 });
 
-test("a cross-validation revises what was read, one of its folds does not", async () => {
+test("a cross-validation is read whole each time, a single fold only after its last iteration", async () => {
   answers = Array(4).fill(history([1], { loss: [0.9] }));
   const read = historyReader("job_1");
   const whole = { attempt: 1, spec: { validation: { folds: 5 } } };

@@ -27,7 +27,7 @@ test("severities are ordered by gravity, without those that have no findings", (
   assert.deepEqual(datasets.severities([]), []);
 });
 
-test("findings for information are notes", () => {
+test("findings of severity info are labelled as notes", () => {
   assert.equal(datasets.severityLabel("info", 1), "1 note");
   assert.equal(datasets.severityLabel("warning", 2), "2 warnings");
 });

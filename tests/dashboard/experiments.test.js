@@ -15,7 +15,7 @@ test("progress counts successes and failures", () => {
   assert.equal(labels.progressLabel({ ...COUNTS, running: 2, failed: 1 }), "0 of 3, 2 running, 1 failed");
 });
 
-test("numbers are printed as the paper's unit asks, with their sign where they are differences", () => {
+test("numbers have the decimals of the paper's unit, and differences have a sign", () => {
   assert.equal(labels.numberLabel(0.47114, "fraction"), "0.4711");
   assert.equal(labels.numberLabel(47.114, "percent"), "47.11");
   assert.equal(labels.numberLabel(null, "percent"), "–");

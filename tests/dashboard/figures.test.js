@@ -29,7 +29,7 @@ test("the tick at zero has no minus", () => {
   ]);
 });
 
-test("one value alone, zero and no value still have a scale with width", () => {
+test("a scale of one value, of zero or of no value has a positive width", () => {
   for (const values of [[0.5], [-0.5, -0.5], [0], [], [null, undefined]]) {
     const { low, high, ticks } = linearScale(values);
     assert.ok(high > low, JSON.stringify(values));
@@ -37,7 +37,7 @@ test("one value alone, zero and no value still have a scale with width", () => {
   }
 });
 
-test("an exact scale has its ends and round ticks between them", () => {
+test("an exact scale keeps the given ends and has round ticks between them", () => {
   const { low, high, ticks, share, value } = exactScale(3, 97, { most: 5 });
   assert.deepEqual([low, high], [3, 97]);
   assert.deepEqual(ticks, [20, 40, 60, 80]);
@@ -49,7 +49,7 @@ test("a scale of whole numbers has no ticks between them", () => {
   assert.deepEqual(exactScale(0, 10, { most: 4, whole: true }).ticks, [0, 5, 10]);
 });
 
-test("a scale with few ticks is given more", () => {
+test("a scale has at least three ticks, even if fewer are requested", () => {
   assert.ok(exactScale(1, 97, { most: 2 }).ticks.length >= 3);
 });
 
@@ -68,7 +68,7 @@ test("very large and very small ticks are short", () => {
   assert.deepEqual(small.ticks.map(small.format), ["0", "1.0e-9", "2.0e-9"]);
 });
 
-test("the extent of values leaves out what is no number", () => {
+test("the extent of values ignores missing and infinite values", () => {
   assert.deepEqual(extent([3, null, NaN, Infinity, -1, undefined]), [-1, 3]);
   assert.equal(extent([null]), null);
 });
@@ -97,7 +97,7 @@ test("a band goes along its upper edge and back along its lower one", () => {
   assert.equal(bandPath([], []), "");
 });
 
-test("a column of pixels keeps its first, lowest, highest and last place", () => {
+test("a column of pixels keeps its first, lowest, highest and last point", () => {
   const places = Array.from({ length: 1000 }, (_, index) => [index / 100, Math.sin(index)]);
   const kept = thinned(places);
   assert.ok(kept.length <= 4 * 11);
@@ -130,7 +130,7 @@ test("values are within the frame, and ticks do not touch", () => {
   assert.ok(ticks.x.length < 4);
 });
 
-test("a selected part is the frame's, and the vertical axis follows what is seen of the series", () => {
+test("a selected part fills the frame, and the vertical axis fits the visible part of the series", () => {
   const whole = frameOf(figure, figure.series, 400, {});
   const view = whole.within({ left: whole.x(1), right: whole.x(2), top: whole.top, bottom: whole.bottom });
   assert.ok(Math.abs(view.x[0] - 1) < 1e-9 && Math.abs(view.x[1] - 2) < 1e-9);
@@ -139,14 +139,14 @@ test("a selected part is the frame's, and the vertical axis follows what is seen
   assert.ok(part.ticks.y.every(({ label }) => Number(label) <= 0.5));
 });
 
-test("points without a place on the axis are left of it", () => {
+test("points without a horizontal value are left of all values", () => {
   const series = [{ name: "missing", colour: "best", kind: "points", x: [null], y: [0.2] }, ...figure.series];
   const frame = frameOf({ ...figure, x: { absent: "missing" } }, series, 400, {});
   assert.ok(frame.x(null) < frame.x(1) && frame.x(null) > frame.start);
   assert.equal(frame.words(null), "missing");
 });
 
-test("all series are read at one place, those measured elsewhere with theirs", () => {
+test("a stop has the values of all series that were measured at its position", () => {
   const frame = frameOf(figure, figure.series, 200, {});
   const stops = stopsOf(figure, figure.series, frame);
   assert.equal(stops.length, 4);
@@ -159,7 +159,7 @@ test("all series are read at one place, those measured elsewhere with theirs", (
   assert.equal(nearestStop(stops, [frame.x(3) + 1, 0]), 2);
 });
 
-test("one point is read where it is the nearest", () => {
+test("a figure with the reading nearest shows only the point nearest to the pointer", () => {
   const frame = frameOf(figure, figure.series, 400, {});
   const single = { ...figure, reading: "nearest" };
   const stops = stopsOf(single, figure.series, frame);

@@ -9,7 +9,7 @@ test("counts are grouped, and an absent one is a dash", () => {
   assert.equal(format.count(undefined), "–");
 });
 
-test("a noun follows its count", () => {
+test("a noun is singular after 1, and plural after other counts", () => {
   assert.equal(format.counted(1, "query", "queries"), "1 query");
   assert.equal(format.counted(1204, "query", "queries"), "1,204 queries");
   assert.equal(format.counted(0, "job"), "0 jobs");
@@ -28,7 +28,7 @@ test("a value that rounds to zero has no sign", () => {
   assert.equal(format.metric(-0), "0.0000");
 });
 
-test("a loss has five digits, whatever its scale", () => {
+test("a loss has five digits at any scale", () => {
   assert.equal(format.lossValue(0.693147), "0.69315");
   assert.equal(format.lossValue(0), "0");
   assert.equal(format.lossValue(0.00001234), "1.2340e-5");
@@ -36,7 +36,7 @@ test("a loss has five digits, whatever its scale", () => {
   assert.equal(format.lossValue(undefined), "–");
 });
 
-test("a value of any kind is short", () => {
+test("values of all types have a short text", () => {
   assert.equal(format.short(0.1 + 0.2), "0.3");
   assert.equal(format.short([1, 2]), "[1,2]");
   assert.equal(format.short(false), "false");
@@ -58,7 +58,7 @@ test("an incomplete share that would round to 100% has a decimal", () => {
   assert.equal(format.percent(0.996, 1), "99.6%");
 });
 
-test("sizes have the unit in which they read best", () => {
+test("sizes have the largest unit that gives at least 1", () => {
   assert.equal(format.size(0), "0 B");
   assert.equal(format.size(999), "999 B");
   assert.equal(format.size(1500), "1.5 kB");

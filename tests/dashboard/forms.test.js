@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setAt } from "../../app/dashboard/static/forms/forms.js";
 import { tagsOf } from "../../app/dashboard/static/forms/labels.js";
 
-test("a value is set at its pointer, beside those that are there", () => {
+test("a value is set at its pointer, and existing values are kept", () => {
   const payload = { loss: { name: "lambdarank" } };
   setAt(payload, "/loss/sigma", 2);
   setAt(payload, "/limits/seconds", 0);
@@ -11,12 +11,12 @@ test("a value is set at its pointer, beside those that are there", () => {
   assert.deepEqual(payload, { loss: { name: "lambdarank", sigma: 2 }, limits: { seconds: 0 }, seed: 7 });
 });
 
-test("tags are one a line, and blanks around them do not count", () => {
+test("each line has one tag, and blanks around it are ignored", () => {
   assert.deepEqual(tagsOf(" team :  search \n\n  reviewed \r\n"), { team: "search", reviewed: "" });
   assert.deepEqual(tagsOf(" \n"), {});
 });
 
-test("the value of a tag may hold a colon, and the last of one name counts", () => {
+test("the value of a tag may hold a colon, and of two tags with the same name the last is kept", () => {
   assert.deepEqual(tagsOf("at: 12:30"), { at: "12:30" });
   assert.deepEqual(tagsOf("team: a\nteam: b"), { team: "b" });
 });

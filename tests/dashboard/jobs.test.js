@@ -56,7 +56,7 @@ test("a finished training has its last iteration and the time of all attempts", 
   assert.equal(labels.outcomeLabel({ ...job, progress: null, started_at: null }), "did not start");
 });
 
-test("a refused promotion is not failed, and a job to cancel is cancelling until it ends", () => {
+test("a refused promotion is not failed, and a job to be cancelled is cancelling until it ends", () => {
   assert.equal(labels.statusWord({ ...TRAINING, kind: "promote", status: "refused" }), "refused");
   assert.equal(labels.statusWord({ ...TRAINING, cancel_requested: true }), "cancelling");
   assert.equal(labels.statusWord({ ...TRAINING, status: "cancelled", cancel_requested: true }), "cancelled");
@@ -117,7 +117,7 @@ test("the mean time of an iteration times their number is the total time", () =>
   assert.ok(Math.abs(total - (195 * 60 + 20 * 800)) < 1e-6);
 });
 
-test("rows without times do not count", () => {
+test("rows without times are left out of the mean times", () => {
   const found = meanTimes({ iterations: [1, 2, 4], milliseconds: { tree: [null, 9, 3], network: [null, null, null] } });
   assert.deepEqual(found, { first: 3, last: 4, parts: [{ name: "tree", time: 3 }] });
   assert.equal(meanTimes({ iterations: [1], milliseconds: { tree: [null] } }), null);

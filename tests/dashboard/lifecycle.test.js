@@ -9,7 +9,7 @@ test("one object has the singular of its kind", () => {
   assert.equal(countedKind("evaluations", 1204), "1,204 evaluations");
 });
 
-test("what was deleted is enumerated", () => {
+test("deleted objects are counted by kind and enumerated", () => {
   assert.equal(deletedLabel({ deleted: {} }), "Nothing");
   assert.equal(deletedLabel({ deleted: { jobs: 3 } }), "3 jobs");
   assert.equal(deletedLabel({ deleted: { jobs: 3, models: 1 } }), "3 jobs and 1 model");

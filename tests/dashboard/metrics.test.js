@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contractLabel, presetLabel } from "../../app/dashboard/static/evaluation/metrics.js";
 
-test("conventions are words, in one order whatever the order of the contract", () => {
+test("conventions are described in a fixed order, which does not depend on the contract's order", () => {
   const words = "gain 2^y − 1 · discount log2(1 + rank) · ties in input order";
   assert.equal(contractLabel({ gain: "exp2", discount: "log2", ties: "stable" }), words);
   assert.equal(contractLabel({ ties: "stable", discount: "log2", gain: "exp2" }), words);
@@ -12,13 +12,13 @@ test("a list of gains is shown by label", () => {
   assert.equal(contractLabel({ gain: [0, 1, 3.5] }), "gain 0, 1, 3.5 by label");
 });
 
-test("conventions that are absent, or change nothing, have no words", () => {
+test("conventions that are absent, or change nothing, are not described", () => {
   assert.equal(contractLabel(null), "");
   assert.equal(contractLabel({ gain: null, short_lists: "truncate" }), "");
   assert.equal(contractLabel({ preset: "letor" }), "");
 });
 
-test("a threshold of zero is a convention", () => {
+test("a relevance threshold of zero is described", () => {
   assert.equal(contractLabel({ relevance_threshold: 0 }), "relevant above label 0");
 });
 

@@ -14,24 +14,24 @@ test("weights, biases and norms are counted", () => {
   assert.equal(network({ hidden: [1000] }), "12,001");
 });
 
-test("a kind without a name keeps its own", () => {
+test("an unknown kind of scorer is shown unchanged", () => {
   assert.equal(kindName("mlp"), "network");
   assert.equal(kindName("of_tomorrow"), "of_tomorrow");
 });
 
-test("only features of the model are asked with, zero included and missing ones left out", () => {
+test("a request has only features of the model, with zeros and without missing values", () => {
   const features = { a: 0, b: null, c: 3, d: 4 };
   const { queries } = rankRequest({ feature_names: ["a", "b", "c"] }, "q1", [{ id: "d1", label: 2, features }]);
   assert.deepEqual(queries, [{ id: "q1", documents: [{ id: "d1", features: { a: 0, c: 3 } }] }]);
 });
 
-test("infinities are the largest numbers that JSON can carry to the model", () => {
+test("infinities are sent as the largest numbers that JSON can carry to the model", () => {
   const candidate = { id: "d1", label: null, features: { a: Infinity, b: -Infinity } };
   const [{ documents }] = rankRequest({ feature_names: ["a", "b"] }, "q1", [candidate]).queries;
   assert.deepEqual(documents[0].features, { a: 3e38, b: -3e38 });
 });
 
-test("members of a sum have their weights, and pages where they are models of the registry", () => {
+test("members of a sum have weights, and ids if they are models of the registry", () => {
   const scorer = { kind: "sum", models: ["web:3", "linear by ranknet"], weights: [0.5, 12] };
   const lineage = { members: [{ id: "mdl_1", model: "web:3" }] };
   assert.deepEqual(membersOf({ scorer, lineage }), [

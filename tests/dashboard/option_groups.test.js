@@ -16,7 +16,7 @@ test("a group of options shows what differs from the defaults", () => {
   );
 });
 
-test("of many changes the first four are named", () => {
+test("a group with many changes shows only the first four and the number of others", () => {
   const many = [1, 2, 3, 4, 5, 6].map((value) => ({ label: "Seed", value: String(value) }));
   assert.equal(changesLabel(many), "6 changed: seed 1, seed 2, seed 3, seed 4, 2 more");
 });

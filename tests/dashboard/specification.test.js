@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byDatasetNames, flatten, plainName, shown } from "../../app/dashboard/static/jobs/specification.js";
 
-test("settings of a part are named behind it, hyperparameters by their own names", () => {
+test("the name of a nested setting begins with its part, except for hyperparameters", () => {
   const spec = { loss: { name: "lambdarank", sigma: 1 }, hyperparameters: { num_leaves: 31 }, seed: 0 };
   assert.deepEqual(flatten(spec), [
     ["loss name", "lambdarank"],
@@ -12,7 +12,7 @@ test("settings of a part are named behind it, hyperparameters by their own names
   ]);
 });
 
-test("what is empty is no setting, zero and false are settings", () => {
+test("empty values are left out, and zero and false are kept", () => {
   assert.deepEqual(flatten({ a: null, b: "", c: [], d: {}, e: undefined }), []);
   assert.deepEqual(flatten({ a: 0, b: false }), [
     ["a", 0],
@@ -20,7 +20,7 @@ test("what is empty is no setting, zero and false are settings", () => {
   ]);
 });
 
-test("a contract is one setting, by the name of its preset where it has one", () => {
+test("a contract is one setting, shown by the name of its preset if it has one", () => {
   assert.deepEqual(flatten({ contract: { preset: "letor", gain: "exp2" } }), [["contract", "letor"]]);
   assert.deepEqual(flatten({ contract: { gain: "exp2" } }), [["contract", { gain: "exp2" }]]);
 });

@@ -37,7 +37,7 @@ test("a threshold that LightGBM takes for zero is zero", () => {
   assert.equal(drawing.condition({ ...SPLIT, threshold: 1e-34 }), "≤ 1e-34");
 });
 
-test("a leaf has four digits and a sign, zero has none", () => {
+test("the score of a leaf has four digits and a sign, and zero has no sign", () => {
   assert.equal(drawing.scoreLabel({ value: 0.045123 }), "+0.04512");
   assert.equal(drawing.scoreLabel({ value: -3 }), "−3");
   assert.equal(drawing.scoreLabel({ value: -0 }), "0");
@@ -53,7 +53,7 @@ test("the facts of a node have its share of the documents", () => {
   assert.equal(Object.fromEntries(drawing.facts(leaf(0, 0.5), [], null))["Training documents"], "5");
 });
 
-test("folded splits hide what is below, and a split is amid its children", () => {
+test("collapsed splits hide their subtrees, and a split is centred between its children", () => {
   const folded = drawing.treeLayout(TREE, new Set(["split-0"]), false);
   assert.deepEqual(
     folded.nodes.map(({ key, row, level }) => [key, row, level]),
@@ -82,7 +82,7 @@ test("splits are opened down to a level", () => {
   assert.deepEqual([...drawing.openTo(TREE, 2)], ["split-0", "split-1"]);
 });
 
-test("the largest leaf counts without its sign", () => {
+test("the largest leaf is the largest absolute value of a leaf", () => {
   assert.equal(drawing.largestLeaf(TREE), 2);
   assert.equal(drawing.largestLeaf(null), 0);
 });

@@ -309,7 +309,7 @@ def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
 
 
 def test_settings_stay_as_they_are_written() -> None:
-    """Whole numbers without an exponent, which no process reads as a number of bytes."""
+    """Whole numbers have no exponent, since processes do not accept one in a number of bytes."""
     written = {
         "RANKERY_MAX_UPLOAD_BYTES": ("34359738368", "34359738368"),
         "RANKERY_THREADS": ("2", "2"),
@@ -327,7 +327,7 @@ def test_settings_stay_as_they_are_written() -> None:
 
 
 def test_the_chart_is_of_this_version() -> None:
-    """The image's tag follows from the chart's version of the application."""
+    """The image's tag defaults to the chart's version of the application."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["version"] == chart["appVersion"] == __version__
 

@@ -60,7 +60,7 @@ def test_the_unit_is_hardened(systemd_analyze: str, installed: Path) -> None:
 
 
 def test_the_units_start_commands_of_rankery() -> None:
-    """One unit runs the API, one a rank worker, one a worker."""
+    """One unit runs the API, one runs a rank worker, and one runs a worker."""
     started = [
         re.findall(r"^ExecStart=/opt/rankery/bin/rankery ([a-z-]+)$", unit.read_text(), re.M)
         for unit in UNITS

@@ -78,7 +78,7 @@ def client(proxy: WebProxy, secret: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_the_audit_holds_the_clients_address(client: httpx.Client) -> None:
+def test_the_audit_has_the_address_of_the_client(client: httpx.Client) -> None:
     """The audit ignores an invented address, and holds the path as sent, with encoded slashes."""
     client.delete("/v1/datasets/a%2Fb%20c", headers={"X-Forwarded-For": "203.0.113.9"})
     newest = client.get("/v1/audit", params={"limit": 1}).json()["items"][0]
@@ -128,7 +128,7 @@ def test_compression_and_etags_pass(client: httpx.Client) -> None:
     assert again.status_code == 304
 
 
-def test_events_are_not_held_back(client: httpx.Client, settings: ApiSettings) -> None:
+def test_events_are_not_buffered(client: httpx.Client, settings: ApiSettings) -> None:
     """The proxy forwards each message of the stream immediately, with and without compression."""
     headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
     store = Store.open(settings)

@@ -28,16 +28,16 @@ _SHORT_ITERATIONS = 40
 
 @dataclass
 class Run:
-    """Run the wanted parts, one after the other.
+    """Runs of the wanted parts, one after the other.
 
     Attributes:
         folder: Folder of logs and data.
         wanted: Some of `PARTS`.
         progress: Progress bar.
-        batch: Jobs under each fault.
+        batch: Number of jobs under each fault.
         seed: Seed of random moments and victims.
         mount: Whether a small disk may be mounted.
-        kills: Trainings that are killed and resumed.
+        kills: Number of trainings that are killed and resumed.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""Batches of jobs under one fault after the other, compared with an undisturbed batch."""
+"""Batches of jobs, each under one fault, compared with an undisturbed batch."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""A client that does not give up: what was not answered is sent again under the same `Idempotency-Key`."""
+"""A client that repeats each request without an answer under the same `Idempotency-Key`."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ import httpx
 Document: TypeAlias = dict[str, Any]
 
 _PAUSE_SECONDS = 0.2
-# 409: the same request is being answered at this moment. 429 and 503: not now.
+# 409: the service is processing the same request. 429 and 503: the service asks for a later request.
 _AGAIN = frozenset({409, 429, 500, 502, 503, 504, 507})
 
 
@@ -26,11 +26,11 @@ class StubbornClient:
 
     Args:
         url: Address of the API.
-        patience_seconds: How long it continues asking.
+        patience_seconds: Time for which a request is repeated.
 
     Attributes:
-        resent: Requests that had to be sent again.
-        answers: What else than success came back, by status.
+        resent: Number of repeated requests.
+        statuses: Number of unsuccessful responses by status.
     """
 
     def __init__(self, url: str, patience_seconds: float = 120.0) -> None:
@@ -55,20 +55,20 @@ class StubbornClient:
         return self._under_way > 0
 
     def get(self, path: str, **params: Any) -> Document:
-        """Ask for a document."""
+        """Request a JSON document."""
         document: Document = self.fetch(path, **params).json()
         return document
 
     def fetch(self, path: str, **params: Any) -> httpx.Response:
-        """Ask for anything."""
+        """Request a path and return the response."""
         return self._insist(lambda: self._http.get(path, params=params))
 
     def delete(self, path: str) -> None:
-        """Remove something."""
+        """Delete an object."""
         self._insist(lambda: self._http.delete(path))
 
     def create(self, path: str, body: Document | None = None, file: Path | None = None) -> Document:
-        """Create something once, however often it has to be asked for."""
+        """Create an object once, however often the request is sent."""
         headers = {"Idempotency-Key": uuid.uuid4().hex}
 
         def send() -> httpx.Response:

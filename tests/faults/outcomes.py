@@ -16,11 +16,11 @@ _OWN = frozenset(
 
 @dataclass(frozen=True)
 class Outcome:
-    """Two jobs of one request have equal outcomes.
+    """The outcome of a job; two undisturbed jobs of one request have equal outcomes.
 
     Attributes:
         model_file: The model as it is stored, None where none was made.
-        results: Digests of all else by name.
+        results: Digests of all other results by name.
         complaints: Problems that were found.
     """
 
@@ -30,7 +30,7 @@ class Outcome:
 
 
 def outcome_of(client: StubbornClient, job: Document) -> Outcome:
-    """Look at everything that a succeeded job made."""
+    """Return the outcome of a succeeded job, with all of its results."""
     made: Document = job["result"] or {}
     results: dict[str, Any] = {"metrics": job["metrics"]}
     complaints: list[str] = []

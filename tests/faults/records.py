@@ -19,26 +19,26 @@ _ONCE: tuple[tuple[Any, ...], ...] = (
 
 
 class Records:
-    """Looks into the database of an installation.
+    """Queries of the database of an installation.
 
     Args:
-        database_url: Where it is.
+        database_url: URL of the database.
     """
 
     def __init__(self, database_url: str) -> None:
         self._engine = for_reading(open_engine(database_url))
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         self._engine.dispose()
 
     def job_ids(self) -> set[str]:
-        """Return all jobs."""
+        """Return the ids of all jobs."""
         with Session(self._engine) as session:
             return set(session.scalars(select(Job.id)))
 
     def effects_twice(self, job_ids: Iterable[str]) -> list[str]:
-        """Name what exists twice and should exist once: results of a job, successes, versions of a model."""
+        """Name duplicates of rows that must exist once: results of a job, successes, versions of a model."""
         ids = list(job_ids)
         with Session(self._engine) as session:
             return [

@@ -1,6 +1,6 @@
 """A short form of `make test-events`.
 
-What `make test` has of it: `tests/integration/test_two_apis.py` kills the sender of a webhook, and
+`make test` includes similar tests: `tests/integration/test_two_apis.py` kills the sender of a webhook, and
 `tests/integration/test_restarts.py` follows events over a restart.
 """
 

@@ -1,4 +1,4 @@
-"""The short form of `make test-schedules`: workers killed at each commit that leads a schedule on."""
+"""The short form of `make test-schedules`: workers killed at each commit that advances a schedule."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -16,8 +16,8 @@ class ApiProcess:
 
     Args:
         places: The store.
-        folder: Where its log goes.
-        environment: Further variables.
+        folder: Folder of its log.
+        environment: Additional environment variables.
 
     Attributes:
         url: Its address, the same after each start.

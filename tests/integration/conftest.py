@@ -15,7 +15,7 @@ from tests.servers import S3Server
 from tests.servers.fixtures import ServicePlaces
 from tests.servers.web import WebServer
 
-# What single tests need that does not disturb the others.
+# Settings that single tests need and that do not disturb the others.
 _FOR_ALL = QUICK_RECOVERY | {
     "RANKERY_OUTBOUND_ALLOWED": "localhost,127.0.0.1/32",
     "RANKERY_RETENTION_JOBS_DAYS": "3650",

@@ -1,4 +1,4 @@
-"""Looking for the processes of a service from outside it."""
+"""Search for the processes of a service by their environment and working folder."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ def processes_of(data_dir: Path) -> dict[int, str]:
             if started_for_it or (folder / "cwd").readlink().is_relative_to(data_dir):
                 found[int(folder.name)] = _command(folder)
         except OSError:
-            continue  # it ended while we looked
+            continue  # the process ended during the search
     return found
 
 

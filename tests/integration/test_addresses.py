@@ -69,7 +69,7 @@ def served(
 ) -> Iterator[Served]:
     """A service that may read from a web server and a bucket, which hold the file."""
     folder = tmp_path_factory.mktemp("imports")
-    # Not the places of the shared service, whose worker would run the jobs of the same database.
+    # The database is not that of the shared service, whose worker would run the jobs.
     places = new_service_places(service_kind, folder / "data", request)
     bucket, _ = s3.new_bucket()
     with WebServer(folder / "certificates") as web, TcpProxy(s3.port) as proxy:

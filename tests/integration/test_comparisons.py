@@ -35,7 +35,7 @@ def _compare(client: Client, dataset_id: str, systems: list[dict[str, str]], **m
 def test_two_models_are_compared_query_by_query(
     client: Client, stack: EmbeddedStack, trained: Job, second: Job, datasets: dict[str, str]
 ) -> None:
-    """The comparison agrees with itself: its means, its queries, its differences, its rankings."""
+    """Means, values by query, differences and rankings of the comparison are consistent."""
     found = _compare(client, datasets["test"], [{"model": "shared"}, {"model": second.made("model_id")}])
     assert [system.name for system in found.systems] == ["shared:1", "second:1"]
     (pair,) = found.pairs
@@ -68,7 +68,7 @@ def test_two_models_are_compared_query_by_query(
 def test_a_model_compared_with_its_own_run_is_the_same(
     client: Client, stack: EmbeddedStack, trained: Job, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """A ranking downloaded as a run, sent back as that of another system, measures as the model does."""
+    """A ranking that is downloaded as a run, and uploaded as another system, has the metrics of the model."""
     ranking_id = trained.made("ranking_id")
     run = tmp_path / "shared.run"
     run.write_bytes(httpx.get(f"{stack.url}/v1/rankings/{ranking_id}?format=trec").content)
@@ -98,10 +98,10 @@ def test_a_model_compared_with_its_own_run_is_the_same(
     assert known(evaluation.metrics["ndcg@10"].mean) > known(random.mean)
 
 
-def test_judgments_without_features_measure_the_runs_of_others(
+def test_judgments_without_features_evaluate_runs_of_other_systems(
     client: Client, stack: EmbeddedStack, trained: Job, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """Qrels out and in again: the same numbers from a dataset without features; no model can score it."""
+    """A dataset from downloaded qrels gives the same numbers; no model can score it without features."""
     qrels, run = tmp_path / "test.qrels", tmp_path / "shared.run"
     qrels.write_bytes(httpx.get(f"{stack.url}/v1/datasets/{datasets['test']}/qrels").content)
     ranking_id = trained.made("ranking_id")
@@ -142,7 +142,7 @@ def test_a_malformed_run_fails_with_its_line(
 def test_diagnostics_are_curves_and_belong_to_evaluations_too(
     client: Client, second: Job, datasets: dict[str, str]
 ) -> None:
-    """In training at every fifth iteration from the first, and the last; for a stored model on request."""
+    """A training has them at every fifth iteration from the first, and the last; an evaluation on request."""
     curves = second.history().curves["diagnostics"]
     seen = [place for place, value in enumerate(curves["incoherent-queries"]) if value is not None]
     assert seen == [0, 5, 10, 11]

@@ -1,4 +1,4 @@
-"""Drift through the whole service: requests are scored over HTTP, stored, and looked at by a worker."""
+"""Drift through the whole service: requests are scored over HTTP, stored, and examined by a worker."""
 
 from typing import Any
 
@@ -36,11 +36,11 @@ def requests_of(features: Any, shift: float) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_a_shift_of_scored_requests_is_found(client: Client, service_places: ServicePlaces) -> None:
-    """No drift in requests like the training data, and the shifted feature once they have changed."""
+    """Requests like the training data have no drift; later ones have drift of the shifted feature."""
     trained_on = client.synthetic_dataset(60, seed=1).wait(timeout_seconds=LIMIT_SECONDS)
     training = client.train("drifting", trained_on, "lambdarank", hyperparameters={"num_iterations": 5})
     model = training.wait(timeout_seconds=LIMIT_SECONDS).model()
-    # As synthetic features are: uniform from -1 to 1.
+    # Uniform from -1 to 1, as synthetic features are.
     shape = (QUERIES, DOCUMENTS, len(model.feature_names))
     like_training = np.random.default_rng(1).uniform(-1, 1, shape)
     store = Store.open(StoreSettings(data_dir=service_places.data_dir))

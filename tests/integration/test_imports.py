@@ -18,8 +18,8 @@ SIZE_BYTES = 4 * 2**20
 
 
 @pytest.mark.embedded
-def test_an_import_that_was_killed_half_way_goes_on(client: Client, web: WebServer) -> None:
-    """Its process is killed: the next attempt asks for the rest alone; the bytes are those of the file."""
+def test_an_import_that_was_killed_half_way_is_resumed(client: Client, web: WebServer) -> None:
+    """After a kill, the next attempt requests only the missing bytes; the result has the file's bytes."""
     content = letor_text(SIZE_BYTES)
     file = web.files["/half-way.txt"] = WebFile(content, bytes_per_second=SIZE_BYTES // 4)
     before = web.sent_bytes
@@ -27,7 +27,7 @@ def test_an_import_that_was_killed_half_way_goes_on(client: Client, web: WebServ
     web.wait_for(lambda: web.sent_bytes - before > SIZE_BYTES // 2, LIMIT_SECONDS)
     job = client.job(known(dataset.job_id))
     os.kill(int(job.attempts[-1].worker.rpartition("/")[2]), signal.SIGKILL)
-    # Only now, for the killed process would have had the rest.
+    # The limit is removed only now, or the killed process would have received the whole file.
     file.bytes_per_second = 0
     assert dataset.wait(timeout_seconds=LIMIT_SECONDS).sha256 == hashlib.sha256(content).hexdigest()
     assert [attempt.ending for attempt in job.refresh().attempts] == ["lost", "succeeded"]
@@ -39,7 +39,7 @@ def test_an_import_that_was_killed_half_way_goes_on(client: Client, web: WebServ
 
 @pytest.mark.servers
 def test_an_object_is_imported(client: Client, source_bucket: str, s3: S3Server) -> None:
-    """With named credentials, from a bucket on the list of sources."""
+    """The import uses named credentials and a bucket that the setting of sources allows."""
     content = letor_text(2**18)
     files = fsspec.filesystem("s3", skip_instance_cache=True, **s3.options)
     files.pipe(f"{source_bucket}/train.txt", content)

@@ -1,4 +1,4 @@
-"""The library gives what the service gives, through its interface."""
+"""The library gives the same models as the service."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ LIMIT_SECONDS = 200.0
 def test_lgb_train_and_the_service_make_the_same_bytes_of_lightgbms_example(
     client: Client, shared_data: Path, tmp_path: Path
 ) -> None:
-    """100 rounds of NDCG-Loss2++ on the uploaded files; RankeryRanker makes them, too."""
+    """Models of 100 rounds of NDCG-Loss2++ have equal bytes, also from `RankeryRanker`."""
     folder = shared_data / "lightgbm-rank"
     sizes = folder / "rank.train.query"
     sent = client.upload_dataset(folder / "rank.train", query_sizes={"file": sizes})

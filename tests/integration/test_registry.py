@@ -28,7 +28,7 @@ def _ended(job: Job | Model) -> Job:
 
 
 def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str, str]) -> None:
-    """The worse one is refused in words, the better one is promoted, and a rollback undoes that."""
+    """A worse model is refused with a sentence; a better one is promoted, and a rollback undoes that."""
     weak, strong = (
         _ended(client.submit(train_job(datasets, model_name="gated", num_iterations=n))) for n in (1, 40)
     )
@@ -50,7 +50,7 @@ def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str,
 
 @pytest.mark.slow
 def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
-    """Another process trained it; a text that takes LightGBM down fails its job and nothing else."""
+    """A model of another process ranks; a text that crashes LightGBM fails its job and nothing else."""
     path = tmp_path / "model.txt"
     subprocess.run([sys.executable, "-c", TRAIN_ELSEWHERE, str(path)], check=True)
     imported = _ended(client.import_model(path, "elsewhere"))
@@ -69,8 +69,8 @@ def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
     assert client.model("elsewhere").version == 1
 
 
-def test_a_model_can_be_made_again(client: Client, trained: Job) -> None:
-    """Byte for byte, by the other process of the worker."""
+def test_a_model_is_reproduced(client: Client, trained: Job) -> None:
+    """The other process of the worker reproduces the model byte for byte."""
     result = known(_ended(trained.model().reproduce()).result)
     assert result["equal"], result
     assert result["differences"] == []

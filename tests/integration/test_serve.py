@@ -17,7 +17,7 @@ Serve = Callable[..., Service]
 
 
 def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None:
-    """Ctrl-C does not have to wait for the API to come up."""
+    """Ctrl-C ends the service before the API is ready."""
     service = serve(tmp_path)
     while not (tmp_path / "logs" / "broker.log").exists():
         time.sleep(0.01)
@@ -28,7 +28,7 @@ def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_process_that_dies_repeatedly_ends_the_service(serve: Serve, tmp_path: Path) -> None:
-    """After five deaths in a row, with one line that names the process, how it ended and its log."""
+    """The service ends after five deaths in a row; one line names the process, how it ended and its log."""
     service = serve(tmp_path)
     service.started()
     killed = 0

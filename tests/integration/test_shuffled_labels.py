@@ -1,4 +1,4 @@
-"""A model of labels that mean nothing, from its training to its promotion."""
+"""A model of shuffled labels, from its training to its promotion."""
 
 import io
 from pathlib import Path
@@ -35,10 +35,10 @@ def _printed(shown: Job | Model) -> str:
 
 
 @pytest.mark.embedded
-def test_a_model_of_shuffled_labels_is_found_out(
+def test_a_model_of_shuffled_labels_is_reported_and_not_promoted(
     client: Client, stack: EmbeddedStack, shared_data: Path, tmp_path: Path
 ) -> None:
-    """One sentence is on job, evaluation, model, card and command line; a gate for baselines refuses."""
+    """Job, evaluation, model, card and command line have one sentence; a gate with baselines refuses it."""
     corpus = shared_data / "lightgbm-rank"
     files = [_shuffled(corpus / "train.letor.txt", tmp_path / "noise.txt"), corpus / "test.letor.txt"]
     noise, test = (client.upload_dataset(file).wait(timeout_seconds=LIMIT_SECONDS).id for file in files)

@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 def wait_for(
     look: Callable[[], Found | None], limit_seconds: float = LIMIT_SECONDS, pause_seconds: float = 0.02
 ) -> Found:
-    """Look again and again until something is found, and return it."""
+    """Call a function repeatedly until its result is true, and return the result."""
     deadline = time.monotonic() + limit_seconds
     while not (found := look()):
         assert time.monotonic() < deadline, f"nothing was found in {limit_seconds:g} s"

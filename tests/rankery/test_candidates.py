@@ -30,7 +30,7 @@ def read(folder: Path, content: str, name: str = "documents.csv", **options: Any
     return read_candidates(path, FEATURES, **options)
 
 
-def test_a_table_that_does_not_tell_its_queries_is_refused(tmp_path: Path) -> None:
+def test_a_table_without_a_query_column_is_refused(tmp_path: Path) -> None:
     """A table without a query column would be one query, so the error names the option for the column."""
     with pytest.raises(FilesUnusable, match=r"line 1: expected a column for the query, .* columns\.query"):
         read(tmp_path, UNKNOWN)
@@ -47,7 +47,7 @@ def test_the_format_of_a_table_is_detected_from_its_content(
     assert read(tmp_path, content, name) == EXPECTED
 
 
-def test_labels_are_not_looked_at(tmp_path: Path) -> None:
+def test_labels_are_not_read(tmp_path: Path) -> None:
     """The options of an upload apply, whether or not the table has the named columns."""
     columns = {**ROLES, "label": "grade", "query_columns": ["market"]}
     assert read(tmp_path, UNKNOWN, columns=columns) == EXPECTED
@@ -100,7 +100,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
         ('{"documents": null}', "documents.csv: /documents must be a list"),
     ],
 )
-def test_what_cannot_be_ranked_is_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+def test_an_unusable_file_is_an_error_of_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
     """The error has the place, if there is one."""
     with pytest.raises(FilesUnusable) as unusable:
         read(tmp_path, content)

@@ -39,7 +39,7 @@ def wait_for_line(process: ServiceProcess, line: str) -> None:
 
 
 def check_for(stack: EmbeddedStack, seconds: float) -> None:
-    """Watch a service for a while."""
+    """Call `check` of the service repeatedly for the given time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         stack.check()
@@ -124,10 +124,10 @@ def test_a_process_that_ends_on_a_full_disk_names_the_disk(tmp_path: Path, small
             check_for(stack, 10.0)
 
 
-def test_the_bundled_server_comes_before_one_on_the_path(
+def test_the_bundled_server_is_preferred_to_one_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server on PATH is used if the package with the bundled server is absent; the error names both."""
+    """A server on PATH is used if the bundled server is absent; without either, the error names both."""
     monkeypatch.setenv("PATH", str(tmp_path))
     installed = tmp_path / "redis-server"
     installed.touch(0o755)
@@ -139,7 +139,7 @@ def test_the_bundled_server_comes_before_one_on_the_path(
         find_broker()
 
 
-def test_the_broker_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:
+def test_the_broker_requires_its_password_and_writes_no_files(tmp_path: Path) -> None:
     """The broker accepts only its own URL with the password, and writes no files."""
     port, folder = free_port("127.0.0.1"), tmp_path / 'a "quoted" \\ folder'
     folder.mkdir()
@@ -173,8 +173,8 @@ def test_output_is_appended_to_the_log(tmp_path: Path) -> None:
     assert process.last_line() == "second"
 
 
-def test_a_process_ends_when_asked(tmp_path: Path) -> None:
-    """A process that ends on SIGTERM is not killed."""
+def test_a_process_that_ends_on_sigterm_is_not_killed(tmp_path: Path) -> None:
+    """The exit code is the one that the process returns on SIGTERM."""
     process = start(
         tmp_path,
         "import signal, sys, time\n"

@@ -31,7 +31,7 @@ def _nested(text: str, id_column: int, value_column: int) -> dict[str, dict[str,
     return nested
 
 
-def test_the_numbers_are_trec_evals(folder: Path) -> None:
+def test_values_equal_those_of_pytrec_eval(folder: Path) -> None:
     """Every query has pytrec_eval's values, and a judged query without a result counts as 0."""
     arguments = ("--run", str(folder / "good"), "--run", str(folder / "poor"), "--metric", "map")
     done = run(
@@ -74,7 +74,7 @@ def test_tables_count_omitted_queries(folder: Path) -> None:
     assert "poor − good" in done.output
 
 
-def test_levels_and_spellings_are_trec_evals(folder: Path) -> None:
+def test_options_and_metric_names_of_trec_eval_are_accepted(folder: Path) -> None:
     """-l is the lowest relevant label, -M the number of documents, and -J omits unjudged documents."""
     names = ("P_5", "recip_rank", "ndcg_cut_2", "map", "Rprec", "success_1", "infAP", "iprec_at_recall_0.50")
     metrics = [word for name in (*names, "gm_map") for word in ("--metric", name)]
@@ -121,7 +121,7 @@ def test_a_geometric_mean_is_not_compared(folder: Path) -> None:
     assert "use map" in done.errors
 
 
-def test_ir_measures_names_are_shown_as_ours(folder: Path) -> None:
+def test_ir_measures_names_are_replaced_by_our_metric_names(folder: Path) -> None:
     """Each metric is shown once, in the given order."""
     files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--json")
     done = run("evaluate", *files, "--metric", "RR", "--metric", "nDCG@10", "--metric", "mrr")
@@ -158,7 +158,7 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
         ({"columns": '{"lable": "grade"}'}, "rankery: /columns/lable: unknown; known here: label, query"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: dict[str, str], message: str) -> None:
+def test_an_input_error_is_one_sentence(tmp_path: Path, change: dict[str, str], message: str) -> None:
     """The error is on standard error, with exit code 1 and without a traceback."""
     for name, content in ({"qrels": QRELS, "run": GOOD} | change).items():
         (tmp_path / name).write_text(content)

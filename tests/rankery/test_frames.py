@@ -40,7 +40,7 @@ def test_lists_are_sent_in_a_fixed_size(frame: Any) -> None:
 
 
 def test_lists_of_different_lengths_are_not_sent() -> None:
-    """The client refuses the column, since the service cannot name the row; a null list is missing."""
+    """The client refuses the column, since the service cannot name the row; a null list is sent as null."""
     assert _sent(pa.table({"search": ["a", "b"], "emb": [None, [1.0]]}))["emb"].to_pylist() == [None, [1.0]]
     with pytest.raises(DataUnusable, match="lists of column 'emb' have different lengths, 1 and 2"):
         _sent(pa.table({"search": ["a", "b"], "emb": [[1.0], [1.0, 2.0]]}))

@@ -8,7 +8,7 @@ import rankery.client
 from tools.generate_client import CLIENT, _synchronous, generated
 
 
-def test_the_synchronous_half_is_current() -> None:
+def test_the_synchronous_client_is_current() -> None:
     """A change of the asynchronous client requires `make client`."""
     files = _synchronous()
     assert stale(files) == [], "run `make client`"

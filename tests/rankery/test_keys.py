@@ -47,7 +47,7 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
 
 
 def test_the_projects_of_a_key_are_listed(tmp_path: Path) -> None:
-    """The list names the projects that a key is restricted to; JSON has null for a key without them."""
+    """The list names the projects that a key is restricted to; JSON has null for an unrestricted key."""
     folder = ("--data-dir", str(tmp_path))
     bound = ("--project", "web", "--project", "ads")
     made = run("keys", "create", "bound", "--scope", "read", *bound, "--json", *folder).document
@@ -71,7 +71,7 @@ def test_the_projects_of_a_key_are_listed(tmp_path: Path) -> None:
         (("revoke", "key_1"), "there is no key 'key_1'"),
     ],
 )
-def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
+def test_an_argument_error_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     """The error is on standard error, and standard output is empty, so no script reads a wrong secret."""
     done = run("keys", *arguments, "--data-dir", tmp_path)
     assert (done.code, done.output) == (1, "")
@@ -80,14 +80,14 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], s
 
 
 @pytest.mark.parametrize("duration", ["", "90", "0d", "-1d", "1y", "1.5d", "999999w", "1 d", "١d"])
-def test_only_a_length_of_time_is_one(duration: str) -> None:
+def test_an_invalid_duration_is_refused(duration: str) -> None:
     """A duration is a whole number of minutes, hours, days or weeks, within the calendar's range."""
     with pytest.raises(KeyRejected):
         _expiry_after(duration)
 
 
 @pytest.mark.parametrize("command", [pytest.param("api", marks=pytest.mark.slow), "serve"])
-def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Path) -> None:
+def test_without_a_key_the_service_does_not_start_on_the_network(command: str, tmp_path: Path) -> None:
     """The error explains how to create a key, also in a container."""
     done = rankery(command, "--host", "0.0.0.0", "--port", "0", "--data-dir", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
@@ -107,7 +107,7 @@ def until(refused: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_from_the_first_key_on_commands_need_one(tmp_path: Path) -> None:
+def test_after_the_first_key_commands_require_a_key(tmp_path: Path) -> None:
     """Commands without a key explain how to create one; keys have scopes and can be revoked at run time."""
     folder = ("--data-dir", tmp_path)
     lock = DataFolderLock(tmp_path)

@@ -156,7 +156,7 @@ def by_service(client: Client, model: str, judged: Path) -> list[float]:
         ("straight", False, 1e-9),
     ],
 )
-def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
+def test_an_exported_model_scores_as_on_the_service_and_can_be_imported(
     stack: EmbeddedStack,
     client: Client,
     judged: Path,
@@ -165,7 +165,7 @@ def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
     needs_lightgbm: bool,
     tolerance: float,
 ) -> None:
-    """Trees give equal bits, with missing values and categories; an imported model has the same file."""
+    """MLflow's scores equal the service's, for trees exactly; importing the export restores the same file."""
     exported = rankery(stack, "mlflow", "export", model, "--output", tmp_path / "made", "--json")
     assert exported.returncode == 0, exported.stderr
     answer = json.loads(exported.stdout)
@@ -187,7 +187,7 @@ def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
 def test_the_directory_describes_the_model(
     stack: EmbeddedStack, client: Client, judged: Path, tmp_path: Path
 ) -> None:
-    """Signature, metrics, parameters and tags are in the directory; categories are texts or of pandas."""
+    """Signature, metrics, parameters and tags are exported; categories can be texts or pandas categories."""
     rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path / "made")
     found = by_mlflow(tmp_path / "made", judged, "categories")
     assert found["scores"] == by_mlflow(tmp_path / "made", judged)["scores"]
@@ -235,10 +235,10 @@ def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
 
 
 @pytest.mark.slow
-def test_what_cannot_be_exchanged_is_one_sentence(
+def test_failed_exports_and_imports_are_reported_in_one_sentence(
     stack: EmbeddedStack, client: Client, tmp_path: Path
 ) -> None:
-    """An existing directory, and a directory that is not a model of MLflow, are refused with one sentence."""
+    """Export refuses an existing directory; import refuses one without `MLmodel` or with a path outside."""
     taken = rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path)
     assert taken.returncode == 1
     assert f"{tmp_path} exists; choose another directory with --output" in taken.stderr
@@ -282,10 +282,10 @@ def test_the_error_without_mlflow_names_its_installation(stack: EmbeddedStack, t
     ],
     ids=str,
 )
-def test_a_directory_that_leads_elsewhere_is_refused(
+def test_an_unusable_model_description_is_refused(
     tmp_path: Path, flavors: dict[str, Any], sentence: str
 ) -> None:
-    """Descriptions of any source cannot name a file outside the directory."""
+    """The model file must exist in the directory, and a flavor must be supported."""
     folder, outside = tmp_path / "model", tmp_path / "outside"
     for one in (folder, outside):
         one.mkdir()
@@ -295,15 +295,15 @@ def test_a_directory_that_leads_elsewhere_is_refused(
         _file(folder, flavors)
 
 
-def test_a_module_that_is_none_is_refused() -> None:
-    """The module is parsed, not run, so content other than nodes is refused."""
+def test_a_module_with_content_other_than_nodes_is_refused() -> None:
+    """The module is parsed and not run."""
     for text in ("", "NODES = (\n    (0, __import__('os'), 0, 0),\n)\nROOTS = (\n    0,\n)\n"):
         with pytest.raises(AnswerNotUnderstood):
             nodes_of(text)
 
 
-def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
-    """Without a signature, MLflow checks no columns."""
+def test_a_frame_with_missing_columns_or_text_is_refused() -> None:
+    """The model checks the columns, since MLflow checks none without a signature."""
     pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
     model = ScoringModel(["bm25", "price"], {}, lambda features: features.sum(axis=1))
     assert model.predict(np.array([[1.0, 2.0]])).tolist() == [3.0]

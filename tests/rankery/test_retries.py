@@ -14,7 +14,7 @@ from tests.rankery.unreliable import Fault, Unreliable
 Network = Callable[[Sequence[Fault]], Unreliable]
 
 
-def test_what_was_created_is_not_created_again(unreliable: Network) -> None:
+def test_a_retried_creation_creates_one_object(unreliable: Network) -> None:
     """A request whose answer was lost is sent again with the same idempotency key."""
     network = unreliable(["lost answer", "bad gateway", "busy", None])
     with Client(network.url) as client:
@@ -25,8 +25,8 @@ def test_what_was_created_is_not_created_again(unreliable: Network) -> None:
     assert others == [first] * 3
 
 
-def test_both_clients_are_as_patient(unreliable: Network) -> None:
-    """The asynchronous client retries, too, and its lists iterate over all pages."""
+def test_the_asynchronous_client_retries(unreliable: Network) -> None:
+    """Lost requests and answers are retried, and a list iterates over all pages."""
     network = unreliable(["no answer", "lost answer", None])
 
     async def work() -> None:
@@ -39,7 +39,7 @@ def test_both_clients_are_as_patient(unreliable: Network) -> None:
     asyncio.run(work())
 
 
-def test_an_upload_begins_again_with_the_first_byte(unreliable: Network, tmp_path: Path) -> None:
+def test_an_upload_restarts_at_the_first_byte(unreliable: Network, tmp_path: Path) -> None:
     """The service gets the whole file and creates one dataset."""
     path = tmp_path / "again.txt"
     path.write_text("".join(f"{i % 3} qid:{i // 9} 1:{i}\n" for i in range(20_000)))
@@ -50,15 +50,15 @@ def test_an_upload_begins_again_with_the_first_byte(unreliable: Network, tmp_pat
         assert [one.id for one in client.datasets() if one.name == "again.txt"] == [dataset.id]
 
 
-def test_what_is_not_repeatable_is_not_sent_again(unreliable: Network) -> None:
-    """The client cannot know whether the lost answer had a job for the alias's gate."""
+def test_a_request_that_is_not_repeatable_is_not_retried(unreliable: Network) -> None:
+    """The client raises an error, since the lost answer may have had a job for the alias's gate."""
     network = unreliable(["lost answer"])
     with Client(network.url) as client, pytest.raises(ServiceUnreachable, match=network.url):
         client.set_alias("web", "champion", 1)
     assert len(network.requests) == 1
 
 
-def test_patience_has_an_end(unreliable: Network) -> None:
+def test_the_number_of_retries_is_limited(unreliable: Network) -> None:
     """The client raises the last answer after all retries."""
     network = unreliable(["busy"] * 9)
     with Client(network.url, retries=2) as client, pytest.raises(RankeryApiError, match="503") as refused:

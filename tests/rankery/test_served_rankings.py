@@ -105,8 +105,8 @@ def test_interleaved_lists_of_frames(client: Client) -> None:
     assert client.send_clicks(made, [(first["ranking_id"], str(first["document_id"]))]).recorded == 1
 
 
-def test_what_users_cannot_be_shown_is_refused(client: Client) -> None:
-    """The error has a remedy."""
+def test_kept_and_interleaved_rankings_require_ids_and_their_own_order(client: Client) -> None:
+    """Each error has a remedy."""
     without_ids = FRAME[["bm25", "age"]]
     for options in ({"keep": True}, {"interleaving": "itl_1"}):
         with pytest.raises(DataUnusable, match="the id of each query: give a column 'query_id'"):

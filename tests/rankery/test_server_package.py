@@ -45,8 +45,8 @@ def test_the_command_ignores_the_working_directory(project: Path) -> None:
     [DOCTOR, ("serve", "--port", "0"), ("api",), ("worker",), ("keys", "list")],
     ids=lambda command: command[0],
 )
-def test_what_is_in_the_way_is_named(project: Path, command: tuple[str, ...]) -> None:
-    """`python -m rankery` finds packages of the working directory first; it imports none and names it."""
+def test_a_package_that_hides_ours_is_named(project: Path, command: tuple[str, ...]) -> None:
+    """`python -m rankery` refuses a hiding package in the working directory, and does not import it."""
     done = run(project, sys.executable, "-m", "rankery", *command)
     assert done.returncode == 1
     assert done.stderr.startswith(f"rankery: {project}/app hides Rankery's package `app`: rename it"), done
@@ -54,7 +54,7 @@ def test_what_is_in_the_way_is_named(project: Path, command: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize("package", ["app", "worker"])
-def test_a_server_that_imports_a_package_names_what_is_in_the_way(tmp_path: Path, package: str) -> None:
+def test_a_server_that_imports_our_package_names_a_hiding_module(tmp_path: Path, package: str) -> None:
     """`uvicorn` and `celery` import `app` and `worker` themselves, with the working directory on the path."""
     (tmp_path / "core.py").touch()
     done = run(tmp_path, sys.executable, "-c", f"import {package}")
@@ -73,10 +73,10 @@ def test_a_folder_without_init_is_named_where_python_takes_it_for_a_package(tmp_
 
 
 @pytest.mark.slow
-def test_the_parts_of_a_service_ignore_the_working_directory(
+def test_the_processes_of_a_service_ignore_the_working_directory(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """API, worker, broker and their tethers start in such a folder."""
+    """API, worker, broker and their tethers start in a folder that has packages of the same names."""
     monkeypatch.chdir(project)
     with EmbeddedStack(project / "data") as stack:
         stack.check()

@@ -47,8 +47,8 @@ def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
     assert "[red]web[/red]" in printed(bracketed)
 
 
-def test_a_job_is_one_line_until_it_is_looked_at() -> None:
-    """A job is short in a log, and its card has the metrics."""
+def test_a_job_has_a_short_repr_and_a_card() -> None:
+    """The repr of a job fits in a log line, and its card has the metrics."""
     job = job_of(**RUNNING)
     assert repr(job).startswith("Job(id='job_1', kind='train', status='running'")
     assert "training 120 of 500, 41 s left" in printed(job)
@@ -75,7 +75,7 @@ def test_a_distributed_training_shows_its_ranks() -> None:
     assert "waiting" not in printed(job_of(**RUNNING))
 
 
-def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
+def test_a_progress_bar_is_not_drawn_into_a_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bar has iterations, the deciding metric and the remaining time; a file gets no bar."""
@@ -92,7 +92,7 @@ def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
 
 
 def test_a_bar_names_the_candidate_of_an_automatic_training(capsys: pytest.CaptureFixture[str]) -> None:
-    """The bar names the candidate, since each phase has another one."""
+    """The bar names the candidate, since each phase tries a different one."""
     progress = {"phase": "trying linear by ranknet", "iteration": 7, "total": 65, "eta_seconds": 120.0}
     job = job_of(kind="auto-train", title="web", status="running", progress=progress)
     with jobs_progress([job], True) as show:

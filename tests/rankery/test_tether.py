@@ -15,7 +15,7 @@ linux_only = pytest.mark.skipif(
 )
 
 
-def test_the_command_takes_the_place_of_the_tether() -> None:
+def test_the_command_replaces_the_process_of_the_tether() -> None:
     """Exit code, output and process id are those of the command."""
     script = "import os; print(os.getpid()); raise SystemExit(7)"
     command = [*TETHER, str(os.getpid()), sys.executable, "-c", script]

@@ -22,7 +22,7 @@ def _headers(secret: str, timestamp: int | None = None, body: bytes = BODY) -> d
     }
 
 
-def test_the_example_of_the_standard() -> None:
+def test_the_example_of_standard_webhooks_is_verified() -> None:
     """The signature equals that of the reference implementations of Standard Webhooks."""
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     body = b'{"test": 2432232314}'
@@ -71,7 +71,7 @@ def test_changed_headers_are_refused(change: dict[str, str | None], reason: str)
         verify_webhook(BODY, headers, secret)
 
 
-def test_another_time_is_refused() -> None:
+def test_a_changed_timestamp_is_refused() -> None:
     """A changed timestamp is refused, even within the tolerance."""
     secret, now = new_secret(), int(time.time())
     headers = _headers(secret, now) | {"Webhook-Timestamp": str(now - 10)}

@@ -25,8 +25,8 @@ class Unreliable:
         server: Address of the server.
         faults: Fault of each request, in order. `no answer` closes the connection before the server has the
             request, and `lost answer` after it. `busy` and `bad gateway` are answers with an error. A
-            number is the number of bytes of the answer that arrive. None, and all later requests, have no
-            fault.
+            number is the number of bytes of the answer that arrive. None means no fault;
+            requests after the last entry have none either.
 
     Attributes:
         requests: Every received request, as it was sent.
@@ -86,7 +86,7 @@ class Unreliable:
 
 
 def _message(connection: socket.socket) -> bytes:
-    """Read a whole message, whose head has its length."""
+    """Read a whole HTTP message; a missing Content-Length means no body."""
     received = b""
     while b"\r\n\r\n" not in received:
         chunk = connection.recv(2**16)

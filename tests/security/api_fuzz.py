@@ -28,7 +28,7 @@ UNBOUNDED = {
     "RANKERY_WRONG_KEYS_PER_MINUTE": "1000000",
     "RANKERY_MAX_ACTIVE_JOBS": "1000000",
 }
-# Parameters and the kinds of their values, so that most requests get past the 404.
+# Stored objects to use as values of each parameter, so that most requests do not end with a 404.
 _KNOWN = {
     "path.dataset_id": ("learnt", "measured", "broken"),
     "query.dataset_id": ("measured",),
@@ -139,15 +139,15 @@ def _config(target: Target, folder: Path, secret: str | None, paths: Iterable[st
     for name, kinds in _KNOWN.items():
         values = json.dumps([target.ids[kind] for kind in kinds])
         lines += [f"[dictionaries.{name.replace('.', '_')}]", f"values = {values}"]
-    # GET of /v1/jobs/delete asks for the job with the id "delete" and is answered by 404, not by 405. So the
-    # Allow header has it, too (RFC 9110, 10.2.1); schemathesis expects only the methods listed at the path.
+    # GET of /v1/jobs/delete requests the job with the id "delete" and is answered by 404, not by 405. So the
+    # Allow header has GET, too (RFC 9110, 10.2.1); schemathesis expects only the methods listed at the path.
     for path in _with_other_routes(paths):
         lines += [
             "[[operations]]",
             f'include-path = "{path}"',
             "checks.allow_header_conformance.enabled = false",
         ]
-    # The tus protocol requires 412 for a missing or another Tus-Resumable.
+    # The tus protocol requires 412 for a missing or different Tus-Resumable.
     lines += [
         "[[operations]]",
         'include-path = "/v1/uploads"',

@@ -251,7 +251,7 @@ _OF_STORED_THINGS = ("/problems/unfit-model", "/problems/unreadable-dataset")
 _STRICTER_THAN_SCHEMA = ("must be a whole number", f"must be less than or equal to {2**63 - 1}")
 # HTTP lets a server ignore headers that it does not know.
 _UNKNOWN_HEADERS = "object with unexpected properties"
-# schemathesis reports this for many texts; the pattern forbids only NUL.
+# schemathesis reports this violation for many valid texts; the pattern forbids only NUL.
 _NOT_A_DESCRIPTION = "violates `pattern` at /properties/description"
 
 
@@ -261,7 +261,7 @@ def valid_requests_are_taken(
 ) -> bool | None:
     """A request that the schema allows is refused only for a listed condition."""
     if os.environ.get("RANKERY_FUZZ_WITHOUT_KEY") or response.status_code == 413:
-        return None  # tested by the other check, or too long for the server
+        return None  # without a key, another check applies; 413: too long for the server
     sent = response.request.headers
     if response.status_code == 416:
         return None  # the range begins after the end of the file
@@ -278,7 +278,7 @@ def valid_requests_are_taken(
     if problem.get("type") in _OF_STORED_THINGS:
         return None
     errors = problem.get("errors") or _of_inference(case.operation.label, response)
-    if errors and all(_is_meant(case.operation.label, error) for error in errors):
+    if errors and all(_is_listed(case.operation.label, error) for error in errors):
         return None
     return positive_data_acceptance(ctx, response, case)
 
@@ -310,7 +310,7 @@ def _of_inference(operation: str, response: schemathesis.Response) -> list[dict[
     return [{"pointer": pointer, "detail": detail}] if pointer.startswith("/inputs") else []
 
 
-def _is_meant(operation: str, error: dict[str, str]) -> bool:
+def _is_listed(operation: str, error: dict[str, str]) -> bool:
     place = "/" + error["pointer"].split("/")[1] if error["pointer"] else ""
     return place in MEANT.get(operation, {}) or error["detail"] in _STRICTER_THAN_SCHEMA
 

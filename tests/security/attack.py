@@ -85,7 +85,7 @@ def exchange(url: str, request: bytes, *, from_address: str = "127.0.0.1") -> An
     parts = urlsplit(url)
     place = (str(parts.hostname), int(parts.port or 80))
     with socket.create_connection(place, PATIENCE_SECONDS, source_address=(from_address, 0)) as connection:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer came first
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer came early
             connection.sendall(request)
         return read_answer(connection)
 

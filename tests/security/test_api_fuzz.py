@@ -33,7 +33,7 @@ ONLY_PARAMETERS = ("--include-method", "GET", "--include-method", "DELETE")
 
 
 @pytest.mark.slow
-def test_every_answer_without_a_body_is_as_documented(fuzzed: Target, tmp_path: Path) -> None:
+def test_answers_to_requests_without_a_body_are_as_documented(fuzzed: Target, tmp_path: Path) -> None:
     """Random and boundary parameters cause neither a 500 nor an undocumented answer."""
     secret = fuzzed.secrets["admin"]
     run = fuzz(

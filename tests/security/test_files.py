@@ -96,7 +96,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_file_of_ill_will_is_refused(tmp_path: Path, case: str) -> None:
+def test_a_malicious_file_is_refused(tmp_path: Path, case: str) -> None:
     """The error names the file; memory is bounded, no other file is written, and no code runs."""
     path = tmp_path / "upload"
     path.write_bytes(FILES[case]())

@@ -86,8 +86,8 @@ SMUGGLERS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("case", BYTES)
-def test_bytes_that_are_no_request(target: Target, case: str) -> None:
-    """The answer is a 4xx, or that of the health probe if the rest is ignored; the next request is served."""
+def test_bytes_that_are_no_request_are_refused(target: Target, case: str) -> None:
+    """The server closes, or answers with a 4xx or as a health probe; the next request is served."""
     started = time.monotonic()
     answer = exchange(target.url, _with_names(target, BYTES[case]))
     assert answer.status == 0 or 400 <= answer.status < 500 or answer.body == b'{"status":"ok"}', answer

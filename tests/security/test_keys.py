@@ -40,7 +40,7 @@ def operations(target: Target) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "scope", [scope if scope == "write" else pytest.param(scope, marks=pytest.mark.slow) for scope in SCOPES]
 )
-def test_a_scope_goes_as_far_as_it_says(
+def test_a_scope_grants_only_the_documented_operations(
     target: Target, send: Send, operations: list[tuple[str, str]], scope: str
 ) -> None:
     """Each scope calls each operation: a 403 names the missing scope, and only granted calls pass."""
@@ -56,7 +56,7 @@ def test_a_scope_goes_as_far_as_it_says(
             assert needed(method, path).encode() in answer.body
 
 
-def test_nothing_is_reached_without_a_key(
+def test_operations_pages_and_files_require_a_key(
     target: Target, send: Send, operations: list[tuple[str, str]]
 ) -> None:
     """Operations, pages and files are refused, except the files of the sign-in page."""
@@ -99,8 +99,8 @@ def test_nothing_is_reached_without_a_key(
             assert path not in {path for _, path in operations}, (method, path)
 
 
-def test_methods_do_not_go_around_a_scope(send: Send) -> None:
-    """A read key stays a read key, whatever method the headers claim."""
+def test_method_override_headers_do_not_extend_a_scope(send: Send) -> None:
+    """A read key can write neither with a method in a header nor with an unusual method."""
     for name in ("X-HTTP-Method-Override", "X-Method-Override", "X-HTTP-Method"):
         answer = send(Attack("/v1/datasets/{broken}", 200, headers=((name, "DELETE"),), scope="read"))
         assert answer.status == 200
@@ -132,8 +132,8 @@ def test_methods_do_not_go_around_a_scope(send: Send) -> None:
         "Bearer {truncated}",
     ],
 )
-def test_what_is_no_key_opens_nothing(target: Target, authorization: str) -> None:
-    """Each invalid credential gets the same 401, which does not repeat it."""
+def test_an_invalid_credential_is_refused(target: Target, authorization: str) -> None:
+    """Each invalid credential gets the same 401, and the answer does not contain the credential."""
     key = target.secrets["read"]
     value = authorization.replace("{key}", key).replace("{truncated}", key[:-1])
     attack = Attack("/v1/jobs", 401, headers=(("Authorization", value),), scope=None)
@@ -159,7 +159,7 @@ def test_unknown_expired_and_revoked_keys_get_equal_answers(target: Target) -> N
     assert kept[0] == kept[1] == kept[2]
 
 
-def test_guessing_is_stopped(target: Target) -> None:
+def test_an_address_with_many_wrong_keys_is_throttled(target: Target) -> None:
     """After many wrong keys the service throttles an address, and accepts good keys from other addresses."""
     statuses = [_with_key(target, f"rk_{number:043}", "127.0.0.5") for number in range(40)]
     assert statuses[0].status == 401
@@ -178,7 +178,7 @@ def test_a_key_is_shown_once(target: Target, send: Send) -> None:
             assert secret.encode() not in file.read_bytes(), file
 
 
-def test_a_session_is_neither_fixed_nor_kept(target: Target) -> None:
+def test_sign_in_replaces_and_sign_out_ends_the_session_token(target: Target) -> None:
     """Each sign-in creates a new token, which is invalid after sign-out or revocation."""
     secret = target.make_key("read")
     with _browser(target) as http:

@@ -75,18 +75,18 @@ FILENAMES = {
 
 @pytest.mark.parametrize("case", ATTACKS)
 def test_no_name_leads_out_of_its_folder(send: Send, case: str) -> None:
-    """A traversal is not found or not allowed, and the answer has no content of the machine."""
+    """A traversal is not found or not allowed, and the answer has no content of the machine's files."""
     attack = ATTACKS[case]
     answer = send(attack)
     assert answer.status == attack.status
-    # A row without a problem: the decoding of slashes decides whether the path or the object is unknown.
+    # Without an expected problem, either is correct: the path or the object is unknown, by decoded slashes.
     assert answer.problem in ({attack.problem} if attack.problem else {"not-found", "no-such-path"})
     assert not any(secret in answer.body for secret in NEVER)
 
 
 @pytest.mark.parametrize("case", FILENAMES)
-def test_the_name_of_an_upload_is_a_name_alone(send: Send, target: Target, case: str) -> None:
-    """Folders and control characters are removed from it, and the service chooses the stored key."""
+def test_folders_are_removed_from_the_name_of_an_upload(send: Send, target: Target, case: str) -> None:
+    """The recorded name has no folders and no control characters; the service chooses the stored key."""
     content_type, body = multipart(FILENAMES[case], b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n")
     answer = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert answer.status == 202

@@ -230,7 +230,7 @@ INTEGERS: dict[str, Attack] = (
 
 
 @pytest.mark.parametrize("case", [*FOREIGN, *BODIES, *INTEGERS])
-def test_what_is_odd_is_refused(send: Send, case: str) -> None:
+def test_an_invalid_request_is_refused(send: Send, case: str) -> None:
     """Each request is refused soon, with its status and its problem, and changes nothing."""
     attack = (FOREIGN | BODIES | INTEGERS)[case]
     started = time.monotonic()
@@ -257,7 +257,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("case", HEADERS)
-def test_no_header_comes_back_as_a_header(target: Target, send: Send, case: str) -> None:
+def test_no_request_header_adds_an_answer_header(target: Target, send: Send, case: str) -> None:
     """A header of a request never adds a header to the answer, and an invalid request id is not returned."""
     name, value = HEADERS[case]
     answer = send(Attack("/v1/jobs?limit=1", 200, headers=((name, value),)))
@@ -277,7 +277,7 @@ def test_no_header_comes_back_as_a_header(target: Target, send: Send, case: str)
         ("/v1/jobs/%e2%80%a8forged", 1),
     ],
 )
-def test_no_path_makes_a_line_of_the_log(target: Target, send: Send, path: str, lines: int) -> None:
+def test_no_path_adds_a_line_to_the_log(target: Target, send: Send, path: str, lines: int) -> None:
     """A path with line ends or control characters is one escaped line of the log."""
     marker = f"mark{time.monotonic_ns()}"
     assert send(Attack(f"{path}{marker}", 404)).status == 404
@@ -299,8 +299,8 @@ FILENAMES = (
 
 
 @pytest.mark.parametrize("name", FILENAMES)
-def test_downloads_are_named_by_us(target: Target, send: Send, name: str) -> None:
-    """Downloads are attachments with names of plain characters, which the service chooses."""
+def test_the_service_chooses_the_names_of_downloads(target: Target, send: Send, name: str) -> None:
+    """Downloads are attachments whose names have only ASCII letters, digits and the characters `._-`."""
     content_type, body = multipart(name.replace('"', "%22"), b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n", name=name)
     sent = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert sent.status == 202, sent.body
@@ -314,8 +314,8 @@ def test_downloads_are_named_by_us(target: Target, send: Send, name: str) -> Non
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_service_lives_on(target: Target) -> None:
-    """After all attacks, the service is as ready as before."""
+def test_the_service_is_ready_after_all_attacks(target: Target) -> None:
+    """The service answers health probes and requests after all attacks."""
     with httpx.Client(trust_env=False) as http:
         assert http.get(f"{target.url}/healthz").status_code == 200
     assert exchange(target.url, Attack("/v1/jobs", 200).request(target.url, {}, target.secrets)).status == 200

@@ -13,7 +13,7 @@ from tests.security.target import Target
 pytestmark = pytest.mark.browser
 
 RUN = "window.__ran=1"
-# Without blanks, so that it can be an id in every format of file.
+# Without blanks, so that the markup can be an id in every file format.
 MARKUP = f"<img/src=x/onerror={RUN}>"
 # Each breaks out of text, attributes, scripts, titles, styles and templates.
 NAMES = (
@@ -162,7 +162,7 @@ def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name:
 
 
 @pytest.mark.slow
-def test_what_an_address_says_is_text(watch: Watch) -> None:
+def test_text_from_a_url_is_shown_as_text(watch: Watch) -> None:
     """Ids, queries and parameters of a URL are shown as text, in title and body."""
     name = "".join(NAMES)
     for path in (

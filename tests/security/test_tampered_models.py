@@ -140,15 +140,15 @@ def test_tampered_sets_and_linear_leaves_are_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", IGNORED)
-def test_what_does_not_decide_scores_is_not_believed(model_text: str, case: str) -> None:
+def test_tampered_fields_that_do_not_affect_scores_are_ignored(model_text: str, case: str) -> None:
     """LightGBM gets only the trees, so the scores are those of the unchanged model."""
     features = synthetic_dataset(3, seed=2).features
     tampered = Forest.parse(_changed(model_text, *IGNORED[case]))
     np.testing.assert_array_equal(tampered.score(features), Forest.parse(model_text).score(features))
 
 
-def test_bytes_that_are_no_text_are_refused() -> None:
-    """Bytes that are not UTF-8 raise an error of the model."""
+def test_bytes_that_are_not_utf8_are_refused() -> None:
+    """The bytes raise ModelError."""
     with pytest.raises(ModelError, match="UTF-8"):
         Forest.parse(b"tree\nversion=v4\n\xff\xfe")
 

@@ -1,4 +1,4 @@
-"""Servers that speak as much of the Hugging Face Hub and of Google Cloud Storage as reading files takes."""
+"""Servers with the operations of Hugging Face Hub and Google Cloud Storage that reading files requires."""
 
 import contextlib
 import hashlib
@@ -18,8 +18,8 @@ class FileServer:
 
     Attributes:
         files: Content by path: `org/name/train.csv` of the Hub, `bucket/train.csv` of the storage.
-        requests: Path and headers of what was asked.
-        token: The token that every request must show, None for none.
+        requests: Path and headers of each request.
+        token: The token that every request must send, None for none.
     """
 
     def __init__(self) -> None:
@@ -91,14 +91,14 @@ class FileServer:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 if self.command != "HEAD":
-                    with contextlib.suppress(OSError):  # gcsfs cancels requests that it needs no more
+                    with contextlib.suppress(OSError):  # gcsfs cancels requests that it no longer needs
                         self.wfile.write(content)
 
         return Handler
 
 
 class HubServer(FileServer):
-    """The Hugging Face Hub, of which `HF_ENDPOINT` is the address; every revision has the same files."""
+    """A Hugging Face Hub; set HF_ENDPOINT to its `url`. Every revision has the same files."""
 
     def answer(self, path: str, query: dict[str, list[str]]) -> Any:
         """Answer about a repository, a folder or a file."""

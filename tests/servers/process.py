@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# The embedded service waits as long for its API: imports take half a minute on a busy machine.
+# The embedded service has the same limit for its API: imports take half a minute on a busy machine.
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 

@@ -1,4 +1,4 @@
-"""nginx and Caddy as deploy/ has them, on this machine and with a test certificate."""
+"""nginx and Caddy with the configurations of deploy/, on this machine and with a test certificate."""
 
 import os
 import socket
@@ -20,11 +20,11 @@ class WebProxy(ABC):
     """A proxy that ends TLS in front of the API. Usable as a context manager.
 
     Args:
-        folder: Where its files are kept; made where it is missing.
+        folder: Folder of its files; created if it is missing.
         api_port: Port of the API, on this machine.
 
     Attributes:
-        url: Where the service is, behind it.
+        url: URL of the service through the proxy.
     """
 
     program: ClassVar[str]
@@ -51,7 +51,7 @@ class WebProxy(ABC):
 
     @abstractmethod
     def _command(self, program: str, api: str) -> list[str]:
-        """Write the configuration, and return the command that serves by it."""
+        """Write the configuration, and return the command that starts the server with it."""
 
     def _listens(self) -> bool:
         try:

@@ -73,7 +73,7 @@ class Receiver:
 
 
 class Receivers:
-    """A running process that is as many receivers as tests need.
+    """A running process that contains any number of receivers.
 
     Args:
         folder: Folder of the receivers.

@@ -1,4 +1,4 @@
-"""Try both wheels in clean environments, in a folder whose own `core` and `app` are in the way.
+"""Try both wheels in clean environments, in a folder whose packages `core` and `app` could hide ours.
 
 `make test-wheel` runs it on the wheels of `make dist`.
 """
@@ -30,7 +30,7 @@ TOOLS = (
     *("scikit-learn", "typing-extensions"),
 )
 TESTS = ("tests/rankery", "tests/integration/test_client.py")
-# These compare the sources with what is generated from them, or make such an environment themselves.
+# These tests compare the sources with generated files, or create such an environment themselves.
 OF_SOURCES = ("test_client_alone.py", "test_generation.py", "test_types.py", "test_unknown_variables.py")
 
 
@@ -65,7 +65,7 @@ def _measure(name: str, environment: Environment, *wheels: str) -> int:
 
 
 def _occupied(folder: Path) -> Path:
-    """Make a folder of a project with packages of the names of ours, which fail when they are imported."""
+    """Make a project folder with packages named like ours, which fail when they are imported."""
     for name in ("app", "core", "worker"):
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text('raise RuntimeError(f"{__file__} was imported")\n')
@@ -73,7 +73,7 @@ def _occupied(folder: Path) -> Path:
 
 
 def _try_client(environment: Environment, wheel: str, folder: Path) -> None:
-    """The client is small, and names the other package where a command needs it."""
+    """Check that the client is small, and that a command of the server names the missing package."""
     size_bytes = _measure("client", environment, wheel)
     assert size_bytes < MOST_CLIENT_BYTES, f"the client takes {size_bytes:,} bytes"
     environment.run("python", "-c", "import rankery; rankery.Client('http://127.0.0.1:1')", cwd=folder)
@@ -84,7 +84,7 @@ def _try_client(environment: Environment, wheel: str, folder: Path) -> None:
 
 
 def _try_service(environment: Environment, folder: Path) -> None:
-    """The demo runs, and a service shows its guide; neither imports what is in the working directory."""
+    """Check that the demo runs and a service shows its guide, without imports from the working directory."""
     environment.run("rankery", "demo", "--queries", "60", cwd=folder)
     serve = environment.command("rankery", "serve", "--port", "0")
     service = subprocess.Popen(serve, cwd=folder, env=own_variables(), stdout=subprocess.PIPE, text=True)
@@ -103,7 +103,7 @@ def _try_service(environment: Environment, folder: Path) -> None:
 
 
 def _run_tests(environment: Environment, server: str, folder: Path, tests: Sequence[str]) -> None:
-    """Run tests on the installed packages: of the sources they find `tests` alone."""
+    """Run tests on the installed packages; of the sources, only `tests` can be imported."""
     environment.install(*TOOLS, server)
     suite = folder / "suite"
     shutil.copytree(ROOT / "tests", suite / "tests", ignore=shutil.ignore_patterns("__pycache__"))
@@ -111,7 +111,8 @@ def _run_tests(environment: Environment, server: str, folder: Path, tests: Seque
     chosen = [str(suite / test) for test in tests]
     left_out = [f"--ignore={suite / 'tests/rankery' / name}" for name in OF_SOURCES]
     options = ("-c", str(suite / "pyproject.toml"), "--rootdir", str(suite), "--numprocesses", "2")
-    # The tests' own helpers start processes where they are; those of the product have shown theirs above.
+    # PYTHONSAFEPATH: the helpers of the tests start processes in this folder, and would import its packages.
+    # The checks above show that the product's processes ignore the folder.
     environment.run(
         *("pytest", *options, "--dist", "loadgroup", *left_out, *chosen),
         cwd=folder / "work",

@@ -45,7 +45,7 @@ class InlineWorker:
         with self.store.read() as tx:
             job = tx.jobs.get(job_id)
         for finding in job.findings or ():
-            Finding.model_validate(finding)  # the API answers with nothing else
+            Finding.model_validate(finding)  # the API returns only valid findings
         return job
 
     def train(self, dataset_id: str, **spec: Any) -> Job:

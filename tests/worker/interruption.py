@@ -17,8 +17,8 @@ def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Leas
     """Call a function once, after the first report of a job whose progress fits.
 
     Args:
-        monkeypatch: Ends with the attempt.
-        reached: Takes the progress of a report, empty where it has none.
+        monkeypatch: Replaces `Reporter.report`, and must be undone after the attempt.
+        reached: Returns whether the progress of a report fits; gets an empty progress if a report has none.
         then: Called in the thread of the job, with its lease.
     """
     report = Reporter.report
@@ -35,11 +35,11 @@ def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Leas
 
 
 def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Lease], None]) -> None:
-    """Hold a job at the first report whose progress fits, until it hears of the interruption that follows.
+    """Interrupt a job at the first report whose progress fits; the job waits there for the interruption.
 
     Args:
-        monkeypatch: Ends with the attempt that is interrupted.
-        reached: Takes the progress of a report, empty where it has none.
+        monkeypatch: Replaces `Reporter.report`, and must be undone after the interrupted attempt.
+        reached: Returns whether the progress of a report fits; gets an empty progress if a report has none.
         then: Causes the interruption, such as the shutdown of the worker.
     """
 
@@ -51,7 +51,7 @@ def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Call
 
 
 def hold(lease: Lease) -> NoReturn:
-    """Hold a job until it hears of an interruption, which is raised."""
+    """Block a job until its lease raises an interruption."""
     while True:
         lease.check()
         time.sleep(0.01)
@@ -76,7 +76,7 @@ def on_phases(monkeypatch: pytest.MonkeyPatch, then: Callable[[Lease, str], obje
 
 
 def shut_down_when(monkeypatch: pytest.MonkeyPatch, reached: Reached) -> StopFlag:
-    """Return the flag of a worker that shuts down at the first report whose progress fits."""
+    """Return the stop flag of a worker; it is set at the first report whose progress fits."""
     stop = StopFlag()
     interrupt_when(monkeypatch, reached, lambda _: stop.set())
     return stop

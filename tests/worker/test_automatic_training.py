@@ -80,7 +80,7 @@ def whole(shared_worker: InlineWorker) -> bytes:
 def test_a_candidate_that_cannot_be_trained_is_listed_with_the_reason(
     inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others go on; if none is left, the job fails with the reasons."""
+    """The other candidates are tried; if no candidate can be trained, the job fails with the reasons."""
     try_candidate = Trials.try_candidate
 
     def diverge(self: Trials, number: int, candidate: Candidate, *given: Any, **named: Any) -> Tried:

@@ -91,7 +91,7 @@ def finish(store: Store, settings: WorkerSettings, job_id: str) -> Outcome:
 
 
 @pytest.mark.long
-def test_a_shutdown_costs_nothing(
+def test_a_shutdown_repeats_no_iteration(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
 ) -> None:
     """A training that was handed back continues to the same model, curves and metrics."""
@@ -112,7 +112,7 @@ def test_a_shutdown_costs_nothing(
 
 
 @pytest.mark.long
-def test_a_shutdown_after_the_last_iteration_costs_no_training(
+def test_a_shutdown_after_the_last_iteration_repeats_no_training(
     store: Store,
     settings: WorkerSettings,
     submit: Submit,
@@ -145,7 +145,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
 
 
 @pytest.mark.long
-def test_a_lost_worker_costs_the_iterations_after_the_checkpoint(
+def test_a_lost_worker_loses_the_iterations_after_the_checkpoint(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
 ) -> None:
     """Checkpoints are stored at intervals, and only the last one is kept."""
@@ -167,7 +167,7 @@ def test_a_lost_worker_costs_the_iterations_after_the_checkpoint(
 
 @pytest.mark.long
 @pytest.mark.parametrize("damage", ["gone", "altered"])
-def test_a_checkpoint_that_cannot_be_used_is_no_loss(
+def test_an_unusable_checkpoint_restarts_the_training(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome, damage: str
 ) -> None:
     """The training starts again, and its outcome is the same."""

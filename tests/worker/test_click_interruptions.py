@@ -130,7 +130,7 @@ def content(store: Store, job_id: str) -> dict[str, Any]:
     ],
     ids=["ingest-clicks", "simulate-clicks", "click-model", "propensity", "judge", "counterfactual"],
 )
-def test_a_job_that_is_interrupted_in_each_phase(
+def test_a_job_interrupted_in_each_phase_yields_the_same_content(
     inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch, queue: Queued, phases: int
 ) -> None:
     """The content equals that of an undisturbed job."""

@@ -1,4 +1,4 @@
-"""Click logs that a worker reads, and what remains of those that it cannot."""
+"""Ingestion of click logs: a log becomes ready, or invalid with a problem."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def ingested(inline_worker: InlineWorker, content: str, **options: object) -> Cl
 
 
 def test_an_uploaded_log_is_read_and_can_be_mapped(inline_worker: InlineWorker) -> None:
-    """Its columns are artifacts with checksums; its upload is gone."""
+    """The columns of the log are artifacts with checksums, and the upload is deleted."""
     log = ingested(inline_worker, TABLE)
     assert log.status == "ready", log.problem
     assert log.statistics is not None
@@ -54,7 +54,7 @@ def test_an_uploaded_log_is_read_and_can_be_mapped(inline_worker: InlineWorker) 
 
 
 def test_a_log_that_cannot_be_read_is_invalid(inline_worker: InlineWorker) -> None:
-    """Its problem names file, line and column."""
+    """The problem of the log names file, line and column."""
     log = ingested(inline_worker, TABLE.replace("b,2,1", "b,second,1"))
     assert log.status == "invalid"
     assert log.problem is not None

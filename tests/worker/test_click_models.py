@@ -96,7 +96,7 @@ def test_grades_become_an_ordinary_dataset(inline_worker: InlineWorker, log_id: 
 
 
 def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: str) -> None:
-    """The next claim starts again; artifacts of the first claim are removed."""
+    """The next attempt starts from the beginning and removes the artifacts of the first attempt."""
     features_id = inline_worker.add(FEATURES, "features")
     store = inline_worker.store
     first = judging(inline_worker, log_id, features_id)

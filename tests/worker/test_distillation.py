@@ -36,7 +36,7 @@ def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
 def test_labels_are_the_teachers_scores(
     inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
-    """A student trained on the teacher's labels as if they were judged is the same, to the byte."""
+    """The student is byte-identical to a model trained on a dataset with the teacher's scores as labels."""
     taught = inline_worker.trained(dataset_id, **STUDENT)
     with inline_worker.store.read() as tx:
         teacher_id = tx.models.resolve("web:1").id
@@ -51,10 +51,10 @@ def test_labels_are_the_teachers_scores(
 
 
 @pytest.mark.long
-def test_documents_need_no_judgments(
+def test_training_documents_need_no_judgments(
     inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
-    """Unjudged queries teach as well; what validates is judged."""
+    """Training queries may be unjudged; validation queries must be judged."""
     unjudged = dataset.with_labels(np.full(dataset.n_documents, np.nan, np.float32))
     unjudged_id = inline_worker.add(unjudged, "unjudged")
     student = {**STUDENT, "scorer": LINEAR, "hyperparameters": {}}
@@ -67,10 +67,10 @@ def test_documents_need_no_judgments(
     assert refused.problem["errors"][0]["pointer"] == "/label_map"
 
 
-def test_the_teacher_sees_features_that_the_student_does_not_have(
+def test_a_student_can_use_fewer_features_than_its_teacher(
     inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
-    """A small model in front learns from what a large one knows."""
+    """The student is trained on two of the teacher's features."""
     chosen = {"features": {"use": list(dataset.feature_names[:2])}, "test": {"fraction": 0.2}}
     result = inline_worker.trained(dataset_id, **STUDENT, **chosen, validation={"fraction": 0.2})
     with inline_worker.store.read() as tx:
@@ -78,7 +78,7 @@ def test_the_teacher_sees_features_that_the_student_does_not_have(
 
 
 def test_a_teacher_of_other_features_is_refused(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """It would score documents without what it looks at."""
+    """The teacher cannot score documents that lack most of its features; the problem names it."""
     other = inline_worker.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
     problem = inline_worker.train(other, **STUDENT).problem
     assert problem is not None
@@ -97,7 +97,7 @@ def test_a_feature_of_the_teacher_that_the_data_lack_is_reported(
 
 
 def test_distillation_is_reproduced(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """The teacher belongs to what decides the bytes."""
+    """A reproduction with the teacher of the lineage yields the same bytes."""
     result = inline_worker.trained(dataset_id, **STUDENT)
     with inline_worker.store.read() as tx:
         model = tx.models.get(result["model_id"])
@@ -108,10 +108,10 @@ def test_distillation_is_reproduced(inline_worker: InlineWorker, dataset_id: str
     assert again.result["equal"]
 
 
-def test_the_loss_against_the_teacher_is_reported(
+def test_the_difference_from_the_teacher_is_reported(
     inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
-    """On the test queries, with an interval, and with a word where the teacher was trained on them."""
+    """The finding has the difference on the test queries; it warns if the teacher was trained on these."""
     student = {**STUDENT, "hyperparameters": {"num_iterations": 2, "num_leaves": 3, "min_data_in_leaf": 1}}
     other = synthetic_dataset(30, seed=5, documents_per_query=8, n_features=4)
     apart = inline_worker.add(other, "apart")
@@ -135,7 +135,7 @@ def test_the_loss_against_the_teacher_is_reported(
         f" [{difference.lower:+.4f}, {difference.upper:+.4f}]"
     )
     assert (models[1].findings or [])[0]["title"] == unseen["title"]
-    # Held out of both trainings, the queries are new to the teacher, too.
+    # Queries that both trainings hold out are new to the teacher, too.
     apart_of_both = {"test": {"fraction": 0.2}, "seed": 7}
     inline_worker.train(dataset_id, **apart_of_both)
     held_out = {**student, "labels_from": "model:web:2", **apart_of_both}
@@ -151,10 +151,10 @@ def _of_teacher(job: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_student_of_mse_learns_the_function_that_the_teacher_is(
+def test_a_linear_student_learns_the_weights_of_a_linear_teacher(
     inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
-    """Its weights are the teacher's except for one factor."""
+    """With the loss mse, the student's weights are the teacher's times one factor."""
     dataset_id = inline_worker.add(dataset, "judged")
     inline_worker.trained(dataset_id, scorer=LINEAR, hyperparameters={})
     exact = {**LINEAR, "epochs": 400, "optimizer": "sgd", "learning_rate": 0.1, "batch_documents": 1_000}

@@ -307,7 +307,7 @@ def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker)
     assert named.comparisons[0]["scores"] is not None
 
 
-def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
+def test_stored_requests_are_limited_in_size(store: Store) -> None:
     """The oldest requests are deleted with their artifacts."""
     now, written = datetime.now(UTC), list[str]()
     for hour in range(4):

@@ -109,7 +109,7 @@ def test_folds_are_put_together_and_trainings_are_shared(laboratory: Laboratory)
 
 @pytest.mark.long
 def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(laboratory: Laboratory) -> None:
-    """The report names it; successful trainings are kept."""
+    """The report names the cancelled training; resuming keeps the successful training."""
     experiment_id = laboratory.add()
     first, second = advance_all(laboratory.store)
     with laboratory.store.begin() as tx:
@@ -134,7 +134,7 @@ def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(labora
 
 @pytest.mark.long
 def test_cancelling_keeps_trainings_of_other_experiments(laboratory: Laboratory) -> None:
-    """Both need the trainings of one table, the cancelled one those of another as well."""
+    """Trainings that another experiment needs are not cancelled with the experiment."""
     wide, narrow = laboratory.add([TABLE, "figure-5"]), laboratory.add([TABLE])
     advance_all(laboratory.store)
     with laboratory.store.begin() as tx:
@@ -148,7 +148,7 @@ def test_cancelling_keeps_trainings_of_other_experiments(laboratory: Laboratory)
 
 @pytest.mark.long
 def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) -> None:
-    """The report has its numbers while trainings of another table run."""
+    """The report has the numbers of the table while trainings of another table run."""
     experiment_id = laboratory.add([TABLE, "figure-5"])
     jobs = {job.id for job in advance_all(laboratory.store)}
     with laboratory.store.begin() as tx:
@@ -157,7 +157,7 @@ def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) 
         states = tx.experiments.trainings(experiment_id)
         for state in states:
             if state.row.digest not in of_table and state.job is not None:
-                state.job.kind = "later"  # no worker knows the kind
+                state.job.kind = "later"  # no worker runs this kind
         others = {state.row.job_id for state in states if state.row.digest not in of_table}
     laboratory.work()
     row = laboratory.row(experiment_id)
@@ -170,7 +170,7 @@ def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) 
 
 @pytest.mark.long
 def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> None:
-    """It counts all trainings and trees of the paper's protocol, and tells the time of one worker."""
+    """The estimate has all trainings and trees of the paper's protocol, and the hours of one worker."""
     tables = ["table-4"]
     planned = plan("lambdaloss-2018", tables, "paper", "folder")
     row = laboratory.end(laboratory.add(tables, scale="paper", dry_run=True))
@@ -188,7 +188,7 @@ def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> Non
 
 @pytest.mark.slow
 def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) -> None:
-    """Networks and trees of a loss are measured apart, and epochs are counted apart from trees."""
+    """Networks and trees of a loss are measured separately; epochs and trees are counted separately."""
     tables = ["figure-2"]
     planned = plan("lambdarank-2006", tables, "paper", "folder")
     row = laboratory.end(laboratory.add(tables, paper="lambdarank-2006", scale="paper", dry_run=True))
@@ -206,8 +206,8 @@ def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) ->
 
 
 @pytest.mark.slow
-def test_networks_are_trained_and_times_are_taken_at_the_end(laboratory: Laboratory) -> None:
-    """Linear scorers fill their table on both folds, and a figure of times needs no training."""
+def test_networks_are_trained_and_times_are_measured_at_the_end(laboratory: Laboratory) -> None:
+    """A table of linear scorers has the queries of both folds; a figure of times needs no training."""
     row = laboratory.end(laboratory.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))
     (table,) = laboratory.document(row)["report"]["tables"]
     filled = [cell for cell in table["cells"] if cell["missing"] != "printed only"]
@@ -224,7 +224,7 @@ def test_networks_are_trained_and_times_are_taken_at_the_end(laboratory: Laborat
 
 
 def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
-    """Its printed hyperparameters count for all folds, its printed numbers for the first fold alone."""
+    """The printed hyperparameters apply to all folds, and the printed numbers only to the first fold."""
     first = recognise(
         {
             "train": Counts(18_919, 2_270_296, 136, 4.0),
@@ -242,15 +242,15 @@ def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
     assert "for orientation only" in corpus_notes(experiment, {1: first, 5: fifth})[-1]
 
 
-def test_few_trainings_of_an_experiment_wait_at_a_time(laboratory: Laboratory) -> None:
-    """The others are queued as these end."""
+def test_the_active_trainings_of_an_experiment_are_limited(laboratory: Laboratory) -> None:
+    """The remaining trainings are queued when active trainings have ended."""
     laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
     assert len(advance_all(laboratory.store)) == MAX_ACTIVE_TRAININGS
     assert advance_all(laboratory.store) == []
 
 
 def test_an_experiment_without_its_datasets_fails_with_the_reason(laboratory: Laboratory) -> None:
-    """A dataset is gone before the trainings are planned."""
+    """A dataset does not exist when the trainings are planned."""
     missing = {"fold": 0, "name": "main", "part": "train", "dataset_id": "ds_none"}
     row = laboratory.end(laboratory.add(datasets=[missing]))
     assert row.status == "failed"

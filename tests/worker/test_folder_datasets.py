@@ -81,7 +81,7 @@ def test_the_same_bytes_are_one_content(disk: Disk) -> None:
 
 
 def test_a_missing_or_outside_file_makes_the_dataset_invalid(disk: Disk, tmp_path: Path) -> None:
-    """The worker repeats the checks of the API, since files may change and its disk may be another one."""
+    """The worker repeats the checks of the API, since files may change and its disk may differ."""
     (tmp_path / "train.txt").write_text(TEXT)
     (disk.root / "out").symlink_to(tmp_path)
     for folder in ("none", "out", "..", str(tmp_path), "web"):
@@ -93,7 +93,7 @@ def test_a_missing_or_outside_file_makes_the_dataset_invalid(disk: Disk, tmp_pat
     assert elsewhere.read("web/Fold1").status == "invalid"
 
 
-def test_mistakes_have_their_place(disk: Disk) -> None:
+def test_mistakes_are_reported_with_file_and_line(disk: Disk) -> None:
     """The problem has the file and the line, as for an upload."""
     (disk.root / "web" / "Fold1" / "train.txt").write_text("1 qid:1 1:2\n0 qid:1 1:?\n")
     problem = disk.read("web/Fold1").problem

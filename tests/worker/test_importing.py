@@ -1,4 +1,4 @@
-"""Rankings from elsewhere."""
+"""Imports of TREC runs as rankings."""
 
 import pytest
 
@@ -24,10 +24,10 @@ def _imported(inline_worker: InlineWorker, content: bytes) -> Job:
         (b"\x1f\x8b\x08\x00", "file bm25.run: expected complete gzip data"),
     ],
 )
-def test_a_run_that_cannot_be_read_is_called_a_run(
+def test_the_problem_of_an_unreadable_run_names_the_run(
     inline_worker: InlineWorker, content: bytes, detail: str
 ) -> None:
-    """The dataset that it ranks is well."""
+    """The title refers to the run, not to the dataset, which is valid."""
     job = _imported(inline_worker, content)
     assert (job.status, job.problem and job.problem["title"]) == ("failed", "Run cannot be read")
     assert job.problem is not None
@@ -35,7 +35,7 @@ def test_a_run_that_cannot_be_read_is_called_a_run(
 
 
 def test_a_run_becomes_a_ranking(inline_worker: InlineWorker) -> None:
-    """Of the queries that it shares with the dataset."""
+    """The ranking has the queries that the run shares with the dataset."""
     query = DATASET.query_ids[0]
     lines = [
         f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(DATASET.document_ids[:4])
@@ -47,7 +47,7 @@ def test_a_run_becomes_a_ranking(inline_worker: InlineWorker) -> None:
 
 
 def test_documents_that_are_not_judged_are_counted(inline_worker: InlineWorker) -> None:
-    """On the job that reads the run, and on each evaluation of the ranking with its job."""
+    """The import job and each evaluation of the ranking have a finding with the count."""
     query, documents = DATASET.query_ids[0], [DATASET.document_ids[0], "x", "y"]
     lines = [f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(documents)]
     job = _imported(inline_worker, "".join(lines).encode())

@@ -220,7 +220,7 @@ def test_a_known_content_is_not_read_again(uploads: Uploads) -> None:
     assert uploads.dataset(dataset_id).data_key == first.data_key
 
 
-def test_the_digest_of_a_stored_content_stays() -> None:
+def test_the_digest_of_stored_content_does_not_change() -> None:
     """New options do not change the digests of uploads without these options."""
     digest = upload_digest("0" * 64, None, ReadingOptions())
     assert digest == "2d824becfedfb2370eb69464e13105d46fb25d846dd1d3fa34c2723658a29099"

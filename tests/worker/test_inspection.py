@@ -66,7 +66,7 @@ def test_a_model_is_inspected_from_end_to_end(inline_worker: InlineWorker, datas
         assert tx.inspections.page(None, 10, model_id="mdl_other").items == []
 
 
-def test_named_features_are_followed_in_that_order(
+def test_partial_dependence_has_the_requested_features_in_order(
     inline_worker: InlineWorker, dataset: RankingDataset
 ) -> None:
     """Features that no tree uses have flat curves; the label map of the job applies."""

@@ -64,7 +64,7 @@ def test_a_job_that_ends_badly_keeps_its_last_report(store: Store, claim_job: Cl
 
 
 def test_a_report_notices_a_cancel(store: Store, claim_job: Claim) -> None:
-    """The report that finds the request raises, and so does every later one."""
+    """The report that detects the request raises JobCancelled, and so does every later check."""
     run = claim_job()
     run.reporter.report(iterations=[(1, {})])
     with store.begin() as tx:
@@ -120,7 +120,7 @@ def test_the_first_interruption_counts(claim_job: Claim) -> None:
         run.lease.check()
 
 
-def test_an_interruption_is_ignored_for_a_while_only(claim_job: Claim) -> None:
+def test_an_interruption_counts_as_ignored_after_the_grace_period(claim_job: Claim) -> None:
     """The heartbeat gets an interruption that the job has not raised within its grace period."""
     run = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
     stopping = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)

@@ -15,13 +15,13 @@ from worker.process.messages import TRANSPORT
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[BrokerServer]:
-    """A broker of this test's own."""
+    """A broker for one test."""
     with running_broker(tmp_path / "broker") as broker:
         yield broker
 
 
-def test_a_message_that_cannot_be_acknowledged_keeps_no_place(broker: BrokerServer) -> None:
-    """The broker may be away when a job ends; its lane must ask for messages again all the same."""
+def test_a_message_that_cannot_be_acknowledged_frees_its_prefetch_slot(broker: BrokerServer) -> None:
+    """If the broker is unavailable when a job ends, the lane must still poll for messages later."""
     wake_ups = WakeUps(broker.url)
     assert wake_ups.send("job_1", "train")
     celery = Celery(broker=broker.url, set_as_current=False)

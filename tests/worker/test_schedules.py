@@ -77,7 +77,7 @@ def test_a_clock_set_back_runs_nothing_twice(almanac: Almanac) -> None:
     almanac.work(NIGHT)
     assert almanac.sweep(NIGHT - timedelta(hours=2)) == 0
     with almanac.store.begin() as tx:
-        tx.schedules.locked(schedule_id).next_run_at = NIGHT  # like a change with that clock
+        tx.schedules.locked(schedule_id).next_run_at = NIGHT  # as a change at that time computes it
     assert almanac.sweep(NIGHT) == 0
     assert almanac.statuses(schedule_id) == ["trained"]
     assert almanac.row(schedule_id).next_run_at == NIGHT + DAY

@@ -1,4 +1,4 @@
-"""Segments of queries beside the values of evaluations and comparisons."""
+"""Segments of queries, stored with the values of evaluations and comparisons."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from tests.worker.inline_worker import InlineWorker
 
 
 def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker) -> None:
-    """A row a query, as its values; what users searched for is not a segment."""
+    """Segments have a row for each query, in the order of the values; query texts are no segments."""
     markets = ["de"] * 14 + ["fr"] * 12 + ["it"] * 4
     data = replace(
         synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4),

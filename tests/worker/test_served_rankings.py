@@ -1,4 +1,4 @@
-"""Click logs of served rankings: the whole way from rows to columns."""
+"""Click logs of served rankings, from stored rows to the columns of the log."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,7 +28,7 @@ def serve(inline_worker: InlineWorker, *lists: dict[str, Any]) -> list[str]:
 
 
 def act(inline_worker: InlineWorker, *events: tuple[str, int, str]) -> None:
-    """Record actions: ranking, place, name."""
+    """Record actions, each given as ranking id, position and name."""
     with inline_worker.store.begin() as tx:
         names = ("ranking_id", "place", "action")
         tx.served.record([{**dict(zip(names, event, strict=True)), "at": utc_now()} for event in events])
@@ -37,7 +37,7 @@ def act(inline_worker: InlineWorker, *events: tuple[str, int, str]) -> None:
 def make_log(
     inline_worker: InlineWorker, version: int | None = None, since: datetime | None = None, **options: Any
 ) -> tuple[JobRun, str]:
-    """Make a log of served rankings; return its job and its id."""
+    """Make a log of served rankings; return the job and the id of the log."""
     return made(
         inline_worker, ServedPeriod("web", version, since, utc_now() + timedelta(seconds=1)), **options
     )
@@ -46,7 +46,7 @@ def make_log(
 def made(
     inline_worker: InlineWorker, lists: ServedPeriod | InterleavedLists, **options: Any
 ) -> tuple[JobRun, str]:
-    """Make a log as a worker does; return its job and its id."""
+    """Make a log as a worker does; return the job and the id of the log."""
     with inline_worker.store.begin() as tx:
         log, _ = queue_served_log(tx, "served", lists, options)
     run = JobRun.claim_next(inline_worker.store, inline_worker.settings, {"ingest-clicks"}, "w1")
@@ -56,7 +56,7 @@ def made(
 
 
 def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
-    """Ranks, clicks and weighed actions, users or sessions, versions and propensities."""
+    """The log has ranks, clicks, weighted actions, users or sessions, versions and propensities."""
     first, _, third = serve(
         inline_worker,
         {"user": "u1"},
@@ -83,7 +83,7 @@ def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
 
 
 def test_a_log_may_be_of_one_version_and_of_a_period(inline_worker: InlineWorker) -> None:
-    """Older rankings, and those of other versions, are left out; nothing at all is an error."""
+    """Older rankings, and those of other versions, are left out; a log without rankings is invalid."""
     serve(inline_worker, {}, {"version": 2})
     run, log_id = make_log(inline_worker, version=2)
     assert load_click_log(run, log_id).n_lists == 1
@@ -120,7 +120,7 @@ def interleave(
 
 
 def test_interleaved_lists_become_a_log(inline_worker: InlineWorker) -> None:
-    """With ranks, clicks, users, and the team of each document where one contributed it."""
+    """The log has ranks, clicks, users, and the team of each document that a team contributed."""
     drafted = {"query": "shoes", "documents": ["a", "b", "c"], "teams": [-1, 1, 0], "rankers": 2}
     shared = {"query": "hats", "documents": ["d", "e"], "shares": [[0.5, 0.2], [0.5, 0.8]]}
     made_id = interleave(inline_worker, 0, (drafted, "u1", [2]), (drafted, "u2", []), (shared, "u1", [0, 1]))
@@ -135,8 +135,8 @@ def test_interleaved_lists_become_a_log(inline_worker: InlineWorker) -> None:
     assert log.propensities is None
 
 
-def test_lists_wait_for_their_clicks(inline_worker: InlineWorker) -> None:
-    """A log of lists whose window is open is invalid, with the way out."""
+def test_a_log_of_lists_with_an_open_click_window_is_invalid(inline_worker: InlineWorker) -> None:
+    """The problem of the log names the option that shortens the click window."""
     content = {"query": "shoes", "documents": ["a"], "teams": [0], "rankers": 2}
     _, log_id = made(inline_worker, InterleavedLists(interleave(inline_worker, 3600, (content, None, [0]))))
     with inline_worker.store.read() as tx:

@@ -146,7 +146,7 @@ def test_a_lost_worker_changes_nothing(plain: Finished, sampler: str) -> None:
 
 
 @pytest.mark.long
-def test_a_study_ends_when_nothing_gets_better(inline_worker: InlineWorker, dataset_id: str) -> None:
+def test_a_study_without_improvement_ends_early(inline_worker: InlineWorker, dataset_id: str) -> None:
     """Patience counts trials without a new best, so the study ends before all requested trials."""
     # No leaf can have so many documents, and a tree without a split gives all documents the same score.
     hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
@@ -162,7 +162,7 @@ def test_a_study_ends_when_nothing_gets_better(inline_worker: InlineWorker, data
 def test_curves_are_pruned_by_the_median(inline_worker: InlineWorker, dataset_id: str) -> None:
     """A trial whose best value stays below the median of the earlier ones ends within its first fold."""
     trees = {"num_iterations": 15}
-    # The default and the first five learn, the sixth cannot.
+    # The default and the first five added trials can learn; the sixth cannot.
     study = add_study(
         inline_worker, dataset_id, trials=7, pruner="median", sampler="random", hyperparameters=trees
     )
@@ -180,7 +180,7 @@ def test_curves_are_pruned_by_the_median(inline_worker: InlineWorker, dataset_id
 
 
 @pytest.mark.long
-def test_an_alias_moves_on_better_alone(improved: Finished, plain: Finished) -> None:
+def test_an_alias_moves_only_to_a_better_winner(improved: Finished, plain: Finished) -> None:
     """If the winner is not shown to be better, the alias does not move."""
     conclusions = [study.study.conclusion or {} for study in (improved, plain)]
     assert conclusions[0]["verdict"] == "better", conclusions[0]["sentence"]

@@ -47,7 +47,7 @@ def _model(inline_worker: InlineWorker, result: dict[str, Any]) -> tuple[Model, 
 
 
 def test_weights_are_fitted_on_validation(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """The sum is at least as good there as each model, also by a job that an earlier release stored."""
+    """On validation data the sum is at least as good as each model, also in a job of an earlier release."""
     job = inline_worker.train(dataset_id, **BOTH, validation={"fraction": 0.3}, test={"fraction": 0.2})
     assert job.status == "succeeded", job.problem
     assert job.metrics is not None
@@ -92,7 +92,7 @@ def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str)
     assert again.result["equal"]
 
 
-def test_given_weights_stay(inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str) -> None:
+def test_weights_can_be_fixed(inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str) -> None:
     """Scores are the weighted sum of the members'; the same job makes the same bytes again."""
     asked = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
     row, added = _model(inline_worker, inline_worker.trained(dataset_id, **asked))
@@ -110,18 +110,18 @@ def test_given_weights_stay(inline_worker: InlineWorker, dataset: RankingDataset
     assert again.result["equal"]
 
 
-def test_other_data_must_have_the_features(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """Without the features of its models a sum would rank by chance."""
+def test_training_data_must_have_all_used_features(inline_worker: InlineWorker, dataset_id: str) -> None:
+    """The job fails if the dataset lacks a feature that a model of the sum uses."""
     narrow = inline_worker.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
     problem = inline_worker.train(narrow, **BOTH, validation={"fraction": 0.5}).problem
     assert problem is not None
     assert problem["errors"][0]["pointer"] == "/dataset_id"
 
 
-def test_trees_go_on_from_a_network(
+def test_trees_continue_from_a_network(
     inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str
 ) -> None:
-    """They are grown from its scores, and the model is the sum of both."""
+    """The trees are grown from the scores of the network, and the model is the sum of both."""
     job = inline_worker.train(dataset_id, init_model="net:1", metric_interval=1)
     assert job.status == "succeeded", job.problem
     assert job.result is not None

@@ -19,7 +19,7 @@ Queue = Callable[..., str]
 
 
 def outcome(store: Store, settings: WorkerSettings, job_id: str) -> dict[str, object]:
-    """Run a job in this process and return how it ended."""
+    """Run a job in this process; return its status, problem and attempt."""
     run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
     with store.read() as tx:
         job = tx.jobs.get(job_id)
@@ -37,14 +37,14 @@ def upload(store: Store, queue_job: Queue, text: str) -> tuple[str, str]:
 
 
 def test_every_kind_of_job_has_its_runner() -> None:
-    """The kinds that the API accepts are the kinds that the worker knows."""
+    """The worker has a runner for each job kind that the API accepts."""
     assert set(RUNNERS) == set(JobKind)
 
 
 def test_a_job_that_is_gone_or_ended_is_left_alone(
     store: Store, settings: WorkerSettings, queue_job: Queue
 ) -> None:
-    """A message may be late or come twice; it then does nothing."""
+    """A late or repeated message has no effect."""
     run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
     job_id = queue_job()
     with store.begin() as tx:
@@ -55,7 +55,7 @@ def test_a_job_that_is_gone_or_ended_is_left_alone(
 def test_nothing_is_claimed_during_a_shutdown(
     store: Store, settings: WorkerSettings, queue_job: Queue
 ) -> None:
-    """A worker that is leaving does not start another job."""
+    """A worker that shuts down does not start another job."""
     stop = StopFlag()
     stop.set()
     job_id = queue_job()
@@ -67,7 +67,7 @@ def test_nothing_is_claimed_during_a_shutdown(
 def test_a_good_upload_becomes_a_ready_dataset(
     store: Store, settings: WorkerSettings, queue_job: Queue
 ) -> None:
-    """Statistics and Parquet are there together with the job's success."""
+    """Statistics and Parquet are stored when the job has succeeded."""
     dataset_id, job_id = upload(store, queue_job, "1 qid:1 1:2\n0 qid:1 1:1\n")
     assert outcome(store, settings, job_id)["status"] == "succeeded"
     with store.read() as tx:
@@ -79,10 +79,10 @@ def test_a_good_upload_becomes_a_ready_dataset(
     assert store.artifacts.exists(dataset.data_key)
 
 
-def test_one_of_our_errors_ends_the_job_with_its_own_words(
+def test_a_rankery_error_becomes_the_problem_of_job_and_dataset(
     store: Store, settings: WorkerSettings, queue_job: Queue
 ) -> None:
-    """The job and the dataset tell the user the same, and no Parquet is left."""
+    """The job and the dataset have the same problem, and no Parquet is left."""
     dataset_id, job_id = upload(store, queue_job, "1 qid:1 1:2\nnonsense\n")
     ending = outcome(store, settings, job_id)
     assert ending["status"] == "failed"
@@ -96,10 +96,10 @@ def test_one_of_our_errors_ends_the_job_with_its_own_words(
     assert not store.artifacts.exists(f"datasets/{dataset_id}")
 
 
-def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(
+def test_the_text_of_an_unexpected_error_is_not_shown_to_the_user(
     store: Store, settings: WorkerSettings, queue_job: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No text of an exception we did not write reaches the user."""
+    """The problem of the job does not contain the text of the exception."""
     job_id = queue_job("ingest", dataset_id={"secret": "no id at all"})
     with caplog.at_level(logging.ERROR):
         ending = outcome(store, settings, job_id)
@@ -113,7 +113,7 @@ def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(
 def test_a_transient_error_is_retried_after_a_pause(
     store: Store, settings: WorkerSettings, queue_job: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that is full for some seconds does not use up all attempts; the pause grows with each."""
+    """A disk that is full for some seconds does not use up all attempts, since each pause is longer."""
     begun: list[float] = []
 
     def find_the_disk_full(_: JobRun, spec: JobSpec) -> None:

@@ -387,7 +387,8 @@ def test_the_first_iteration_is_written_immediately(
 
     monkeypatch.setattr(run.reporter, "report", reporting)
     run_runner(run)
-    assert recorded[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait
+    # Iterations after the first one wait for the next write.
+    assert recorded[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]
 
 
 def test_times_are_recorded_with_the_curves(inline_worker: InlineWorker, dataset: RankingDataset) -> None:

@@ -110,8 +110,8 @@ for work in library.WORKS:
 
 @pytest.mark.long
 def test_warming_up_compiles_all_that_jobs_and_the_library_need(tmp_path: Path) -> None:
-    """Reading, examining, training with every loss and evaluating find each kernel in the types they use.
+    """Jobs of every kind and with every loss find each kernel in the cache, for the types that they use.
 
-    So does the library with arrays that cannot be written to.
+    The library finds each kernel for read-only arrays, too.
     """
     assert left_to_compile(WORK, tmp_path) == []

@@ -101,7 +101,7 @@ def quieten() -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of the innermost cause, since Dask's only repeats the timeout."""
+    """Return the message of the innermost cause, since Dask's message only repeats the timeout."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__

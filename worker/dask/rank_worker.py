@@ -74,16 +74,16 @@ async def _serve(scheduler: str, security: "Security", options: RankWorkerOption
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     stopped = asyncio.create_task(stop.wait())
     while not stop.is_set():
-        await _unless(stopped, _wait_for(scheduler, security))
+        await _run_unless_stopped(stopped, _wait_for(scheduler, security))
         if not stop.is_set():
             async with _joined(scheduler, security, options) as worker:
-                await _unless(stopped, worker.finished())
+                await _run_unless_stopped(stopped, worker.finished())
             if not stop.is_set():
                 _LOG.warning("rank_worker.scheduler_lost", scheduler=scheduler)
-                await _unless(stopped, asyncio.sleep(_PAUSE_SECONDS))
+                await _run_unless_stopped(stopped, asyncio.sleep(_PAUSE_SECONDS))
 
 
-async def _unless(stopped: "asyncio.Task[Any]", work: Coroutine[Any, Any, Any]) -> None:
+async def _run_unless_stopped(stopped: "asyncio.Task[Any]", work: Coroutine[Any, Any, Any]) -> None:
     """Wait for a coroutine; cancel it when the process is stopped."""
     working = asyncio.create_task(work)
     await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)

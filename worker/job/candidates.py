@@ -96,7 +96,11 @@ class CandidateTrials:
                 tx.candidates.add(self._id, rows)
 
     def try_all(self) -> tuple[list[Tried], list[str]]:
-        """Try candidates until all have ended; return the tried ones, in order, and why others were not."""
+        """Try candidates until all have ended.
+
+        Returns:
+            The tried candidates in order, and the reasons why others were not tried.
+        """
         while True:
             self.try_available()
             with self._run.store.read() as tx:
@@ -280,7 +284,7 @@ def _planned_folds(rows: Sequence[CandidateRow]) -> int | None:
 
 
 def _fold_counts(rows: Sequence[CandidateRow], number: int, done: int, folds: int) -> tuple[int, int]:
-    """Return completed and planned folds of all candidates, of which `number` has completed `done`."""
+    """Return the completed and planned folds of all candidates; candidate `number` has completed `done`."""
     tried = [row for row in rows if row.status != NOT_TRIED]
     begun = [row for row in tried if row.status != QUEUED and row.number != number]
     total = sum(folds if row.status in (QUEUED, "running") else row.folds for row in tried)

@@ -26,7 +26,7 @@ _DEFAULT_CUTOFF = 10  # cutoff of an estimate if the metric has none
 
 @dataclass(frozen=True)
 class NaiveComparison:
-    """Comparison of a corrected model with the naive model, trained on the same clicks uncorrected.
+    """Comparison of a corrected model with a naive model, trained on the same clicks without correction.
 
     Attributes:
         metric: Name of the metric, such as `ndcg@10`.
@@ -91,7 +91,7 @@ class NaiveComparison:
         return self.missing is None and self.p_value is not None and self.p_value < SIGNIFICANCE
 
     def finding(self) -> Finding:
-        """Return the comparison as a finding, a warning unless the correction is shown to win."""
+        """Return the comparison as a finding, a warning unless the correction is significantly better."""
         wins = self.gain > 0 and self._is_significant
         return Finding(
             code="click-correction",

@@ -140,7 +140,7 @@ class DaskReader:
                     future.release()
                     on_fraction(place, 1.0)
         finally:
-            self._leave()
+            self._cancel_remaining()
 
     def _submit(self, place: int, task: PartTask) -> None:
         future = self._client.submit(
@@ -216,7 +216,7 @@ class DaskReader:
             raise
         return coming.result()
 
-    def _leave(self) -> None:
+    def _cancel_remaining(self) -> None:
         """Cancel the remaining tasks without waiting for them."""
         if self._client.status == "running":
             self._client.unsubscribe_topic(self._topic)

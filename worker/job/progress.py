@@ -33,7 +33,7 @@ def counting(reporter: Reporter, phase: str, steps: int | None = None) -> Callab
 
 
 def left_seconds(elapsed_seconds: float, done: int, total: int) -> float:
-    """Estimate the remaining time of equal steps, `done` of which, at least 1, took the elapsed time."""
+    """Estimate the time of the steps that remain after `done` (at least 1) of `total` equal steps."""
     return elapsed_seconds * (total - done) / done
 
 

@@ -337,7 +337,7 @@ def _assign_folds(training: KeyedDataset, folds: Folds, seed: int) -> FoldAssign
 
 
 def _training_queries(whole: KeyedDataset, job: BaseTrainingJob) -> KeyedDataset:
-    """Return the queries of a job's dataset that it trains on, with all features."""
+    """Return the queries of a job's dataset that the job trains on, with all features."""
     kept, _ = _split_off(whole, "test", job.test, job.training.seed)
     if job.validation is None or isinstance(job.validation, HeldOutDataset | RandomFolds | FoldColumn):
         return kept

@@ -66,7 +66,7 @@ class DistributedTraining:
         self._reported_iteration = start.iteration if start else 0
 
     def train(self) -> TrainedRanker:
-        """Train on ranks, restarting them after a loss.
+        """Train on ranks; restart all ranks after a rank is lost.
 
         Raises:
             RanksLost: Ranks are lost repeatedly before another tree is grown.
@@ -119,7 +119,7 @@ class DistributedTraining:
         return self._result(history, leader)
 
     def _report(self, report: IterationReport, snapshot: Callable[[], Checkpoint]) -> None:
-        """Report an iteration, unless it was reported before a loss of ranks."""
+        """Report an iteration, unless it was reported before a restart of the ranks."""
         if report.iteration <= self._reported_iteration:
             self._run.lease.check()
             return
@@ -135,7 +135,7 @@ class DistributedTraining:
         base_trees = self._state.base_trees if self._state else 0
         self._run.reporter.phase("counting leaves")
         text = portable_text(leader.model_text(kept))
-        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # needs the boosters
+        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # before the boosters are freed
         text = with_counts(text, leader.leaf_counts(text), first_tree=base_trees)
         return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
 

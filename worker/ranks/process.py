@@ -164,7 +164,7 @@ class RankProcess:
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
         self._enter("connecting")
         addresses: dict[int, str] = {int(rank): address for rank, address in request["addresses"].items()}
-        self._endpoint.run(self._or_leave(self._mesh.connect_all(addresses)))
+        self._endpoint.run(self._run_or_exit(self._mesh.connect_all(addresses)))
         self._collectives = Collectives(self._rank, len(addresses), self._swap)
         scores = {name: unpacked(values) for name, values in request["scores"].items()}
         on_histograms = lambda: self._enter("histograms")  # noqa: E731
@@ -173,9 +173,9 @@ class RankProcess:
         return {}
 
     def _swap(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
-        return self._endpoint.run(self._or_leave(self._mesh.swap(blocks)))
+        return self._endpoint.run(self._run_or_exit(self._mesh.swap(blocks)))
 
-    async def _or_leave(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _run_or_exit(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine with the other ranks; end the process if one of them is lost."""
         try:
             return await work

@@ -287,7 +287,8 @@ def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
         return None  # keep the model: only the test data are unusable
     run.reporter.phase("scoring")
     test = trained.data.test.dataset
-    # Stored with the model. Not reported again: the comparison with the training data has reported them.
+    # These findings are stored with the model. They are not reported again, since the comparison with the
+    # training data has reported them.
     unseen = unseen_category_findings(
         trained.loaded.test.dataset, test.categories, "of the test data", "the model"
     )

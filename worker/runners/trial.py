@@ -87,7 +87,7 @@ class RequestedTrial:
 
     @property
     def pruner(self) -> str:
-        """Return the pruner; `none` for the default trial, with which the conclusion compares."""
+        """Return the pruner; `none` for the default trial, to which the conclusion compares the winner."""
         return str(self.study.spec["pruner"]) if self.number else "none"
 
 
@@ -111,7 +111,7 @@ def ask(run: JobRun, job: TrialJob) -> RequestedTrial:
     import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
     with run.store.begin() as tx:
-        tx.jobs.stop_requested(run.id, run.lease.token)  # raises where the lease is lost
+        tx.jobs.stop_requested(run.id, run.lease.token)  # raises if the lease is lost
         study = tx.studies.locked(job.study_id)
         if study.status == "cancelled":
             raise JobCancelled(run.id)

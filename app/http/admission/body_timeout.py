@@ -50,7 +50,7 @@ class _AwaitedBody:
         await self._send(message)
 
     async def receive(self) -> Message:
-        if self._complete:  # the next message is the client's disconnect, however late
+        if self._complete:  # only the client's disconnect follows, at any time
             return await self._receive()
         started = time.monotonic()
         try:
@@ -70,6 +70,6 @@ class _AwaitedBody:
         return beyond_seconds > 0 and self._received_bytes < self._bytes_per_second * self._waited_seconds
 
     def _give_up(self, detail: str) -> Message:
-        if self._answering:  # too late for another response
+        if self._answering:  # a response has begun
             return {"type": "http.disconnect"}
         raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail, headers={"Connection": "close"})

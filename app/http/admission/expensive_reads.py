@@ -55,9 +55,9 @@ class ExpensiveReads:
         key = (projects(), key)  # a key bound to projects gets a different result
         task = self._under_way.get(key)
         if task is None:
-            self._take(caller)
+            self._acquire_slot(caller)
             task = asyncio.create_task(self._run(caller, key, work, pool))
-            task.add_done_callback(_retrieve)
+            task.add_done_callback(_retrieve_exception)
             self._under_way[key] = task
         # Cancelling one caller does not cancel the task of the others.
         result: Result = await asyncio.shield(task)
@@ -70,20 +70,20 @@ class ExpensiveReads:
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.
         """
-        self._take(caller)
+        self._acquire_slot(caller)
         try:
             yield
         finally:
-            self._give_back(caller)
+            self._release_slot(caller)
 
     async def _run(self, caller: str, key: Hashable, work: Callable[[], Result], pool: ThreadPool) -> Result:
         try:
             return await pool.run(work)
         finally:
             del self._under_way[key]
-            self._give_back(caller)
+            self._release_slot(caller)
 
-    def _take(self, caller: str) -> None:
+    def _acquire_slot(self, caller: str) -> None:
         if self._of_caller[caller] >= self._max_per_caller:
             raise HTTPException(
                 HTTPStatus.TOO_MANY_REQUESTS,
@@ -93,14 +93,14 @@ class ExpensiveReads:
             )
         self._of_caller[caller] += 1
 
-    def _give_back(self, caller: str) -> None:
+    def _release_slot(self, caller: str) -> None:
         self._of_caller[caller] -= 1
         if not self._of_caller[caller]:
             del self._of_caller[caller]
 
 
-def _retrieve(done: "asyncio.Task[Any]") -> None:
-    """Retrieve the exception of a task without a waiting request."""
+def _retrieve_exception(done: "asyncio.Task[Any]") -> None:
+    """Retrieve the exception of a task, so that asyncio does not log it if no request waits for it."""
     if not done.cancelled():
         done.exception()
 

@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class LowPriorityProcess:
-    """Run functions one after another in a child process, which starts with the first function.
+    """Run functions one after another in a child process, which is started for the first function.
 
     The child process ends when its standard input is closed, however this process ends. Thread-safe.
     """
@@ -51,7 +51,7 @@ class LowPriorityProcess:
         """
         with self._turn:
             try:
-                requests, answers = self._pipes()
+                requests, answers = self._running_pipes()
                 pickle.dump((settings, projects(), work), requests)
                 requests.flush()
                 outcome = pickle.load(answers)  # noqa: S301 - our own process wrote it
@@ -71,17 +71,17 @@ class LowPriorityProcess:
         No caller waits for these imports, so they run at low priority, too.
         """
         with self._turn:
-            self._pipes(_NICE)
+            self._running_pipes(_NICE)
 
     def stop(self) -> None:
         """End the process; further work starts another one."""
         with self._turn:
             self._stop()
 
-    def _pipes(self, niceness: int = 0) -> tuple[BinaryIO, BinaryIO]:
+    def _running_pipes(self, niceness: int = 0) -> tuple[BinaryIO, BinaryIO]:
         if self._process is None or self._process.poll() is not None:
             self._stop()
-            self._process = _started(niceness)
+            self._process = _start_process(niceness)
         return cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
 
     def _stop(self) -> None:
@@ -108,7 +108,7 @@ class _Failure:
         self.trace = trace
 
 
-def _started(niceness: int) -> subprocess.Popen[bytes]:
+def _start_process(niceness: int) -> subprocess.Popen[bytes]:
     module = module_command("app.http.admission.low_priority")
     command = ["/usr/bin/env", "nice", "-n", str(niceness), *module]
     return subprocess.Popen(  # noqa: S603 - no input is in it
@@ -143,9 +143,9 @@ def main() -> None:
     """Run the functions of the parent process; the entry point of the child process."""
     capture_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is meant for the parent
-    # After the imports, as a caller may wait for the first function and the imports.
+    # Lower the priority only after the imports, since a caller may wait for them.
     os.nice(_NICE - os.nice(0))
-    # Libraries write to the standard output, too.
+    # Send answers through a copy of standard output, since libraries write to standard output, too.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with contextlib.suppress(BrokenPipeError):

@@ -18,7 +18,7 @@ def _stored_name(metric: str) -> str:
     try:
         return metric_name(metric)
     except InvalidInput:
-        return metric  # refused by the checks of a submission, with a pointer
+        return metric  # submission checks refuse it, with a pointer
 
 
 MetricName = Annotated[str, Field(max_length=64), AfterValidator(_stored_name)]

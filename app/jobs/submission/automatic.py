@@ -38,12 +38,12 @@ def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJ
     if problems:
         raise InvalidInput(*problems)
     dataset, *test = require_ready(tx, filter(None, [request.dataset_id, request.test_dataset_id]))
-    _check_queries(dataset)
+    _check_trainable(dataset)
     for each in (dataset, *test):
         try:
             check_dataset_labels(each, request.label_map, None, [request.metric], contract)
         except InvalidInput as invalid:
-            raise InvalidInput(*(_of_one_metric(problem) for problem in invalid.problems)) from invalid
+            raise InvalidInput(*(_at_metric_field(problem) for problem in invalid.problems)) from invalid
     return AutoTrainJob.from_json(request.model_dump(mode="json") | {"contract": contract.to_json()})
 
 
@@ -55,7 +55,7 @@ def _candidate_problems(request: AutoTrainRequest) -> Iterable[InputProblem]:
     return ()
 
 
-def _check_queries(dataset: Dataset) -> None:
+def _check_trainable(dataset: Dataset) -> None:
     if has_no_features(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features; no model can be trained on it")
     if (dataset.statistics or {}).get("queries") == 1:
@@ -65,5 +65,5 @@ def _check_queries(dataset: Dataset) -> None:
         )
 
 
-def _of_one_metric(problem: InputProblem) -> InputProblem:
+def _at_metric_field(problem: InputProblem) -> InputProblem:
     return InputProblem(problem.pointer.replace("/metrics/0", "/metric"), problem.detail)

@@ -45,11 +45,11 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
         if request.model is None:
             problems.append(InputProblem("/diagnostics", "needs a model; a ranking has no gradient"))
         problems += _loss_problems(request.diagnostics.loss.model_dump(mode="json"))
-    contract = _contract(request, problems)
+    contract = _checked_contract(request, problems)
     if request.model is not None:
         system = model_named(tx, request.model)
     else:
-        system = _ranking(tx, RankingSystem(ranking_id=str(request.ranking_id)))
+        system = _ranking_fields(tx, RankingSystem(ranking_id=str(request.ranking_id)))
     _check_data(tx, request, contract, [system])
     spec = {**request.model_dump(mode="json"), **system, "contract": contract.to_json()}
     if spec["diagnostics"] is not None:
@@ -80,7 +80,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
         WrongState: When the dataset is not ready.
     """
     problems: list[InputProblem] = []
-    contract = _contract(request, problems)
+    contract = _checked_contract(request, problems)
     for i, metric in enumerate(request.metrics):
         problems += metric_without_differences(f"/metrics/{i}", metric)
     if request.reference is not None and request.reference >= len(request.systems):
@@ -90,9 +90,9 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     if problems:
         raise InvalidInput(*problems)
     systems = [
-        _by_folds(tx, request, place, system)
+        _fold_ranking(tx, request, place, system)
         if request.pool_folds and isinstance(system, ModelSystem)
-        else _named(tx, system)
+        else _system_fields(tx, system)
         for place, system in enumerate(request.systems)
     ]
     _name_uniquely(systems)
@@ -101,7 +101,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     return CompareJob.from_json(spec)
 
 
-def _contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
+def _checked_contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
     contract = contract_of(request.contract, problems)
     problems += [
         *repeated_metrics(request.metrics),
@@ -148,13 +148,13 @@ def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSyst
         InvalidInput: A system is listed twice.
         NotFound: A model or a ranking does not exist.
     """
-    systems = [_named(tx, system) for system in requested]
+    systems = [_system_fields(tx, system) for system in requested]
     _name_uniquely(systems)
     return systems
 
 
-def _named(tx: Transaction, system: ModelSystem | RankingSystem) -> Json:
-    return model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking(tx, system)
+def _system_fields(tx: Transaction, system: ModelSystem | RankingSystem) -> Json:
+    return model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking_fields(tx, system)
 
 
 def model_named(tx: Transaction, ref: str) -> Json:
@@ -167,11 +167,11 @@ def model_named(tx: Transaction, ref: str) -> Json:
     return {"model": ref, "model_id": model.id, "system": model.reference}
 
 
-def _ranking(tx: Transaction, system: RankingSystem) -> Json:
+def _ranking_fields(tx: Transaction, system: RankingSystem) -> Json:
     return {"ranking_id": system.ranking_id, "system": tx.rankings.get(system.ranking_id).system}
 
 
-def _by_folds(tx: Transaction, request: CompareRequest, place: int, system: ModelSystem) -> Json:
+def _fold_ranking(tx: Transaction, request: CompareRequest, place: int, system: ModelSystem) -> Json:
     """Return the ranking of the training data by the models of a cross-validation.
 
     Raises:
@@ -188,7 +188,7 @@ def _by_folds(tx: Transaction, request: CompareRequest, place: int, system: Mode
     dataset = tx.datasets.get(request.dataset_id)
     if dataset.id != model.dataset_id and (not dataset.digest or dataset.digest != trained_on.get("digest")):
         raise InvalidInput.at(f"/systems/{place}/model", "was cross-validated on another dataset")
-    return _ranking(tx, RankingSystem(ranking_id=folds["ranking_id"]))
+    return _ranking_fields(tx, RankingSystem(ranking_id=folds["ranking_id"]))
 
 
 def _name_uniquely(systems: list[Json]) -> None:

@@ -39,7 +39,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         WrongState: When a dataset is not ready.
     """
     request = with_propensities(tx, request)
-    parsed, contract = _parsed(request)
+    parsed, contract = _parse_request(request)
     if parsed.clicks is not None and parsed.clicks.log is not None:
         tx.click_logs.ready(parsed.clicks.log)
     dataset_ids = _dataset_ids(request)
@@ -53,9 +53,9 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     for dataset in datasets:
         loss = parsed.loss if dataset is datasets[0] and _learns_labels(parsed, request) else None
         if dataset is datasets[0] and request.labels_from is not None and not _holds_out_own_queries(request):
-            continue  # its labels are replaced, and documents need not be judged
+            continue  # its labels are replaced: documents need no judgments
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
-    automatic = _automatic(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
+    automatic = _automatic_choice(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
     spec = {
         **request.model_dump(mode="json"),
         **_scorer_and_hyperparameters(tx, parsed, automatic),
@@ -66,18 +66,18 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         "contract": contract.to_json(),
         # Store the version of a model: an alias may move.
         "init_model": request.init_model and tx.models.resolve(request.init_model).reference,
-        "labels_from": request.labels_from and _teacher(tx, request.labels_from),
+        "labels_from": request.labels_from and _resolved_teacher(tx, request.labels_from),
     }
     return TrainJob.from_json(spec)
 
 
 def _holds_out_own_queries(request: TrainRequest) -> bool:
-    """Return whether queries are held out from the training dataset, and so are measured by its labels."""
+    """Return whether queries of the training dataset are held out, and thus measured by its labels."""
     validates_on_part = request.validation is not None and not isinstance(request.validation, HeldOutDataset)
     return request.test is not None or validates_on_part
 
 
-def _teacher(tx: Transaction, labels_from: str) -> str:
+def _resolved_teacher(tx: Transaction, labels_from: str) -> str:
     return PREFIX + tx.models.resolve(teacher_reference(labels_from)).reference
 
 
@@ -101,7 +101,7 @@ def _scorer_and_hyperparameters(
     return {"scorer": None, **stored, "hyperparameters": stored["hyperparameters"] | chosen}
 
 
-def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
+def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     problems = [
         *repeated_metrics(request.metrics),
         *_data_problems(request),
@@ -137,7 +137,7 @@ def training_values(request: TrainRequest) -> Json:
     return values
 
 
-def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | None:
+def _automatic_choice(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | None:
     """Choose hyperparameters by the size of the training dataset, None if not requested."""
     if not request.hyperparameters.auto:
         return None
@@ -190,7 +190,7 @@ def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 
 def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    """Refuse options without effect on a sum of models, which learns weights only."""
+    """Yield the problems of a request for a sum of models, which learns weights only."""
     scorer = request.scorer
     if scorer is None or scorer.kind != WeightedSum.kind:
         return
@@ -210,7 +210,7 @@ def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 
 def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    """Refuse options of trees for other scorers."""
+    """Yield a problem for each option of trees in a request for another scorer."""
     if _scorer_kind(request) == Trees.kind:
         return
     if request.hyperparameters.auto:

@@ -192,11 +192,11 @@ def _bootstrapped(rows: Rows, clusters: Int64Array, seed: int, threads: int) -> 
         parts += [per_cell(rows.weights), per_cell(None)]
     columns = np.hstack(parts)
     drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)
-    values = _values(np.vstack([columns.sum(axis=0), drawn]), n_groups)
+    values = _estimates_from_sums(np.vstack([columns.sum(axis=0), drawn]), n_groups)
     return float(values[0]), values[1:]
 
 
-def _values(sums: Float64Array, n_groups: int) -> Float64Array:
+def _estimates_from_sums(sums: Float64Array, n_groups: int) -> Float64Array:
     rewards, lists = sums[:, :n_groups], sums[:, n_groups]
     if sums.shape[1] > n_groups + 1:
         weights, counts = np.split(sums[:, n_groups + 1 :], 2, axis=1)

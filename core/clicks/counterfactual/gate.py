@@ -8,10 +8,10 @@ _ADVICE = "use a longer log that shows more of the ranked documents, set a clip,
 def admits_by_estimates(
     margin: float, champion: str, challenger: str, result: CounterfactualResult
 ) -> tuple[bool, str]:
-    """Return whether a challenger may replace a champion by estimates, and the reason.
+    """Return whether estimates allow a challenger to replace a champion, and the reason.
 
     The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only a
-    significantly better challenger. Without enough support by the log, no challenger is admitted.
+    significantly better challenger. Without enough support in the log, no challenger is admitted.
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.

@@ -1,4 +1,4 @@
-"""Importance weights of impressions: their probability in the new ranking over the logged propensity."""
+"""Importance weights of impressions: probability in the new ranking divided by logged propensity."""
 
 from typing import Literal
 
@@ -15,14 +15,14 @@ def importance_weights(
 ) -> Float64Array:
     """Return the weight of each impression.
 
-    With the ratio ρ = π_new / π_logged of a document at its rank, `item_position` weighs by ρ itself (Li et
-    al. 2018), `reward_interaction` and `cascade_doubly_robust` by the product of the ratios at this rank and
-    above (McInerney et al. 2020, equation 5), `slate` by the product over the whole list.
+    The weight depends on the ratio ρ = π_new / π_logged of a document at its rank. `item_position` uses ρ
+    itself (Li et al. 2018). `reward_interaction` and `cascade_doubly_robust` use the product of the ratios at
+    this rank and above (McInerney et al. 2020, equation 5). `slate` uses the product over the whole list.
 
     Args:
         estimator: Estimator, which implies an assumption on how documents of a list influence clicks.
         ratios: (n_impressions,) ratios ρ, ordered by rank within a list. Where ranks of a list depend on each
-            other, they are conditional on the documents above.
+            other, the ratios are conditional on the documents above.
         boundaries: (n_lists + 1,) offsets of the lists.
 
     Example:

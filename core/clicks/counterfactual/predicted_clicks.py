@@ -16,8 +16,8 @@ class PredictedRewards:
     """Predicted rewards from each rank on.
 
     Attributes:
-        shown: (n_impressions,) from this rank on, with the document shown here and the new ranking below.
-        expected: (n_impressions,) from this rank on, with the new ranking.
+        shown: (n_impressions,) rewards with the logged document at this rank and the new ranking below it.
+        expected: (n_impressions,) rewards with the new ranking at this rank and below it.
     """
 
     shown: Float64Array
@@ -29,8 +29,8 @@ def predicted_rewards(
 ) -> PredictedRewards:
     """Predict the rewards of each list from click rates of ranks and documents.
 
-    The reward of document d at rank r is weight(r) · ctr(r) · a(d). Its attractiveness
-    a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1) is the shrunken ratio of clicks to expected clicks. The rates
+    The reward of document d at rank r is weight(r) · ctr(r) · a(d). The attractiveness of d,
+    a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1), is the shrunken ratio of clicks to expected clicks. The rates
     for a list are estimated on the other half of the lists, so that no list predicts its own clicks.
 
     Args:

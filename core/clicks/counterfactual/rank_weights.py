@@ -9,7 +9,7 @@ from core.metrics.dcg import Dcg, Ndcg
 from core.metrics.registry import parse_metric
 from core.types import Float64Array
 
-_DEFAULT_CUTOFF = 10  # cutoff of a metric that has none
+_DEFAULT_CUTOFF = 10  # cutoff of a metric whose name has no cutoff
 _ADDITIVE_METRICS = "dcg@k, precision@k, rbp@k or clicks@k"
 
 

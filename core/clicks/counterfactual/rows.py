@@ -117,7 +117,7 @@ def examination_rows(
     examination: Sequence[float],
     clip: float | None = None,
 ) -> Rows:
-    """Return clicks with click · weight(new rank) / p(old rank).
+    """Return clicks with the values click · weight(new rank) / p(old rank).
 
     Without a ranking, the new rank is the old rank.
 

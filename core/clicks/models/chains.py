@@ -109,7 +109,7 @@ def _add_examined(
     sums: Float64Array,
     continued: Float64Array,
 ) -> float:
-    """Add the documents down to the last click; return the marginal probability of examining the next."""
+    """Add the documents down to the last click; return the marginal P(the next rank is examined)."""
     attractiveness, satisfaction, persistence, as_pyclick = parameters
     marginal = 1.0
     for i in range(len(examined)):

@@ -10,7 +10,7 @@ from core.clicks.models.specification import ClickModelSpec
 from core.jit import bare
 from core.types import Float64Array, Int32Array, Int64Array
 
-_MAX_LISTED = 4  # components that a sentence names
+_MAX_LISTED = 4  # maximum number of components in a sentence
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def rank_movement(lists: QueryBlocks, weights: Float64Array) -> Movement:
     moved = np.zeros(n_pairs, np.bool_)
     impressions = np.zeros(n_pairs)
     edges = np.zeros((lists.n_blocks, n_ranks, n_ranks), np.bool_)
-    lists.run(_join, weights, first_ranks, moved, impressions, edges)
+    lists.run(_record_ranks, weights, first_ranks, moved, impressions, edges)
     shown_ranks = np.unique(first_ranks[first_ranks >= 0])
     joined = np.logical_or.reduce(edges)
     components = _components(joined | joined.T, np.union1d(shown_ranks, np.flatnonzero(joined.any(axis=0))))
@@ -113,7 +113,7 @@ def _ranges(ranks: tuple[int, ...]) -> str:
 
 
 @bare
-def _join(
+def _record_ranks(
     first: int,
     last: int,
     blocks: Int64Array,

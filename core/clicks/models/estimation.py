@@ -18,7 +18,7 @@ from core.types import Float64Array
 Report = Callable[[str, int, int], None]
 _LAST_EXAMINED = {"cascade": counting.FIRST_CLICK, "dcm": counting.LAST_CLICK, "sdbn": counting.LAST_CLICK}
 _Passes = Iterator[tuple[Parameters, PairSums]]
-_INITIAL_VALUE = 0.5  # initial value of each parameter, as PyClick's 1 of 2
+_INITIAL_VALUE = 0.5  # initial value of each parameter; PyClick starts with 1 success of 2 trials
 
 
 def no_report(step: str, done: int, total: int) -> None:
@@ -73,7 +73,7 @@ def _closed_form(spec: ClickModelSpec, sums: PairSums, by_rank: Float64Array) ->
     prior = spec.prior
     if spec.model == "coec":
         rates = ratio(by_rank[:, RANK_CLICKS], by_rank[:, RANK_TRIALS], (0.0, 0.0))
-        # Pseudo-clicks are added to clicks and expected clicks, which shrinks the quotient to 1.
+        # Pseudo-clicks are added to clicks and expected clicks, which shrinks the quotient towards 1.
         return Parameters(sums.attractiveness((prior[0], 0.0)), examination=rates[1:])
     parameters = Parameters(sums.attractiveness(prior))
     if spec.model == "sdbn":

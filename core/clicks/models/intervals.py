@@ -14,7 +14,7 @@ Prior = tuple[float, float]
 _Z_SCORE = 1.959963984540054  # 97.5% quantile of the standard normal distribution
 _LEVELS = 0.025, 0.975
 _MIN_PSEUDO_COUNT = 0.5  # Jeffreys' prior, so that a pair without clicks has an interval
-_EDGE = 1e-9  # distance of a probability from 0 and 1 on the logit scale
+_EDGE = 1e-9  # minimum distance of a probability from 0 and 1, so that its logit is finite
 
 
 def with_intervals(
@@ -76,8 +76,8 @@ def posterior(
 
     Args:
         model: The model.
-        attraction: Pseudo-counts of attractive and other examinations, for `coec` of clicks and expected
-            clicks; None for the model's pseudo-counts, with the estimate as the mean.
+        attraction: Pseudo-counts of attractive and other examinations; for `coec`, of clicks and expected
+            clicks. None for the model's pseudo-counts; the mean is then the model's estimate.
         satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's pseudo-counts.
     """
     sums, own = model.sums.values, tuple(max(count, _MIN_PSEUDO_COUNT) for count in model.spec.prior)

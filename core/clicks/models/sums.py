@@ -47,5 +47,5 @@ def _ratio(
 def ratio(
     successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float = 1.0
 ) -> Float64Array:
-    """Return (successes + a) / (trials + a + b) with the prior (a, b), 0 where both are 0."""
+    """Return (successes + a) / (trials + a + b) with the prior (a, b), 0 for 0 / 0."""
     return _ratio(successes, trials, prior, cap)

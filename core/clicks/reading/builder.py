@@ -146,7 +146,7 @@ class LogBuilder:
         self.keys, self.users = Codes(), Codes()
 
     def await_query(self, number: int) -> None:
-        """Count an event without a query, which another row of its list may have."""
+        """Count an event without a query; another row of its list may contain the query."""
         self._null_queries.reserve(number + 1)[number] += 1
 
     def joined(self) -> int:

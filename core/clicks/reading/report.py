@@ -12,7 +12,7 @@ class Examples:
 
     Attributes:
         count: Number of objects.
-        names: The first of them.
+        names: Names of the first ten objects.
     """
 
     count: int = 0

@@ -49,7 +49,7 @@ class SessionReader:
             self._read_document(number, place, document)
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(documents)
         for clicked in list_in(value, "clicks"):
-            self._act(number, str(clicked), _CLICK)
+            self._add_action(number, str(clicked), _CLICK)
 
     def _read_document(self, number: int, place: int, document: Any) -> None:
         builder = self._builder
@@ -69,9 +69,9 @@ class SessionReader:
         if document.get("click") and _CLICK not in actions:
             actions.append(_CLICK)
         for action in actions:
-            self._act(number, name, action)
+            self._add_action(number, name, action)
 
-    def _act(self, number: int, document: str, action: str) -> None:
+    def _add_action(self, number: int, document: str, action: str) -> None:
         builder = self._builder
         builder.action_counts[action] += 1
         kind = builder.number_of_action(action)

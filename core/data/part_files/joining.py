@@ -238,7 +238,7 @@ class _Join:
             )
             for name in names
         }
-        if self._parts[0].format == "letor":  # orders columns by the first document that has each
+        if self._parts[0].format == "letor":  # order columns by the first document with a value
             names = dict.fromkeys(sorted(names, key=lambda name: _first_filled(found[name]))[:MAX_COLUMNS])
         return MappingProxyType({name: found[name] for name in names})
 

@@ -15,7 +15,7 @@ from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, NormalisedIds, normalise_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
-_HALFWAY = _FLOAT32_MAX + 2.0**103  # from here on float32 rounds to infinity
+_HALFWAY = _FLOAT32_MAX + 2.0**103  # float32 rounds this and larger numbers to infinity
 # Per column and block; one cell more than is shown reveals that there are more.
 _MAX_REPORTED_CELLS = MAX_PROBLEMS + 1
 

@@ -136,7 +136,7 @@ class Problems:
 
 
 def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, ...]:
-    """Return a cause for each invalid column, which another attempt may ignore."""
+    """Return a cause for each invalid column; another attempt may ignore the column."""
     return tuple(ProblemCause(cause, CAUSES[cause], name, 1, False, (), (), True) for name in columns)
 
 

@@ -85,7 +85,7 @@ def find_roles(
     """
     problems = [
         *_unfit_names(names, columns),
-        *_unknown(names, columns),
+        *_unknown_columns(names, columns),
     ]
     mentioned = {name for _, name in columns.mentions()}
     by_role: dict[str, int] = {}
@@ -97,11 +97,11 @@ def find_roles(
             among = texts if role in TEXT_ROLES else names
             candidates = _candidates(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
-            problems.append(_doubtful(role, candidates))
+            problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in names:
             by_role[role] = names.index(candidates[0])
         elif not candidates and detect and role in required:
-            problems.append(_missing(role, names))
+            problems.append(_missing_role(role, names))
     if problems:
         unnamed = [name for name in names if name and _INDEX.fullmatch(name) and name not in columns.ignore]
         raise DatasetError(
@@ -211,7 +211,7 @@ def _unfit_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]
     return problems
 
 
-def _unknown(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
+def _unknown_columns(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
     known = set(names)
     return [
         DatasetProblem(
@@ -222,14 +222,14 @@ def _unknown(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
     ]
 
 
-def _doubtful(role: str, candidates: Sequence[str]) -> DatasetProblem:
+def _ambiguous_role(role: str, candidates: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
         f"expected one column for {_WORDS[role]}, but found {' and '.join(map(repr, candidates))};"
         f" set columns.{role}"
     )
 
 
-def _missing(role: str, names: Sequence[str]) -> DatasetProblem:
+def _missing_role(role: str, names: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
         f"expected a column for {_WORDS[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
         f" or set in columns.{role}, but found only {listed(names)}"

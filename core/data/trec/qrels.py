@@ -33,7 +33,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
         limits: Limit of the number of judgments.
 
     Raises:
-        DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
+        DatasetError: With up to 100 mistakes, each with its position: a line without four words, a relevance
             that is not a finite float32 number, a document that is judged twice for a query.
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)

@@ -70,7 +70,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
         limits: Size limits of the file.
 
     Raises:
-        DatasetError: With up to 100 mistakes, each with its place: a line of fewer than six words, a
+        DatasetError: With up to 100 mistakes, each with its position: a line of fewer than six words, a
             score that is not a number, a document that is repeated within a query.
         OSError: When the file cannot be opened.
     """

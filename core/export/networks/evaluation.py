@@ -34,7 +34,7 @@ def in_blocks(
     Args:
         score: Function that returns (n,) scores of (n, n_features) documents.
         rows: (n_documents, n_features) float32.
-        size: Documents of a block.
+        size: Number of documents in a block.
     """
     parts = [score(block) for block in _blocks(rows, size)]
     return np.concatenate(parts) if parts else np.empty(0)
@@ -50,7 +50,7 @@ def score_in_doubles(network: Network, rows: Float32Array) -> Float64Array:
 
 
 def inputs_of(transform: InputTransform, rows: Float32Array) -> Float64Array:
-    """Return the inputs, (n_documents, n_inputs), of documents."""
+    """Transform documents to the network's inputs, (n_documents, n_inputs)."""
     missing = ~np.isfinite(rows)
     values = np.where(missing, np.float32(0.0), rows).astype(np.float64)
     if transform.log1p:
@@ -66,9 +66,10 @@ def inputs_of(transform: InputTransform, rows: Float32Array) -> Float64Array:
 
 
 def forward(inputs: Units, layers: tuple[Layer, ...], activation: str) -> Float64Array:
-    """Return the scores, (n_documents,), of inputs.
+    """Return the scores, (n_documents,), of documents with the given inputs.
 
-    Sums have the dtype of the inputs. Activations are computed in float64 and rounded to it, as in Java.
+    Sums have the dtype of the inputs. Activations are computed in float64 and rounded to this dtype, as in
+    Java.
     """
     units, kind = np.ascontiguousarray(inputs), inputs.dtype
     for place, layer in enumerate(layers):

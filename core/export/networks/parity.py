@@ -24,7 +24,7 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
 
     Args:
         export: The export.
-        dataset: Judged documents in the model's order of features, or None for none.
+        dataset: Judged documents in the model's order of features; None to compare edge cases only.
 
     Raises:
         ModelError: The written file cannot be read.

@@ -49,7 +49,8 @@ def edge_cases(
 def rounding_of_sum(source: SumSource, engine: SumEngine, rows: Float32Array) -> Float64Array:
     """Return the bound of the rounding error of each document's score.
 
-    For each tree the bound grows by the relative error of one operation, times the sum of the largest leaves.
+    For each tree the bound grows by the relative error of one operation, times the sum of the largest
+    absolute leaf value of every tree.
 
     Args:
         source: The model.

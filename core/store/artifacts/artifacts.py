@@ -19,7 +19,7 @@ from core.store.faults import failure_reason
 
 PATIENCE_SECONDS = 5.0
 
-_DELETIONS = 8  # concurrent deletions; each waits for the disk or a server
+_DELETIONS = 8  # concurrent deletions, which mostly wait for the disk or a server
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -31,7 +31,7 @@ class Artifacts:
 
     Args:
         storage_url: URL of a file system of fsspec.
-        patience_seconds: How long failed requests to a storage that is not local are retried.
+        patience_seconds: How long failed requests to a remote storage are retried.
 
     Attributes:
         is_local: Whether the artifacts are files of this machine.
@@ -53,7 +53,7 @@ class Artifacts:
             StoreUnavailable: The storage refuses the write.
             StoreFull: The storage has no room for the artifact.
         """
-        with self._at(key, writing=True) as path:
+        with self._reporting_errors(key, writing=True) as path:
             temporary = self._temporary(path)
             file = temporary.open("xb")
         try:
@@ -62,7 +62,7 @@ class Artifacts:
                 file.flush()
                 if self.is_local:
                     os.fsync(file.fileno())
-            with self._at(key, writing=True) as path:
+            with self._reporting_errors(key, writing=True) as path:
                 self._publish(temporary, path)
         except OSError as error:
             if error.errno in _FULL:
@@ -80,7 +80,7 @@ class Artifacts:
         """
         if not self.is_local:
             return open_ranges(self.size(key), lambda start, stop: self._range(key, start, stop))
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             return Path(path).open("rb")
 
     @contextlib.contextmanager
@@ -91,7 +91,7 @@ class Artifacts:
             NotFound: There is no artifact under the key.
         """
         with contextlib.ExitStack() as stack:
-            with self._at(key) as path:
+            with self._reporting_errors(key) as path:
                 if self.is_local:
                     file = Path(path)
                 else:
@@ -108,7 +108,7 @@ class Artifacts:
         Raises:
             NotFound: There is no artifact under the key.
         """
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
 
     def write_bytes(self, key: str, content: bytes) -> None:
@@ -118,7 +118,7 @@ class Artifacts:
 
     def exists(self, key: str) -> bool:
         """Return whether an artifact or folder exists under a key."""
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             return self._files.run(lambda files: bool(files.exists(path)))
 
     def size(self, key: str) -> int:
@@ -127,7 +127,7 @@ class Artifacts:
         Raises:
             NotFound: There is no artifact under the key.
         """
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             return self._files.run(lambda files: int(files.size(path)))
 
     def readable_url(self, key: str, seconds: int) -> str:
@@ -144,7 +144,7 @@ class Artifacts:
             NotFound: There is no artifact under the key.
             StoreUnavailable: The storage signs no URLs, or does not answer.
         """
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             if self.is_local:
                 if not Path(path).is_file():
                     raise FileNotFoundError(path)
@@ -157,12 +157,12 @@ class Artifacts:
         return url
 
     def version(self, key: str) -> str:
-        """Return a version of an artifact that changes whenever it is rewritten.
+        """Return the version of an artifact, a text that changes whenever the artifact is rewritten.
 
         Raises:
             NotFound: There is no artifact under the key.
         """
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             if self.is_local:
                 found = Path(path).stat()
                 return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
@@ -174,7 +174,7 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        for key, about in self._found():
+        for key, about in self._list_files():
             yield key, _written_at(about)
 
     def sizes(self, folder: str | None = None) -> Iterator[tuple[str, int]]:
@@ -183,12 +183,12 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        for key, about in self._found(folder):
+        for key, about in self._list_files(folder):
             yield key, int(about.get("size") or 0)
 
     def delete(self, key: str) -> None:
         """Remove an artifact or a folder, if it exists."""
-        with self._at(key) as path, contextlib.suppress(FileNotFoundError):
+        with self._reporting_errors(key) as path, contextlib.suppress(FileNotFoundError):
             self._files.run(lambda files: files.rm(path, recursive=True))
 
     def delete_all(self, folders: Iterable[str]) -> None:
@@ -214,7 +214,7 @@ class Artifacts:
             return "cannot be written to"
         return None
 
-    def _found(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _list_files(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
         top = self._root if folder is None else f"{self._root}/{_checked(folder)}"
         try:
             found = self._files.run(lambda files: files.find(top, detail=True))
@@ -226,11 +226,11 @@ class Artifacts:
             yield path.removeprefix(f"{self._root}/"), about
 
     def _range(self, key: str, start: int, stop: int) -> bytes:
-        with self._at(key) as path:
+        with self._reporting_errors(key) as path:
             return self._files.run(lambda files: cast("bytes", files.cat_file(path, start=start, end=stop)))
 
     @contextlib.contextmanager
-    def _at(self, key: str, *, writing: bool = False) -> Iterator[str]:
+    def _reporting_errors(self, key: str, *, writing: bool = False) -> Iterator[str]:
         path = f"{self._root}/{_checked(key)}"
         try:
             yield path
@@ -258,7 +258,7 @@ class Artifacts:
 
 
 def _signed(files: Any, path: str, seconds: int) -> str | None:
-    files.size(path)  # raises for a missing object, which could be signed as well
+    files.size(path)  # raises for a missing object, for which `sign` would also return a URL
     try:
         return str(files.sign(path, expiration=seconds))
     except NotImplementedError:

@@ -50,7 +50,7 @@ _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "hf": ("a repository of the Hugging Face Hub", "huggingface"),
     }
 )
-# Errors and error numbers that a retry would not change.
+# Errors and error numbers that a retry cannot fix.
 _FINAL = (
     FileNotFoundError,
     FileExistsError,
@@ -73,7 +73,7 @@ class FileSystem:
 
     Args:
         url: A URL that fsspec supports.
-        patience_seconds: How long a failed action is retried on a storage that is not local.
+        patience_seconds: How long a failed action is retried on a remote storage.
         options: Additional options of the file system, such as credentials.
 
     Attributes:
@@ -114,7 +114,7 @@ class FileSystem:
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
-                return action(self._present())
+                return action(self._file_system_of_process())
             except Exception as error:
                 if self._is_final(error) or time.monotonic() + pause > deadline:
                     raise
@@ -135,7 +135,7 @@ class FileSystem:
         Raises:
             Exception: It fails or times out; each file system has its own errors.
         """
-        files = self._present()
+        files = self._file_system_of_process()
         try:
             if isinstance(files, AsyncFileSystem):
                 sync(files.loop, files._ls, self.root, detail=False, refresh=True, timeout=LISTING_SECONDS)
@@ -154,13 +154,13 @@ class FileSystem:
         if _protocol(self._url) == "gs":
             # Over gRPC, gcsfs would request the kind of each bucket, in threads that do not survive a fork.
             os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-        # Skip the instance cache of fsspec: every forked child closes cached instances.
+        # Skip the instance cache of fsspec: every forked child would close the cached instances.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
         if _protocol(self._url) == "s3":
-            files.retries = 1  # number of attempts
+            files.retries = 1  # number of attempts, the first included
         return files, str(root)
 
-    def _present(self) -> Any:
+    def _file_system_of_process(self) -> Any:
         if self._pid != os.getpid():
             self._inherited.append(self._files)
             self._files, self._pid = self._opened()[0], os.getpid()

@@ -42,17 +42,17 @@ def new_data_key(job_id: str, token: int) -> str:
 
 
 def data_folder(data_key: str) -> str:
-    """Return the folder of a stored dataset content, which datasets of one digest share."""
+    """Return the folder of the content of a dataset, which datasets with the same digest share."""
     return data_key.rpartition("/")[0]
 
 
 def queries_key(data_key: str) -> str:
-    """Return the key of the index of a content's queries."""
+    """Return the key of the index of a dataset's queries, next to its content."""
     return f"{data_folder(data_key)}/queries.parquet"
 
 
 def features_key(data_key: str) -> str:
-    """Return the key of the profiles of a content's features, as JSON."""
+    """Return the key of the profiles of a dataset's features, as JSON, next to its content."""
     return f"{data_folder(data_key)}/features.json"
 
 

@@ -46,7 +46,7 @@ class LocalCache:
         entry = self._entry(key)
         try:
             _mark_used(entry)
-        except OSError:  # no such entry, or a folder that cannot be written
+        except OSError:  # there is no entry, or its folder is not writable
             self.misses += 1
             return None
         self.hits += 1
@@ -65,19 +65,19 @@ class LocalCache:
             yield folder
             for file in folder.iterdir():
                 _synchronise(file)
-            with self._alone():
+            with self._exclusive_lock():
                 self._publish(folder, self._entry(key))
 
     def discard(self, key: str) -> None:
         """Remove a damaged entry, if it exists."""
-        with self._alone(), contextlib.suppress(FileNotFoundError):
+        with self._exclusive_lock(), contextlib.suppress(FileNotFoundError):
             self._remove(self._entry(key))
 
     def _entry(self, key: str) -> Path:
         return self._folder / hashlib.sha256(key.encode()).hexdigest()
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _exclusive_lock(self) -> Iterator[None]:
         """Lock the cache against other processes."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / _LOCK).open("w") as lock:
@@ -86,9 +86,9 @@ class LocalCache:
 
     @contextlib.contextmanager
     def _new_folder(self) -> Iterator[Path]:
-        """Create a folder and hold its lock; a folder without a lock was left by a crashed process."""
+        """Create a folder and hold its lock; an unlocked folder was left behind by a crashed process."""
         with contextlib.ExitStack() as stack:
-            with self._alone():
+            with self._exclusive_lock():
                 self._sweep()
                 folder = self._folder / f"{_WRITING_PREFIX}{secrets.token_hex(8)}"
                 folder.mkdir()
@@ -113,7 +113,7 @@ class LocalCache:
         folder.rename(entry)
 
     def _make_room(self, left_bytes: int) -> None:
-        """Evict least recently used entries down to `left_bytes`."""
+        """Evict least recently used entries until the others take at most `left_bytes`."""
         entries = [entry for entry in self._folder.iterdir() if not entry.name.startswith(".")]
         for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns, reverse=True):
             left_bytes -= _size_bytes(entry)

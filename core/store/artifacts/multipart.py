@@ -16,8 +16,8 @@ MAX_PARTS = 10_000
 class FileRange(io.RawIOBase):
     """A range of a file as a file-like object.
 
-    Uploads read each part from the disk: as `bytes`, each concurrent part and its unsent buffer would take
-    memory.
+    Uploads read each part from the disk: with parts as `bytes`, each concurrent part and its unsent buffer
+    would be in memory.
 
     Args:
         path: The file.

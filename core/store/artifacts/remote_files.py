@@ -48,7 +48,7 @@ class _Ranges(io.RawIOBase):
         buffer[: len(content)] = content
         self._position += len(content)
         if self._position == self._piece_stop:
-            self._piece = memoryview(b"")  # free it before the next one is fetched
+            self._piece = memoryview(b"")  # free the range before the next range is fetched
         return len(content)
 
     def _load(self, wanted: int) -> None:

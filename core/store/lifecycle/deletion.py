@@ -19,10 +19,10 @@ from core.store.trash.holders import ActiveJobs
 from core.store.trash.kinds import Kind
 from core.store.trash.trash import Plan, Refused
 
-# Objects of one transaction, during which other writers wait.
+# Maximum number of objects in one transaction, during which other writers wait.
 CHUNK = 50
-# Shortest pause between two transactions, for other writers. A pause lasts as long as the work before it, so
-# that threads of requests get half of the interpreter's time.
+# Shortest pause between two transactions, for other writers. A pause lasts at least as long as the work
+# before it, so that request threads get half of the interpreter's time.
 PAUSE_SECONDS = 0.02
 MAX_REFUSED = 100
 REQUEST_SECONDS = 60.0
@@ -36,11 +36,11 @@ class Actor:
     """The caller of a deletion, for the trash and the audit log.
 
     Attributes:
-        key_id: The API key; None without authentication or if retention deletes.
+        key_id: The API key; None without authentication and for deletions by retention.
         request_id: ID of the request; `retention` outside requests.
         address: Client address of the request, or None.
-        action: Method in the audit log.
-        is_audited: Whether each object gets an audit entry; otherwise the request has one.
+        action: Value of `method` in the audit log.
+        is_audited: Whether each object gets an audit entry; otherwise only the request has an audit entry.
     """
 
     key_id: str | None = None
@@ -63,7 +63,7 @@ class Actor:
         tx.audit.add_all(shared | {"path": f"/v1/{node.kind.plural}/{node.id}"} for node in plan.roots)
 
 
-# Purges expired objects of the trash, whose deletion is in the audit log already.
+# The actor that purges expired objects of the trash; the audit log already has their deletions.
 UPKEEP = Actor(is_audited=False)
 
 
@@ -145,7 +145,7 @@ def delete_objects(
             else:
                 tx.trash.add_trashed(plan)
                 tx.trash.purge(plan)
-            deletion.add(plan, sizes)  # before the sweeper can delete the folders
+            deletion.add(plan, sizes)  # reads the sizes before the sweeper can delete the folders
         if mode.trash_days <= 0:
             delete_folders(store, plan.folders, sizes)
     return deletion
@@ -166,7 +166,7 @@ def preview(
         kind: Kind of the objects.
         object_ids: Their ids.
         mode: Options of the deletion.
-        gone: Ids that count as deleted already; the ids of this preview are added to it.
+        gone: Ids that count as deleted already; the ids of this preview are added to this set.
         sizes: Sizes of folders of the same store.
 
     Raises:
@@ -192,7 +192,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
     Args:
         store: Store of the objects; the service may be running.
         object_ids: Their ids, of any kind.
-        mode: Time limit; its other fields are ignored.
+        mode: Options with the time limit; the other fields are ignored.
         actor: The caller.
 
     Raises:
@@ -207,7 +207,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
             plan = tx.trash.purge_plan(left)
             actor.record(tx, plan)
             tx.trash.purge(plan)
-            deletion.add(plan, sizes)  # before the sweeper can delete the folders
+            deletion.add(plan, sizes)  # reads the sizes before the sweeper can delete the folders
         gone.update(plan.nodes)
         delete_folders(store, plan.folders, sizes)
     return deletion

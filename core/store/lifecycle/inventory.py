@@ -21,7 +21,7 @@ class Inventory:
         artifacts: Number of artifacts that rows refer to.
         damaged: Keys of artifacts that do not match their checksum.
         missing: Keys of artifacts that do not exist.
-        unverified: Keys of artifacts without a checksum; the next read computes it.
+        unverified: Keys of artifacts without a checksum, which the next read computes.
         orphaned: Keys of files without a row, older than an hour.
     """
 

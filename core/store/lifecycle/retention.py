@@ -34,7 +34,7 @@ from core.store.trash.kinds import (
     RANKING,
 )
 
-_ROWS = 1_000  # deleted by one transaction
+_ROWS = 1_000  # maximum number of rows that one transaction deletes
 _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
 
 
@@ -143,7 +143,7 @@ class Upkeep:
             self._due_at = time.monotonic() + self._interval_seconds
 
     def _expire(self, store: Store, deadline: float) -> bool:
-        """Move expired objects to the trash; return whether all of them were handled."""
+        """Move expired objects to the trash; return whether all were handled."""
         if not self._left:
             self._left = [(name, _too_old(store, self._policy, name)) for name in self._policy.days]
         while self._left:

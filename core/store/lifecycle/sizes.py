@@ -40,7 +40,7 @@ class FolderSizes:
                 self._listed.add(top)
                 self._add(top)
         for folder in wanted:
-            # A missing folder was created after the listing, except that most jobs have no checkpoints.
+            # List a folder that was created after the listing. A job without checkpoints has no folder.
             if folder not in self._bytes and not (
                 _top(folder) == CHECKPOINTS and CHECKPOINTS in self._listed
             ):

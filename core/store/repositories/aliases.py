@@ -50,8 +50,8 @@ class Promotion:
 class Aliases:
     """Aliases and their promotion gates within one transaction; one lock serializes changes of both.
 
-    An alias refers to the move that the next rollback undoes, and each move to its predecessor. Rollbacks
-    thus follow the order of the moves, not their timestamps.
+    An alias refers to the move that the next rollback undoes. Each move refers to the previous move.
+    Rollbacks thus follow the order of the moves, not their timestamps.
     """
 
     def __init__(self, session: Session, models: Models, events: Events) -> None:
@@ -150,7 +150,7 @@ class Aliases:
 
         Raises:
             NotFound: The alias does not exist.
-            WrongState: No move is left to undo, or the version before it was deleted.
+            WrongState: No move is left to undo, or the version before the move has been deleted.
         """
         row = _require(self.find_locked(name, alias), name, alias)
         last = self._session.get(AliasMove, row.move_id) if row.move_id else None
@@ -191,14 +191,14 @@ class Aliases:
         return set(self._session.scalars(select(AliasGate.alias).where(AliasGate.name == name)))
 
     def gated_names(self, alias: str) -> set[str]:
-        """Return the names of models whose alias of this name has a gate."""
+        """Return the names of the models that have a gate on this alias."""
         return set(self._session.scalars(select(AliasGate.name).where(AliasGate.alias == alias)))
 
     def gate(self, name: str, alias: str) -> AliasGate:
         """Return the gate of an alias.
 
         Raises:
-            NotFound: It has none.
+            NotFound: The alias has no gate.
         """
         gate = self.find_gate(name, alias)
         if gate is None:

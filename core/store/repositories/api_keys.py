@@ -85,7 +85,7 @@ class ApiKeys(Repository[ApiKey]):
         return bool(self._session.scalar(select(select(ApiKey.id).exists())))
 
     def find(self, sha256: str) -> ApiKey | None:
-        """Return the active key whose secret has a SHA-256 hash, or None."""
+        """Return the active key whose secret has the given SHA-256 hash, or None."""
         key = self._session.scalar(select(ApiKey).where(ApiKey.secret_sha256 == sha256))
         if key is None or not hmac.compare_digest(key.secret_sha256, sha256):
             return None

@@ -53,7 +53,7 @@ class ClickLogs(DataRepository[ClickLog]):
             project: Its project, or None.
 
         Raises:
-            InvalidInput: The caller is limited to other projects, or must name one.
+            InvalidInput: The caller is limited to other projects, or must select a project.
         """
         return self._insert(
             id=id,

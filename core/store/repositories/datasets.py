@@ -72,7 +72,7 @@ class Datasets(DataRepository[Dataset]):
             project: Its project, or None.
 
         Raises:
-            InvalidInput: The caller is limited to other projects, or must name one.
+            InvalidInput: The caller is limited to other projects, or must select a project.
         """
         return self._insert(
             id=id,
@@ -94,7 +94,7 @@ class Datasets(DataRepository[Dataset]):
 
         Args:
             name: Name of the dataset.
-            project: Only datasets of this project or of none; None for all projects.
+            project: Only datasets of this project or without a project; None for all datasets.
         """
         rows = select(Dataset).where(Dataset.name == name, Dataset.status == "ready")
         if project is not None:
@@ -143,8 +143,8 @@ class Datasets(DataRepository[Dataset]):
     ) -> Dataset:
         """Mark a dataset as ready.
 
-        If a dataset of the same digest became ready meanwhile, this one shares its content: the row then has
-        another `data_key`, and the caller may delete its own.
+        If another dataset of the same digest became ready meanwhile, both share its content. The row then has
+        another `data_key`, and the caller may delete the artifact that it wrote.
 
         Args:
             id: The dataset.
@@ -174,7 +174,7 @@ class Datasets(DataRepository[Dataset]):
         return dataset
 
     def take_over(self, id: str, digest: str) -> Dataset | None:
-        """Make a dataset ready with the content of another of its digest; return None if there is none.
+        """Make a dataset ready with the content of another dataset with this digest; return None without one.
 
         Raises:
             NotFound: The dataset does not exist.

@@ -96,7 +96,7 @@ class Deliveries(Repository[Webhook]):
         }
 
     def next_due(self, ignored: Collection[str] = ()) -> datetime | None:
-        """Return the due time of the next delivery, None where none waits.
+        """Return the due time of the next delivery, None if no delivery waits.
 
         Args:
             ignored: Ids of webhooks to ignore.
@@ -111,7 +111,7 @@ class Deliveries(Repository[Webhook]):
     def claim(
         self, limit: int, limit_per_webhook: int, sending: Mapping[str, int], lease_seconds: float
     ) -> list[ClaimedDelivery]:
-        """Claim due deliveries; of each object, only that of its oldest waiting event.
+        """Claim due deliveries; for each object, claim only the delivery of its oldest waiting event.
 
         Args:
             limit: Maximum number of deliveries.
@@ -158,7 +158,7 @@ class Deliveries(Repository[Webhook]):
         return True
 
     def give_back(self, claimed: Collection[ClaimedDelivery]) -> None:
-        """Release claimed deliveries that were not sent, so that others can send them immediately."""
+        """Release claimed deliveries that were not sent, so that any process can send them immediately."""
         now = utc_now()
         for each in claimed:
             mine = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
@@ -205,7 +205,7 @@ class Deliveries(Repository[Webhook]):
 
 
 def _is_next() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions that a delivery waits and is the first of its object."""
+    """Return the conditions that a delivery waits and that no earlier delivery of its object waits."""
     earlier = aliased(WebhookDelivery)
     waits_behind = exists().where(
         earlier.webhook_id == WebhookDelivery.webhook_id,

@@ -43,7 +43,7 @@ class DriftReports(SimpleRepository[DriftReport]):
         return added(self._session, row)
 
     def samples_between(self, since: datetime, until: datetime, model: str) -> list[ScoreSamples]:
-        """List the artifacts with requests of a period to the models of a name, newest first."""
+        """List the artifacts with scoring requests of a period to models with this name, newest first."""
         rows = select(ScoreSamples).where(ScoreSamples.last_at >= since, ScoreSamples.first_at < until)
         found = self._session.scalars(rows.order_by(ScoreSamples.last_at.desc(), ScoreSamples.id.desc()))
         return [row for row in found if model in row.models]

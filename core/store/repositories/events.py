@@ -48,8 +48,9 @@ class Gap:
 class Events:
     """Events within one transaction.
 
-    `write` inserts the added events just before the commit, under an advisory lock taken after all others.
-    Ids are committed in order: a reader that has an id never finds a new event with a smaller id.
+    `write` inserts the added events just before the commit, under an advisory lock that it takes
+    after all other locks. Ids are committed in order: a reader that has an id never finds a new event with a
+    smaller id.
     """
 
     def __init__(self, session: Session) -> None:
@@ -203,7 +204,7 @@ class Events:
         if object_id is not None:
             rows = rows.where(Event.object_id == object_id)
         if cursor is not None:
-            last = _id_of(cursor)
+            last = _parse_cursor(cursor)
             rows = rows.where(Event.id > last if ascending else Event.id < last)
         order = Event.id.asc() if ascending else Event.id.desc()
         found = list(self._session.scalars(rows.order_by(order).limit(limit + 1)))
@@ -232,7 +233,7 @@ class Events:
         )
 
 
-def _id_of(cursor: str) -> int:
+def _parse_cursor(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdecimal()) or int(cursor) > MAX_ID:
         raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
     return int(cursor)

@@ -131,7 +131,7 @@ class Experiments(Repository[Experiment]):
         return counts
 
     def shareable(self, sharing_key: str, project: str | None) -> list[ExperimentTraining]:
-        """List a project's trainings with a sharing key, whose job is active or successful, newest first."""
+        """List a project's trainings with this sharing key and an active or successful job, newest first."""
         rows = (
             select(ExperimentTraining)
             .join(Job, Job.id == ExperimentTraining.job_id)

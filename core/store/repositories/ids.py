@@ -55,12 +55,12 @@ def new_id(prefix: str) -> str:
 
     Ids of one process strictly ascend; those of several processes follow their clocks, in milliseconds.
     """
-    return prefix + _spell(_next_number())
+    return prefix + _base32(_next_number())
 
 
 def first_id(prefix: str, moment: datetime) -> str:
     """Return the smallest possible id of an object created at a moment."""
-    return prefix + _spell(max(0, _milliseconds(moment)) << _RANDOM_BITS)
+    return prefix + _base32(max(0, _milliseconds(moment)) << _RANDOM_BITS)
 
 
 def is_id(text: str, prefix: str) -> bool:
@@ -84,5 +84,5 @@ def _milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MILLISECOND
 
 
-def _spell(number: int) -> str:
+def _base32(number: int) -> str:
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(5 * (LENGTH - 1), -1, -5))

@@ -24,7 +24,7 @@ class RecoveryOutcome:
     Attributes:
         requeued: Ids of the jobs that were queued again.
         ended: The jobs that were cancelled or failed.
-        by_process: Ids of all of them, by the worker process that ran them.
+        by_process: Ids of the requeued and ended jobs, by the worker process that ran them.
     """
 
     requeued: list[str] = field(default_factory=list)

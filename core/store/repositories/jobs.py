@@ -81,7 +81,7 @@ class Jobs(JobClaims, JobRecovery):
 
         Raises:
             NotFound: One of the datasets does not exist.
-            InvalidInput: The caller is limited to other projects, or must name one.
+            InvalidInput: The caller is limited to other projects, or must select a project.
         """
         job = self._insert(
             id=id,

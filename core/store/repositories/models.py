@@ -101,7 +101,7 @@ class Models(Repository[Model]):
         return {model.id: model for model in self._session.scalars(rows)}
 
     def of_text(self, sha256: str) -> list[Model]:
-        """List the models whose file has a checksum."""
+        """List the models whose file has the given checksum."""
         return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
 
     def resolve(self, ref: str) -> Model:

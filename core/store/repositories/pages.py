@@ -62,7 +62,7 @@ def order_of(columns: Columns, sort: str, direction: Direction | None) -> Order:
 
 
 def begins_with(prefix: str, *columns: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Return the condition that one of some texts begins with a prefix, ignoring case."""
+    """Return the condition that at least one of the columns begins with a prefix, ignoring case."""
     return or_(*(column.istartswith(prefix, autoescape=True) for column in columns))
 
 
@@ -107,8 +107,8 @@ class Span:
         """Run a selection for the requested page.
 
         Rows added between two pages are newer than any cursor, so reading all pages from the newest neither
-        repeats nor misses a row. In other orders the page begins after the current position of the cursor's
-        row.
+        repeats nor misses a row. In other orders, the page begins after the current position of the
+        row that the cursor identifies.
 
         Raises:
             InvalidInput: The cursor is not an id of this list, or the limit is below 1.
@@ -118,8 +118,8 @@ class Span:
         if self.cursor is not None and not is_id(self.cursor, prefix):
             raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
         if order.by is None:
-            walk = self._walk(rows, [id], [literal(self.cursor)], order, self.limit + 1)
-            found = list(session.scalars(walk))
+            page_rows = self._after_cursor(rows, [id], [literal(self.cursor)], order, self.limit + 1)
+            found = list(session.scalars(page_rows))
         else:
             # Select ids first: sorting whole rows would read their JSON columns.
             page = self._sorted_ids(session, rows, id, order.by, order)
@@ -147,16 +147,17 @@ class Span:
         found: list[str] = []
         if self.cursor is None or last is not None:
             keys, last_keys = [by, id], [literal(last, by.type), literal(self.cursor)]
-            known = self._walk(only_ids.where(by.is_not(None)), keys, last_keys, order, wanted)
+            with_value = only_ids.where(by.is_not(None))
+            known = self._after_cursor(with_value, keys, last_keys, order, wanted)
             found = list(session.scalars(known))
         if len(found) < wanted:
-            unknown = only_ids.where(by.is_(None))
-            walk = self if self.cursor is not None and last is None else Span(None, self.limit)
-            rest = walk._walk(unknown, [id], [literal(self.cursor)], order, wanted - len(found))
+            without_value = only_ids.where(by.is_(None))
+            span = self if self.cursor is not None and last is None else Span(None, self.limit)
+            rest = span._after_cursor(without_value, [id], [literal(self.cursor)], order, wanted - len(found))
             found += session.scalars(rest)
         return found
 
-    def _walk(
+    def _after_cursor(
         self, rows: Select[T], keys: list[Any], last_keys: list[Any], order: Order, limit: int
     ) -> Select[T]:
         """Return the selection of the first rows after the cursor, sorted by some keys.

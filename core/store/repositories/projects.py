@@ -37,7 +37,7 @@ MAX_TAGS = 64
 PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
-# Results of a job belong to the project of the job; a model to that of its name.
+# Results of a job belong to the project of the job. A model belongs to the project of its name.
 _RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
 _OBJECTS_OF_JOBS: tuple[Any, ...] = (Dataset, ClickLog, DriftReport, *_RESULTS)
 _COUNTED: tuple[Any, ...] = (Job, Model, Dataset, ClickLog, *_RESULTS, Study, Experiment)
@@ -78,7 +78,7 @@ class Projects:
         """Return the project of a new row: the given one, else the inherited, else the caller's only one.
 
         Raises:
-            InvalidInput: At `/project`: the caller is limited to others, or must select one.
+            InvalidInput: At `/project`: the caller is limited to other projects, or must select a project.
         """
         project, allowed = given or inherited, projects()
         if allowed is None:
@@ -93,8 +93,8 @@ class Projects:
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        It is the given one, else that of the model that it trains or examines for drift, else that of its
-        dataset or click log.
+        This is the given project, else that of the model that the job trains or examines for drift, else that
+        of its dataset or click log.
 
         Raises:
             InvalidInput: As `of_new` and `claim_name`.
@@ -117,12 +117,12 @@ class Projects:
             InvalidInput: At `/model_name`: the name belongs to a project that the caller may not read. At
                 `/project`: the given project is not that of the name, and as `of_new`.
         """
-        row = self._name(name)
+        row = self._model_name(name)
         if row is None or not row.last_version:
             self.lock_names([name])
-            row = self._name(name)
+            row = self._model_name(name)
         if row is not None and (row.last_version or self._is_awaited(name)):
-            return _agreed(row, given)
+            return _existing_project(row, given)
         project = self.of_new(given, inherited)
         if row is None:
             added(self._session, ModelName(name=name, last_version=0, project=project))
@@ -140,7 +140,7 @@ class Projects:
         """Move a job, with the results and datasets that it made, to a project.
 
         Raises:
-            InvalidInput: The caller is limited to others.
+            InvalidInput: The caller is limited to other projects.
         """
         project = self.of_new(project)
         job.project = project
@@ -154,7 +154,7 @@ class Projects:
         """Move a dataset or click log, with the job that read or made it, to a project.
 
         Raises:
-            InvalidInput: The caller is limited to others.
+            InvalidInput: The caller is limited to other projects.
         """
         job = None if data.job_id is None else self._session.get(Job, data.job_id)
         if job is not None:
@@ -166,7 +166,7 @@ class Projects:
         """Move a name of models, with all its versions, to a project.
 
         Raises:
-            InvalidInput: The caller is limited to others.
+            InvalidInput: The caller is limited to other projects.
         """
         project = self.of_new(project)
         self.lock_names([name])
@@ -186,7 +186,7 @@ class Projects:
                 found.setdefault(project, {})[table.__tablename__] = number
         return found
 
-    def _name(self, name: str) -> ModelName | None:
+    def _model_name(self, name: str) -> ModelName | None:
         with limited_to(None):  # in any project
             return self._session.get(ModelName, name, populate_existing=True)
 
@@ -226,7 +226,7 @@ def is_project_name(name: str) -> bool:
     return re.match(PROJECT_NAME, name) is not None and "\n" not in name
 
 
-def _agreed(name: ModelName, given: str | None) -> str | None:
+def _existing_project(name: ModelName, given: str | None) -> str | None:
     """Return the project of a model name; refuse another given project, or a name that is not visible."""
     allowed = projects()
     if allowed is not None and name.project not in allowed:

@@ -38,7 +38,8 @@ class Quotas:
         advisory_lock(self._session, _LOCKS, key_id or "")
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         bound = default if own is None else own
-        active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
+        active = select(func.count()).select_from(Job)
+        active = active.where(Job.status.in_(ACTIVE), _of_key(Job.key_id, key_id))
         if self._total(active) + adding > bound:
             raise JobQuotaExceeded(bound)
 
@@ -78,7 +79,7 @@ class Quotas:
     def _taken_bytes(self, key_id: str | None) -> int:
         advisory_lock(self._session, _LOCKS, key_id or "")
         stored = sum(
-            self._total(select(func.sum(table.size_bytes)).where(_of(table.key_id, key_id)))
+            self._total(select(func.sum(table.size_bytes)).where(_of_key(table.key_id, key_id)))
             for table in (Dataset, ClickLog)
         )
         open_bytes = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
@@ -100,9 +101,9 @@ class Quotas:
             return int(self._session.scalar(figure) or 0)
 
 
-def _of(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
+def _of_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
     return column.is_(None) if key_id is None else column == key_id
 
 
 def _open_uploads(key_id: str | None) -> tuple[ColumnElement[bool], ...]:
-    return _of(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()
+    return _of_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()

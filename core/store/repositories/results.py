@@ -36,7 +36,7 @@ class ResultRepository(Repository[Result]):
         return self._insert(id=id, job_id=job_id, project=project, **about, **values)
 
     def several(self, ids: Collection[str]) -> list[Result]:
-        """Return the results with some ids, in no order, without those that do not exist."""
+        """Return the results with the given ids, in no particular order; ignore ids that do not exist."""
         return list(self._session.scalars(select(self.table).where(self.table.id.in_(ids))))
 
     def of_job(self, job_id: str) -> list[Result]:

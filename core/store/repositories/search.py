@@ -37,7 +37,7 @@ class Hit:
         id: Its id.
         name: Its display name.
         detail: The status of a dataset, click log, study or experiment, the kind and status of a job, the
-            rankers of an interleaving; None for others.
+            rankers of an interleaving; None for other kinds.
         created_at: Time of its creation.
         project: Its project, or None.
     """
@@ -60,7 +60,8 @@ class Search:
     def find(self, text: str, limit: int) -> list[Hit]:
         """Find objects whose id begins with a text or whose name contains it, the newest of each kind first.
 
-        Names are compared ignoring case. A model's name finds its latest version, a reference any version.
+        Names are compared ignoring case. The name of a model matches its latest version; a reference such as
+        `web:3` matches any version.
 
         Args:
             text: At least one character.

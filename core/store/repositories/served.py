@@ -55,7 +55,7 @@ class ServedRankings(Repository[ServedRanking]):
     def lists(
         self, name: str, version: int | None, since: datetime | None, until: datetime
     ) -> Iterator[ServedList]:
-        """Yield the rankings of a model that were served in a period, oldest first, some at a time.
+        """Yield the rankings that a model served in a period, oldest first, read in chunks.
 
         Args:
             name: Name of the model.

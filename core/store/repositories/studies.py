@@ -83,14 +83,14 @@ class Studies(Repository[Study]):
         key_id: str | None,
         project: str | None = None,
     ) -> Study:
-        """Record a study and queue its first trials, beginning with the default.
+        """Record a study and queue its first trials; the first one has the default parameters.
 
         Args:
             spec: The resolved specification.
             budget: Its budget.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
-            project: None for that of its models, or else of its dataset.
+            project: Its project; None for the project of its models, else that of its dataset.
 
         Raises:
             NotFound: A dataset does not exist.
@@ -177,7 +177,7 @@ class Studies(Repository[Study]):
         Raises:
             WrongState: The study is concluding or has ended.
         """
-        study = self._open(study_id, "trials can be added only while it is running or paused")
+        study = self._locked_open_study(study_id, "trials can be added only while it is running or paused")
         study.trials += 1
         return self._progress.queue(study, "hand", parameters)
 
@@ -226,7 +226,7 @@ class Studies(Repository[Study]):
         Raises:
             WrongState: The study is concluding or has ended.
         """
-        study = self._open(
+        study = self._locked_open_study(
             study_id, "its budget can be changed only while it is running or paused; clone the study instead"
         )
         for name, value in values.items():
@@ -241,7 +241,7 @@ class Studies(Repository[Study]):
         study.conclusion = conclusion
         self._progress.end(study, SUCCEEDED)
 
-    def _open(self, study_id: str, detail: str) -> Study:
+    def _locked_open_study(self, study_id: str, detail: str) -> Study:
         study = self.locked(study_id)
         if study.status not in OPEN:
             raise WrongState("study", study_id, study.status, detail)

@@ -64,7 +64,7 @@ class StudyProgress:
             detail = (lost.problem or {}).get("detail", "The training has no value of the metric.")
             self.end(study, FAILED, {"title": "The default failed", "detail": detail})
         else:
-            self._refit(study)
+            self._queue_refits(study)
 
     def queue(self, study: Study, source: str, parameters: dict[str, Any] | None) -> Trial:
         """Queue the next trial of a locked study.
@@ -72,11 +72,11 @@ class StudyProgress:
         Args:
             study: The study.
             source: Origin of its parameters: `default`, `sampler` or `hand`.
-            parameters: Parameters of `hand`, else None.
+            parameters: Parameters if the source is `hand`, else None.
         """
         latest = self._session.scalar(select(func.max(Trial.number)).where(Trial.study_id == study.id))
         number = 0 if latest is None else latest + 1
-        job = self._enqueue(TrialJob(number=number, **_of_study(study)), study)
+        job = self._enqueue(TrialJob(number=number, **_study_fields(study)), study)
         trial = Trial(
             study_id=study.id,
             number=number,
@@ -133,7 +133,7 @@ class StudyProgress:
         refits = [each for each in (study.default_job_id, study.winner_job_id) if each]
         done = select(func.count()).where(Job.id.in_(refits), Job.status == JobStatus.SUCCEEDED)
         if self._session.scalar(done) == len(refits):
-            study.conclude_job_id = self._enqueue(ConcludeJob(**_of_study(study)), study).id
+            study.conclude_job_id = self._enqueue(ConcludeJob(**_study_fields(study)), study).id
             self._session.flush()
 
     def _trials_to_queue(self, study: Study, rows: Sequence[Any], active: int) -> int:
@@ -158,7 +158,7 @@ class StudyProgress:
             higher_is_better=spec.higher_is_better,
         )
 
-    def _refit(self, study: Study) -> None:
+    def _queue_refits(self, study: Study) -> None:
         spec = StudySpec(study.spec)
         study.status = CONCLUDING
 
@@ -193,7 +193,7 @@ class StudyProgress:
         self.end(study, FAILED, {"title": title, "detail": detail})
 
     def _locked(self, study_id: str) -> Study | None:
-        """Return a study, in use or in the trash, locked until the transaction ends; None if it is gone."""
+        """Return a study, even in the trash, locked until the transaction ends; None if it was purged."""
         with with_trash(self._session):
             return self._session.get(Study, study_id, with_for_update=True, populate_existing=True)
 
@@ -215,7 +215,7 @@ def seconds_between(since: datetime | None, until: datetime) -> float:
     return 0.0 if since is None else max(0.0, (until - since).total_seconds())
 
 
-def _of_study(study: Study) -> dict[str, Any]:
+def _study_fields(study: Study) -> dict[str, Any]:
     return {
         "study_id": study.id,
         "study_name": study.name,
@@ -227,4 +227,4 @@ def _of_study(study: Study) -> dict[str, Any]:
 
 
 def _priority(study: Study) -> int:
-    return ConcludeJob(**_of_study(study)).queue_priority
+    return ConcludeJob(**_study_fields(study)).queue_priority

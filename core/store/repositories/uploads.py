@@ -13,7 +13,7 @@ from core.store.repositories import ids
 from core.store.repositories.repository import added
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
-# More parts than the largest upload needs at 16 MiB each; limits uploads of a few bytes at a time.
+# The largest upload needs fewer parts of 16 MiB. The limit stops clients that send a few bytes at a time.
 MAX_PARTS = 10_000
 
 

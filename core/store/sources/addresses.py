@@ -28,7 +28,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
     }
 )
-# Prefixes of revisions of the Hub whose names contain slashes.
+# Revisions of the Hub whose names contain slashes, at the start of the text after `@`.
 _SPECIAL_REVISION = re.compile(r"(refs/(?:convert|pr)/[A-Za-z0-9._-]+)(?:/|$)")
 _HUB_TYPE = "datasets"
 _WEB = ("https", "http")

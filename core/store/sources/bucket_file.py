@@ -66,7 +66,7 @@ class Bucket:
                 self._files = FileSystem(f"{self._address.scheme}://", 0.0, self._options)
             return self._files.run(action)
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            raise self._refused("but found none that the worker may read") from error
+            raise self._dataset_error("but found none that the worker may read") from error
         except ExtraMissing as missing:
             raise ExtraMissing(*EXTRAS[self._address.scheme]) from missing
         except RankeryError:
@@ -75,14 +75,14 @@ class Bucket:
             reason, place = failure_reason(error), self._address.host or "the Hugging Face Hub"
             status = _status(error)
             if status == HTTPStatus.NOT_FOUND:
-                raise self._refused("but found none that the worker may read") from error
+                raise self._dataset_error("but found none that the worker may read") from error
             if reason == REFUSED or (
                 status is not None and status not in _RETRYABLE_STATUSES and status < 500
             ):
-                raise self._refused(f"but {place} {REFUSED}") from error
+                raise self._dataset_error(f"but {place} {REFUSED}") from error
             raise DownloadInterrupted(f"{place} {reason}") from error
 
-    def _refused(self, found: str) -> DatasetError:
+    def _dataset_error(self, found: str) -> DatasetError:
         return DatasetError.at(f"expected a file at {self._address}, {found}", file=self._address.name)
 
 
@@ -107,11 +107,11 @@ class BucketFile:
         yield ByteStream(found, start, self._blocks(start, found))
 
     def _version(self) -> FileVersion:
-        def look(files: Any) -> dict[str, Any]:
+        def file_info(files: Any) -> dict[str, Any]:
             files.invalidate_cache()
             return dict(files.info(self.address.storage_path))
 
-        about = self._bucket.run(look)
+        about = self._bucket.run(file_info)
         if about["type"] != "file":
             raise DatasetError.at(
                 f"expected a file at {self.address}, but found a folder", file=self.address.name

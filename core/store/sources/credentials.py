@@ -61,7 +61,7 @@ class CredentialFile:
         """Return the credentials of a name, for an address.
 
         Raises:
-            InvalidInput: No credentials have this name, they are not for this address, or cannot be read.
+            InvalidInput: No credentials have this name, or they are not for this address or cannot be read.
         """
         found = self._read(name)
         if not found.fits(address):

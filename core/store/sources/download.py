@@ -139,7 +139,7 @@ class _Download:
     def _attempt(self) -> Downloaded:
         kept = self._target.size_bytes if self._version and self._version.is_certain else 0
         if kept and self._version and self._version.size_bytes == kept:
-            return self._done(self._version)  # complete before the process was killed
+            return self._done(self._version)  # the download was complete when the process was killed
         with self._file.read(kept, self._version) as stream:
             version = self._checked(stream, kept)
             with self._target.path.open("r+b" if stream.start else "wb") as output:
@@ -203,7 +203,7 @@ class _Download:
         known: dict[str, Any] = {"size_bytes": None, **kept}
         try:
             return FileVersion(**known)
-        except TypeError:  # record of another version of the service
+        except TypeError:  # written by another version of the service
             return None
 
     def _wait(self, seconds: float) -> None:

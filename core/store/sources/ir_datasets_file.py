@@ -21,7 +21,7 @@ class IrDatasetFile:
 
     A dataset with scored documents, the run to be re-ranked, becomes a table: each scored document with its
     score as the only feature `score`, its label, and the text of its query. Documents without a judgment
-    have the label 0, and so have negative judgments. Judged documents without a score are left out, since
+    have the label 0. Negative judgments become 0, too. Judged documents without a score are left out, since
     their missing score would reveal the label. Other datasets become TREC qrels, without features.
 
     Args:
@@ -41,10 +41,10 @@ class IrDatasetFile:
         try:
             dataset = ir_datasets.load(self.address.path)
         except KeyError as error:
-            raise self._lacking("but the package has no dataset of this id") from error
+            raise self._dataset_error("but the package has no dataset of this id") from error
         if not dataset.has_qrels():
             kinds = [kind for kind in ("docs", "queries", "scoreddocs", "docpairs") if dataset.has(kind)]
-            raise self._lacking(f"but it has only {', '.join(kinds)}; name a subset with judgments")
+            raise self._dataset_error(f"but it has only {', '.join(kinds)}; name a subset with judgments")
         lines = _table(dataset) if dataset.has_scoreddocs() else _qrels(dataset)
         yield ByteStream(FileVersion(None), 0, self._blocks(lines))
 
@@ -55,7 +55,7 @@ class IrDatasetFile:
         except (OSError, EOFError, RuntimeError) as error:  # raised by downloads of the package
             raise DownloadInterrupted(f"ir_datasets failed ({type(error).__name__})") from error
 
-    def _lacking(self, found: str) -> DatasetError:
+    def _dataset_error(self, found: str) -> DatasetError:
         return DatasetError.at(f"expected judgments at {self.address}, {found}", file=self.address.name)
 
 

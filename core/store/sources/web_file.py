@@ -67,7 +67,7 @@ class WebFile:
                     return response
                 location = response.headers.get("Location", "")
             address = self._redirect(address, location)
-        raise self._refused(f"but it redirects more than {_MAX_REDIRECTS} times")
+        raise self._dataset_error(f"but it redirects more than {_MAX_REDIRECTS} times")
 
     def _redirect(self, address: Address, location: str) -> Address:
         try:
@@ -76,7 +76,7 @@ class WebFile:
         except InvalidInput as invalid:
             # Omit path and query of the target, which may be signed.
             host = _host(urljoin(str(address), location))
-            raise self._refused(
+            raise self._dataset_error(
                 f"but it redirects to {host}, which is not below a prefix of {SETTING}"
             ) from invalid
         return target
@@ -86,12 +86,12 @@ class WebFile:
         if status in _RETRYABLE_STATUSES:
             raise DownloadInterrupted(f"{self.address.host} answers {status}")
         if status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
-            raise self._refused(f"but {self.address.host} answers {status}")
+            raise self._dataset_error(f"but {self.address.host} answers {status}")
         etag, last_modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
         if status == HTTPStatus.PARTIAL_CONTENT:
             found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if found is None or int(found[1]) != start:
-                raise self._refused(f"but {self.address.host} returned another range than requested")
+                raise self._dataset_error(f"but {self.address.host} returned another range than requested")
             size = None if found[2] == "*" else int(found[2])
         else:
             start = 0
@@ -99,7 +99,7 @@ class WebFile:
             size = int(declared) if declared.isdecimal() else None
         return ByteStream(FileVersion(size, etag, last_modified), start, response.iter_raw())
 
-    def _refused(self, found: str) -> DatasetError:
+    def _dataset_error(self, found: str) -> DatasetError:
         return DatasetError.at(f"expected a file at {self.address}, {found}", file=self.address.name)
 
 

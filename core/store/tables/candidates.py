@@ -28,7 +28,8 @@ class Candidate(Base):
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.
-        tied_with_best: Whether it is not shown to be worse than the best one; None until all are tried.
+        tied_with_best: Whether it is not shown to be worse than the best candidate; None until all candidates
+            are tried.
     """
 
     __tablename__ = "candidates"

@@ -26,7 +26,7 @@ class ClickLog(InProject, Trashable, Base):
         statistics: Counts, see `core.clicks.statistics`. None until it is ready.
         findings: Findings of `core.clicks.doctor`. None until it is ready.
         key_id: The API key that sent it, None without authentication.
-        problem: `{"title", "detail", "errors"}` of an invalid one.
+        problem: `{"title", "detail", "errors"}` of an invalid log.
     """
 
     __tablename__ = "click_logs"

@@ -23,12 +23,12 @@ class Dataset(InProject, Trashable, Base):
         digest: Digest of its content; datasets of one digest are equal. None until it is ready.
         data_key: Key of its Parquet artifact, which datasets of one digest share. None until it is ready.
         statistics: See `core.data.dataset_statistics`.
-        feature_names: Names of its features in order, a deferred column; None until it is ready and for
-            datasets of releases that did not store them.
+        feature_names: Names of its features in order, a deferred column; None until it is ready, and for
+            datasets of releases that did not store the names.
         findings: Findings of `core.doctor`. None until it is ready.
         parts: The datasets of the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
         key_id: The API key that sent it, None without authentication.
-        problem: `{"title", "detail", "errors"}` of an invalid one.
+        problem: `{"title", "detail", "errors"}` of an invalid dataset.
     """
 
     __tablename__ = "datasets"

@@ -23,12 +23,13 @@ class Experiment(InProject, Trashable, Base):
         dry_run: Whether to train only five trees, to estimate the time.
         status: See `core.store.repositories.experiments`.
         datasets: `[{"fold", "name", "part", "dataset_id"}]`.
-        corpus: The corpus of the paper whose counts the data have; None until checked or for other data.
+        corpus: The corpus of the paper that has the same counts as the data. None until the counts are
+            checked, or if no corpus has them.
         reported_tables: Number of complete tables in the latest report.
         report_job_id: The latest report job, or None.
         report_key: Key of the latest report, or None.
         sentence: Summary of the report, or None.
-        problem: `{"title", "detail"}` of a failed one, or None.
+        problem: `{"title", "detail"}` of a failed experiment, or None.
         key_id: The API key that submitted it, None without authentication.
     """
 
@@ -69,7 +70,7 @@ class ExperimentTraining(Base):
         job_id: The training, None until it is queued.
         evaluation_job_id: The evaluation of its model on the training data, None until it is queued.
         needs_training_values: Whether the report needs values on the training data.
-        is_shared: Whether the job existed before.
+        is_shared: Whether the job existed before the experiment.
     """
 
     __tablename__ = "experiment_trainings"

@@ -15,8 +15,8 @@ class Interleaving(InProject, Base):
 
     Attributes:
         name: Display name.
-        rankers: Names of the rankers; of models, their references `web:3`.
-        model_ids: Ids of the models, in the order of the rankers; None where callers send the rankings.
+        rankers: Names of the rankers; a model has its reference, such as `web:3`, as its name.
+        model_ids: Ids of the models, in the order of the rankers; None if callers send the rankings.
         method: Name of the method.
         length: Largest number of documents of a list.
         seed: Seed of the lists.

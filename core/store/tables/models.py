@@ -15,10 +15,10 @@ class Model(InProject, Trashable, Base):
     """A ranking model, trained here or imported.
 
     Attributes:
-        dataset_id: Its training data, which may be deleted; None of an imported one.
-        loss: Its loss; None of an imported one.
-        hyperparameters: Hyperparameters of its trees; None of an imported one, empty of a network.
-        scorer: Architecture and options of a network, `{"kind": "mlp", …}`; None of trees.
+        dataset_id: Its training data, which may be deleted; None for an imported model.
+        loss: Its loss; None for an imported model.
+        hyperparameters: Hyperparameters of its trees; None for an imported model, empty for a network.
+        scorer: Architecture and options of a network, `{"kind": "mlp", …}`; None for trees.
         best_iteration: Its number of trees, or the epoch of its weights.
         findings: Findings on its test data, see `core.doctor`; None without findings.
         title: Title of the version, or None; its identity is its name and version.

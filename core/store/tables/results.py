@@ -14,7 +14,7 @@ class Evaluation(InProject, Trashable, Base):
     """An evaluation of a system on a dataset: one summary for each metric; values by query are an artifact.
 
     Attributes:
-        system: Name of the system: `web:3`, or that of an uploaded run.
+        system: Name of the system: `web:3`, or the name of an uploaded run.
         model_id: The model, or None where a ranking was evaluated.
         ranking_id: The evaluated ranking, or None.
         summaries: Summaries by metric, see `core.evaluation.Evaluation.to_json`.
@@ -47,7 +47,7 @@ class Ranking(InProject, Trashable, Base):
     """A ranking of a dataset's documents by a system; the order is an artifact.
 
     Attributes:
-        system: Name of the system: `web:3`, or that of an uploaded run.
+        system: Name of the system: `web:3`, or the name of an uploaded run.
         model_id: The model, or None for an uploaded run.
         findings: See `Evaluation.findings`.
     """

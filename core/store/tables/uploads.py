@@ -17,7 +17,7 @@ class Upload(Base):
         metadata_header: The header `Upload-Metadata` as sent, empty without one.
         size_bytes: Size of the whole file; None until the client declares it.
         received_bytes: Number of stored bytes, the offset of the next one.
-        writer: The request that may add bytes, a fencing token. None before the first.
+        writer: Fencing token of the request that may add bytes; None before the first request.
         key_id: The API key that created it, None without authentication.
         sha256: Checksum of the file; None until it is used.
         used_at: Time at which its bytes were copied to their target; None until then.

@@ -25,7 +25,8 @@ class Node:
         deleted_at: Time at which it was moved to the trash, or None.
         status: Status of a job, an experiment or a study, else None.
         needs: Ids of the objects that it requires, by their kind.
-        content: Key of an artifact that others may share: the Parquet of a dataset; None for other kinds.
+        content: Key of an artifact that several objects may share: the Parquet of a dataset; None for other
+            kinds.
     """
 
     kind: Kind
@@ -44,7 +45,7 @@ class Node:
 
 
 class DependencyGraph:
-    """The objects and results that require others, within one transaction.
+    """The dependencies between objects and their results, within one transaction.
 
     Args:
         session: Session of the transaction; it selects rows in the trash or omits them.

@@ -50,5 +50,5 @@ def _is_restored_by_rollback() -> ColumnElement[bool]:
 
 
 def _kept(table: Any) -> ColumnElement[bool]:
-    """Return the condition that a row has the tag that keeps it."""
+    """Return the condition that a row has the tag `keep`."""
     return and_(table.tags.is_not(None), table.tags[KEEP].as_string().is_not(None))

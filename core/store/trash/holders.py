@@ -28,7 +28,7 @@ from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.kinds import CLICK_LOG, COMPARISON, DATASET, JOB, KINDS, MODEL, RANKING
 
 GATE = "gate"
-_SPECIFICATIONS = 500  # read in one statement
+_SPECIFICATIONS = 500  # maximum number that one statement reads
 # Tables of holders whose project may differ from that of the held object. Aliases are absent: they are in the
 # project of their model.
 _TABLES: Mapping[str, Any] = MappingProxyType(
@@ -67,7 +67,7 @@ class ActiveJobs:
 def holders_of(
     session: Session, graph: DependencyGraph, nodes: Iterable[Node], active: ActiveJobs
 ) -> dict[str, list[Holder]]:
-    """Return what prevents the deletion of each object; objects that nothing prevents are omitted.
+    """Return the holders of each object; objects without holders are omitted.
 
     Results made from an object are not reported as its holders.
 
@@ -81,17 +81,17 @@ def holders_of(
     found: defaultdict[str, list[Holder]] = defaultdict(list)
     systems = {node.id: node for node in objects if node.kind.name in (MODEL, RANKING)}
     for object_id, holder in chain(
-        _of_themselves(objects),
-        _of_systems(session, graph, systems, active) if systems else (),
-        _of_datasets(session, [node.id for node in objects if node.kind.name == DATASET]),
-        _of_click_logs(session, [node.id for node in objects if node.kind.name == CLICK_LOG], active),
+        _held_by_status(objects),
+        _holders_of_systems(session, graph, systems, active) if systems else (),
+        _holders_of_datasets(session, [node.id for node in objects if node.kind.name == DATASET]),
+        _holders_of_click_logs(session, [node.id for node in objects if node.kind.name == CLICK_LOG], active),
     ):
         found[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
     for node in objects:
         if node.job_id is not None:
             made_by[node.job_id].append(node.id)
-    for job_id, holder in _of_jobs(session, list(made_by)):
+    for job_id, holder in _holders_of_jobs(session, list(made_by)):
         for object_id in made_by[job_id]:
             if holder not in found[object_id]:
                 found[object_id].append(holder)
@@ -104,7 +104,7 @@ def foreign(kind: str, id: str) -> Holder:
 
 
 def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]]) -> dict[str, list[Holder]]:
-    """Return holders, without names and details of those that the session does not select.
+    """Return the holders; leave out names and details of holders that the session does not select.
 
     Args:
         session: Session of the transaction, limited to projects.
@@ -127,7 +127,7 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
     return {object_id: list(map(shown, held)) for object_id, held in holders.items()}
 
 
-def _of_themselves(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
+def _held_by_status(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
     """Yield the objects whose own status prevents their deletion, such as running jobs."""
     for node in nodes:
         if node.status in node.kind.active:
@@ -135,7 +135,7 @@ def _of_themselves(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
             yield node.id, Holder(node.kind.name, node.id, node.name, reason)
 
 
-def _of_systems(
+def _holders_of_systems(
     session: Session, graph: DependencyGraph, systems: Mapping[str, Node], active: ActiveJobs
 ) -> Iterator[tuple[str, Holder]]:
     aliases = select(ModelAlias.name, ModelAlias.alias, ModelAlias.model_id)
@@ -157,7 +157,7 @@ def _of_systems(
             yield named[name], Holder("schedule", schedule_id, title, "uses it in every run")
 
 
-def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str, Holder]]:
+def _holders_of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str, Holder]]:
     if not dataset_ids:
         return
     using = select(JobDataset.dataset_id, Job.id, Job.title, Job.kind, Job.status).join(
@@ -172,7 +172,9 @@ def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str
             yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")
 
 
-def _of_click_logs(session: Session, log_ids: list[str], active: ActiveJobs) -> Iterator[tuple[str, Holder]]:
+def _holders_of_click_logs(
+    session: Session, log_ids: list[str], active: ActiveJobs
+) -> Iterator[tuple[str, Holder]]:
     if not log_ids:
         return
     yield from active.holders(session, log_ids)
@@ -181,7 +183,7 @@ def _of_click_logs(session: Session, log_ids: list[str], active: ActiveJobs) -> 
             yield used_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")
 
 
-def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:
+def _holders_of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:
     trials = select(Study.id, Study.name, Trial.job_id).join(Trial, Trial.study_id == Study.id)
     for object_id, name, job_id in session.execute(trials.where(Trial.job_id.in_(job_ids))):
         yield job_id, Holder("study", object_id, name, "has it as a trial")

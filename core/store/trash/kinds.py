@@ -174,7 +174,7 @@ _KINDS = (
         Job,
         func.coalesce(Job.title, Job.kind),
         {},
-        # Exists only if the worker died before it removed the checkpoints.
+        # The folder of an ended job exists only if the worker died before it removed the checkpoints.
         folder=checkpoint_folder,
         active=ACTIVE,
     ),

@@ -177,7 +177,9 @@ class Trash(ExpiredObjects):
                 if holder.id not in excluded or holder.id == each
             ]
             results = (
-                [] if with_results else [_result(node, roots[object_id]) for node in remaining.values()][1:]
+                []
+                if with_results
+                else [_as_holder(node, roots[object_id]) for node in remaining.values()][1:]
             )
             others = [
                 foreign(node.kind.name, node.id)
@@ -209,7 +211,7 @@ class Trash(ExpiredObjects):
         """Plan the deletion of the rows of objects in the trash.
 
         The plan includes all objects in the trash that require them. Objects outside the trash count as
-        missing, as do objects that an object outside the trash requires.
+        missing. An object that an object outside the trash requires counts as missing, too.
 
         Args:
             object_ids: Their ids.
@@ -246,7 +248,7 @@ class Trash(ExpiredObjects):
         """
         graph = DependencyGraph(self._session, lock=lock, comparisons=True)
         with limited_to(None), with_trash(self._session):
-            if not self._is_empty():
+            if not self._is_trash_empty():
                 graph.expand(plan.nodes.values())
                 plan.nodes |= graph.nodes
             self._keep_shared(plan, gone, lock=lock)
@@ -329,9 +331,9 @@ class Trash(ExpiredObjects):
         """
         found: list[Trashed] = []
         with with_trash(self._session):
-            last = None if cursor is None else self._place_of(cursor)
+            last = None if cursor is None else self._cursor_position(cursor)
             for each in KINDS.values() if kind is None else (kind,):
-                found += self._latest(each, last, limit + 1)
+                found += self._latest_trashed(each, last, limit + 1)
         found.sort(key=lambda item: (item.deleted_at, item.node.id), reverse=True)
         items = found[:limit]
         return Page(items, items[-1].node.id if len(found) > limit else None)
@@ -383,9 +385,9 @@ class Trash(ExpiredObjects):
 
         Datasets in the trash count as remaining only if the session selects rows in the trash.
         """
-        plan.shared = self._shared(plan.nodes, gone, lock=lock)
+        plan.shared = self._shared_contents(plan.nodes, gone, lock=lock)
 
-    def _shared(
+    def _shared_contents(
         self, nodes: Mapping[str, Node], gone: Collection[str] = frozenset(), *, lock: bool = False
     ) -> set[str]:
         contents = {node.content for node in nodes.values() if node.content is not None}
@@ -394,11 +396,11 @@ class Trash(ExpiredObjects):
         with limited_to(None):
             return shared_contents(self._session, contents, {*nodes, *gone}, lock=lock)
 
-    def _is_empty(self) -> bool:
+    def _is_trash_empty(self) -> bool:
         columns = (kind.table.deleted_at for kind in KINDS.values())
         return not self._session.scalar(select(or_(*(exists().where(each.is_not(None)) for each in columns))))
 
-    def _latest(self, kind: Kind, last: tuple[datetime, str] | None, limit: int) -> list[Trashed]:
+    def _latest_trashed(self, kind: Kind, last: tuple[datetime, str] | None, limit: int) -> list[Trashed]:
         table = kind.table
         rows = select(table.id, table.deleted_at, table.deleted_by).where(table.deleted_at.is_not(None))
         if last is not None:
@@ -407,13 +409,13 @@ class Trash(ExpiredObjects):
         rows = rows.order_by(table.deleted_at.desc(), table.id.desc()).limit(limit)
         page = list(self._session.execute(rows))
         nodes = DependencyGraph(self._session).roots(kind, [row.id for row in page])
-        shared = self._shared(nodes)
+        shared = self._shared_contents(nodes)
         return [
             Trashed(nodes[row.id], row.deleted_at, row.deleted_by, folders_of([nodes[row.id]], shared))
             for row in page
         ]
 
-    def _place_of(self, cursor: str) -> tuple[datetime, str]:
+    def _cursor_position(self, cursor: str) -> tuple[datetime, str]:
         kind = kind_of(cursor)
         if kind is None:
             raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
@@ -464,7 +466,7 @@ def _by_kind(nodes: Iterable[Node]) -> Iterable[tuple[Kind, list[str]]]:
     return [(kind, sorted(grouped[name])) for name, kind in KINDS.items() if grouped.get(name)]
 
 
-def _result(node: Node, root: Node) -> Holder:
+def _as_holder(node: Node, root: Node) -> Holder:
     relation = "was made by" if node.needs.get(JOB) == root.id else "belongs to"
     return Holder(node.kind.name, node.id, node.name, f"{relation} {root.name}")
 

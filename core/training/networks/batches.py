@@ -21,7 +21,7 @@ _BLOCK_CELLS = 2**22  # features scaled in one block, 32 MiB in float64
 OnBlock = Callable[[], None]
 
 
-def _ignored() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -69,7 +69,7 @@ class Batches:
         transform: InputTransform,
         max_documents: int,
         seed: int,
-        on_block: OnBlock = _ignored,
+        on_block: OnBlock = _do_nothing,
     ) -> "Batches":
         """Partition the queries at random into batches of about equal size.
 
@@ -105,7 +105,7 @@ class Batches:
             yield self.batches[place]
 
     def padded_size(self, batch: Batch) -> int:
-        """Return the number of rows that a batch is padded to, the same for all usual batches."""
+        """Return the number of rows that a batch is padded to, equal for all batches up to the usual size."""
         if batch.n_documents <= self._usual_size:
             return self._usual_size
         return max(_ROW_MULTIPLE, 1 << (batch.n_documents - 1).bit_length())
@@ -121,7 +121,7 @@ def inputs_of(
     features: Features,
     transform: InputTransform,
     order: Int64Array | None = None,
-    on_block: OnBlock = _ignored,
+    on_block: OnBlock = _do_nothing,
 ) -> Float32Array:
     """Return the inputs of documents as float32, (n_documents, n_inputs).
 

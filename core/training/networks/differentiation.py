@@ -75,7 +75,8 @@ class _CompilationKey:
     Attributes:
         scorer: The scorer, with the defaults of all hyperparameters that are arguments of the functions.
         shapes: Shapes of the weights.
-        factors: Factors of the gradient: as an argument they would change the last digits of the weights.
+        factors: Factors of the gradient. They are constants of the functions, since the factors as arguments
+            would change the last digits of the weights.
         factor_bytes: The factors, for comparison.
     """
 

@@ -42,7 +42,7 @@ _BIAS_STEP = 0.1  # learning rate of the position bias, which is updated once pe
 _SCORED_ROWS = 4_096  # validation documents scored in one block
 
 
-def _unchecked() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -79,7 +79,7 @@ def train_network(
     threads: int = 1,
     resume: NetworkCheckpoint | None = None,
     on_batch: OnBatch | None = None,
-    check: Check = _unchecked,
+    check: Check = _do_nothing,
     on_scores: OnScores | None = None,
 ) -> TrainedNetwork:
     """Train a linear scorer or a network with any loss.
@@ -176,7 +176,7 @@ class _NetworkTraining:
     def _run_epochs(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> None:
         while not self._history.is_complete:
             epoch = len(self._history.reports) + 1
-            loss = self._learn(epoch, on_batch)
+            loss = self._train_epoch(epoch, on_batch)
             report = self._report(epoch, loss)
             if self._history.is_last_selected:
                 self._best_weights = self._network.weights()
@@ -185,8 +185,11 @@ class _NetworkTraining:
             if on_iteration is not None:
                 on_iteration(report, self._snapshot())
 
-    def _learn(self, epoch: int, on_batch: OnBatch | None) -> float:
-        """Take a step on each batch; return the mean loss of the queries, each before its own step."""
+    def _train_epoch(self, epoch: int, on_batch: OnBatch | None) -> float:
+        """Take a step on each batch; return the mean loss of the queries.
+
+        The loss of a query is measured before the step on its batch.
+        """
         total, count = 0.0, len(self._batches.batches)
         for place, batch in enumerate(self._batches.of_epoch(epoch)):
             self._check()
@@ -261,7 +264,7 @@ class _NetworkTraining:
         plan = self._spec.diagnostics
         assert plan is not None  # noqa: S101 - checked by the caller
         with self._stopwatch.timing(DIAGNOSTICS):
-            gradient, _ = self._whole(scores, epoch - 1)
+            gradient, _ = self._whole_objective(scores, epoch - 1)
             return diagnose(
                 self._spec.loss,
                 scores,
@@ -274,7 +277,7 @@ class _NetworkTraining:
             )
 
     @cached_property
-    def _whole(self) -> Objective:
+    def _whole_objective(self) -> Objective:
         """The loss bound to all training documents, for diagnostics only."""
         return self._binding.whole()
 
@@ -303,11 +306,11 @@ class _NetworkTraining:
             bias={} if self._binding.bias is None else self._binding.bias.arrays(),
         )
 
-        def take() -> NetworkCheckpoint:
+        def take_checkpoint() -> NetworkCheckpoint:
             weights, optimizer = self._network.as_arrays(state)
             return replace(kept, weights=weights, optimizer=optimizer)
 
-        return take
+        return take_checkpoint
 
     def _as_network(self, weights: Weights) -> Network:
         activation = self._scorer.activation if isinstance(self._scorer, Mlp) else "relu"
@@ -323,7 +326,7 @@ def _descent(
 ) -> "Differentiation | LinearDescent":
     if isinstance(scorer, Linear) and scorer.arithmetic == "float64":
         return LinearDescent(scorer, drawn, factors)
-    from core.training.networks.differentiation import Differentiation  # the extra `neural`
+    from core.training.networks.differentiation import Differentiation  # requires the extra `neural`
 
     return Differentiation(scorer, drawn, seed, factors)
 

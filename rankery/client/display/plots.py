@@ -9,7 +9,7 @@ from rankery.errors import DataUnusable, PackageMissing
 # Readable on light and dark backgrounds, and distinct for people with red-green blindness.
 _COLOURS = ("#2a7de1", "#d9730d", "#0f9d76", "#b0569f", "#7a7a7a")
 _TEXT_COLOUR = "#7a7a7a"
-# Height of a bar chart: around the bars, and for each bar.
+# Height of a bar chart: a fixed margin for title and axis, and the height of each bar.
 _MARGIN_PIXELS, _BAR_PIXELS = 110, 20
 _GRID_COLOUR = "rgba(128, 128, 128, 0.25)"
 
@@ -97,7 +97,7 @@ def permutations(found: answers.Inspection, top: int) -> Any:
 def _bars(title: str, names: list[str], values: Sequence[float | None], **more: Any) -> Any:
     figure = _figure(title, "", "")
     figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], marker_line_width=0, **more)
-    # Names of digits are categories, not numbers; label each.
+    # Names that consist of digits are categories, not numbers; every bar has a label.
     figure.update_yaxes(automargin=True, type="category", dtick=1)
     figure.update_layout(height=_MARGIN_PIXELS + _BAR_PIXELS * len(names))
     return figure

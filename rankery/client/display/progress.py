@@ -23,7 +23,7 @@ OnJob = Callable[[Job], None]
 
 
 def is_wanted(progress: bool | None) -> bool:
-    """Return whether to draw a bar: as requested, else if standard error is a terminal or notebook."""
+    """Return `progress`, or if None, whether standard error is a terminal or notebook; False if quiet."""
     if is_quiet():
         return False
     console = Console(stderr=True)
@@ -49,7 +49,7 @@ def jobs_progress(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]
 
             def show(job: Job) -> None:
                 done, total = _steps(job)
-                bars.update(tasks[job.id], completed=done, total=total, news=_news(job))
+                bars.update(tasks[job.id], completed=done, total=total, news=_job_state(job))
 
             yield show
     except KeyboardInterrupt:
@@ -128,7 +128,7 @@ def _steps(job: Job) -> tuple[int, int | None]:
     return job.progress.iteration or 0, job.progress.total
 
 
-def _news(job: Job) -> str:
+def _job_state(job: Job) -> str:
     done, total = _steps(job)
     if job.status == "running" and total and counts_share(job):
         news = [steps(job)]

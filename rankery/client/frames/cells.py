@@ -42,7 +42,7 @@ def warn_of_spellings(where: str, ids: Any, normalised: NormalisedIds) -> None:
 
 
 def row_text(frame: Any, row: int) -> str:
-    """Return the name of a row: its position from 0, and its label if a pandas index has another."""
+    """Return the position of a row from 0, and its label in a pandas index if that differs."""
     index = getattr(frame, "index", None) if type(frame).__module__.startswith("pandas") else None
     label = row if index is None else index[row]
     label = label.item() if hasattr(label, "item") else label
@@ -50,7 +50,7 @@ def row_text(frame: Any, row: int) -> str:
 
 
 def listed(names: Any) -> str:
-    """Return names as one text; of many, the first few."""
+    """Join names into one text; a long list is shortened to its first names."""
     known = [str(name) for name in names]
     return ", ".join(known[:_SHOWN_NAMES]) + (", …" if len(known) > _SHOWN_NAMES else "")
 
@@ -86,7 +86,7 @@ def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
 
 
 def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any, Any], int]":
-    """Return the rows of a text column with texts that are not numbers, and the number of numbers.
+    """Return the rows of a text column whose text is not a number, and the count of numeric texts.
 
     Args:
         column: Column of texts; nulls and empty texts count as neither.
@@ -101,7 +101,7 @@ def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any
 
 
 def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
-    """Refuse a text column in which most texts are numbers; the error names the first other text.
+    """Refuse a text column in which most texts are numbers; the error has the first that is not a number.
 
     Raises:
         DataUnusable: Most texts of the column are numbers.

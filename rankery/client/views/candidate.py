@@ -40,9 +40,9 @@ def ranked(candidates: answers.AutoTrainCandidates) -> list[CandidateView]:
     """Return complete candidates with the best first, then those that ended early, then the others."""
     sign = -1.0 if candidates.higher_is_better else 1.0
 
-    def place(row: CandidateView) -> tuple[int, float]:
+    def sort_key(row: CandidateView) -> tuple[int, float]:
         group = _MEASURED.index(row.status) if row.status in _MEASURED else len(_MEASURED)
         return group, 0.0 if row.value is None else sign * row.value
 
     rows = [CandidateView.model_validate(row.model_dump()) for row in candidates.items]
-    return sorted(rows, key=place)
+    return sorted(rows, key=sort_key)

@@ -1,4 +1,4 @@
-"""One object of every kind in a project, and what a request needs to name each."""
+"""One object of every kind in a project, and the path parameters that identify them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from core.store.visibility import limited_to
 from core.studies import Budget
 
 PROJECT = "other"
-SECRET_NAME = "hidden"  # of whatever has a name: it must be in no answer
+SECRET_NAME = "hidden"  # name of every object that has one; no response may contain it
 
 # The parameters of paths that name an object, with the kind of object.
 Objects = dict[str, str]
@@ -30,7 +30,7 @@ _SUMMARY = {
 
 
 def fill(store: Store) -> Objects:
-    """Record the objects; return the value of each parameter of a path."""
+    """Record the objects; return the value of each path parameter that identifies one of them."""
     with limited_to((PROJECT,)), store.begin() as tx:
         dataset = tx.datasets.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
         statistics = {"queries": 3, "documents": 9, "features": 1, "labels": {"0": 5, "1": 4}}

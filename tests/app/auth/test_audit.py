@@ -49,7 +49,7 @@ def test_a_write_is_recorded_with_its_key(client: TestClient, bearer: Bearer, st
         ("DELETE", "/v1/%00%0A/%F0%9F%92%A9", "write", 404),
     ],
 )
-def test_what_was_refused_is_recorded_too(
+def test_refused_requests_are_recorded(
     client: TestClient, bearer: Bearer, method: str, path: str, scope: str, status: int
 ) -> None:
     """An entry has the status of the answer and the path as sent."""
@@ -72,7 +72,9 @@ def test_foreign_hosts_and_origins_are_recorded(client: TestClient, bearer: Bear
 
 
 @pytest.mark.long
-def test_signing_out_names_its_key(client: TestClient, bearer: Bearer, secrets: Secrets) -> None:
+def test_signing_out_is_recorded_with_the_key_of_the_session(
+    client: TestClient, bearer: Bearer, secrets: Secrets
+) -> None:
     """Signing out without a session is recorded no more often than a refused request."""
     client.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
     client.post("/sign-out", headers={"Origin": "http://127.0.0.1"}, follow_redirects=False)
@@ -93,8 +95,8 @@ def test_reading_and_scoring_are_not_recorded(client: TestClient, bearer: Bearer
     assert audit(client, bearer("admin")) == []
 
 
-def test_without_keys_writes_are_recorded_as_nobodys(client: TestClient) -> None:
-    """Writes are recorded before the first key exists."""
+def test_writes_before_the_first_key_are_recorded_without_a_key(client: TestClient) -> None:
+    """The entry of a write has no key if the service has none."""
     client.post("/v1/datasets/synthetic", json={"queries": 1})
     (entry,) = audit(client, {})
     assert (entry["key_id"], entry["status"]) == (None, 202)
@@ -112,7 +114,9 @@ def test_signing_in_and_out_is_recorded_with_the_key(
     assert entered["key_id"] is not None
 
 
-def test_our_own_faults_are_recorded(application: FastAPI, client: TestClient, bearer: Bearer) -> None:
+def test_writes_that_end_in_500_are_recorded(
+    application: FastAPI, client: TestClient, bearer: Bearer
+) -> None:
     """A write that failed half-way may have changed something."""
 
     def fail() -> None:
@@ -143,7 +147,9 @@ def test_entries_are_paged_and_filtered_by_key(client: TestClient, bearer: Beare
     assert [entry["id"] for entry in everything] == sorted((e["id"] for e in everything), reverse=True)
 
 
-def test_the_noise_of_strangers_does_not_fill_the_database(client: TestClient, bearer: Bearer) -> None:
+def test_a_burst_of_requests_without_a_key_does_not_fill_the_audit(
+    client: TestClient, bearer: Bearer
+) -> None:
     """A burst of requests without a key leaves about sixty entries; a request with a key is recorded."""
     for _ in range(80):
         client.delete("/v1/datasets/ds_1")

@@ -169,7 +169,7 @@ OTHERS: dict[Operation, str] = {
     ("get", "/v1/counts"): "has a separate test",
     ("get", "/v1/projects"): "has a separate test",
 }
-# Besides the operations that need the scope admin, which no bound key has.
+# Refused for bound keys, like the operations that need the scope admin, which no bound key has.
 REFUSED = {("get", "/metrics"), ("get", "/v1/storage")}
 
 
@@ -210,7 +210,7 @@ def test_every_operation_is_in_a_table(openapi_document: dict[str, Any]) -> None
 
 
 @pytest.mark.long
-def test_foreign_objects_are_not_there(
+def test_foreign_objects_are_not_found(
     openapi_document: dict[str, Any],
     client: TestClient,
     foreign: Objects,
@@ -224,12 +224,13 @@ def test_foreign_objects_are_not_there(
         if "{" in path and path not in NOT_OF_PROJECTS and not _is_refused(method, path)
     ]
     assert len(tried) > 60
+    unknown = _unknown_ids(foreign)
     for method, path in tried:
         answer = _ask(client, method, path, foreign, bound)
         assert answer.status_code == 404, (method, path, answer.status_code, answer.text)
-        nothing = _ask(client, method, path, _nowhere(foreign), bound)
+        nothing = _ask(client, method, path, unknown, bound)
         assert nothing.status_code == 404, (method, path, nothing.text)
-        assert _without(answer.text, foreign) == _without(nothing.text, _nowhere(foreign)), (method, path)
+        assert _without(answer.text, foreign) == _without(nothing.text, unknown), (method, path)
     # The requests are valid: a key without a bound finds the objects.
     for method, path in tried:
         if method == "get" and path in _READABLE:
@@ -257,7 +258,7 @@ _READABLE = {
 }
 
 
-def test_references_to_foreign_models_mean_nothing(
+def test_references_to_foreign_models_are_not_found(
     client: TestClient, foreign: Objects, bound: dict[str, str]
 ) -> None:
     """References by name, version, alias and id are 404 in both scoring protocols and with explanations."""
@@ -294,7 +295,7 @@ REFERENCES: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", REFERENCES)
-def test_a_foreign_name_is_refused_like_one_that_does_not_exist(
+def test_a_foreign_name_is_refused_like_an_unknown_name(
     client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], what: str
 ) -> None:
     """The answer does not reveal that another project has a model of that name."""
@@ -342,7 +343,7 @@ def test_a_model_that_others_score_stays_hidden(
 
 
 @pytest.mark.slow
-def test_an_export_is_not_compared_over_foreign_documents(
+def test_an_export_is_not_compared_on_foreign_documents(
     client: TestClient, add_model: Callable[..., Model], foreign: Objects, bound: dict[str, str]
 ) -> None:
     """The exporting process finds only the datasets that the key of the request may see."""
@@ -361,7 +362,8 @@ def test_lists_are_those_of_an_empty_service(
 ) -> None:
     """A response cached for an administrator is not sent to a bound key."""
     address = f"{path}?{LISTS[path].format(**foreign)}"
-    for headers in (bound, unbound):  # records the last use of each key now; later requests change nothing
+    # Record the first use of each key, so that later requests change nothing.
+    for headers in (bound, unbound):
         client.get("/v1/papers", headers=headers)
     seen = client.get(address, headers=unbound)
     assert seen.status_code == 200, seen.text
@@ -384,10 +386,10 @@ def test_bodies_cannot_name_foreign_objects(
     """The request creates nothing and changes no object."""
     template, status = BY_BODY[path]
     body = json.loads(_filled(json.dumps(template), foreign))
-    before = _everything(client, foreign, store)
+    before = _recorded_state(client, foreign, store)
     answer = client.post(path, json=body, headers=bound)
     assert answer.status_code == status, answer.text
-    assert _everything(client, foreign, store) == before
+    assert _recorded_state(client, foreign, store) == before
     if status == 200:
         assert SECRET_NAME not in answer.text
 
@@ -406,7 +408,7 @@ def test_uploads_cannot_name_foreign_objects(
     ]
 
 
-def test_what_is_about_all_projects_is_refused(
+def test_operations_about_all_projects_are_refused(
     openapi_document: dict[str, Any], client: TestClient, bound: dict[str, str], unbound: dict[str, str]
 ) -> None:
     """Metrics, storage, settings, keys and the audit cover all projects; a bound key gets 403."""
@@ -432,7 +434,9 @@ def test_counts_are_of_the_own_projects(
     assert [project["name"] for project in projects["items"]] == [MINE]
 
 
-def test_a_signed_in_browser_is_bound_as_its_key(client: TestClient, store: Store, foreign: Objects) -> None:
+def test_a_session_is_bound_to_the_projects_of_its_key(
+    client: TestClient, store: Store, foreign: Objects
+) -> None:
     """The session of a bound key finds no more than the key itself."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("mine", ["read"], projects=[MINE])
@@ -465,14 +469,14 @@ def _ask(client: TestClient, method: str, path: str, objects: Objects, headers: 
     return client.request(method, address, content=content, headers={**headers, **typed})
 
 
-def _nowhere(objects: Objects) -> Objects:
-    """Return unknown ids of the same form."""
+def _unknown_ids(objects: Objects) -> Objects:
+    """Return path parameters of the same form whose objects do not exist."""
     other = {each: value[:-4] + "0000" for each, value in objects.items() if "_" in value}
     return {**objects, **other, "name": "nowhere"}
 
 
 def _without(text: str, objects: Objects) -> str:
-    """Return an answer without the values that the request named and without its request id."""
+    """Return an answer without the path parameters of the request and without the request id."""
     for value in sorted(objects.values(), key=len, reverse=True):
         if len(value) > 2:
             text = text.replace(value, "…")
@@ -483,7 +487,7 @@ def _filled(text: str, objects: Objects) -> str:
     return re.sub(r"\{(\w+)\}", lambda named: objects.get(named[1], named[0]), text)
 
 
-def _everything(client: TestClient, foreign: Objects, store: Store) -> Any:
+def _recorded_state(client: TestClient, foreign: Objects, store: Store) -> Any:
     """Return the recorded state of all projects."""
     with store.read() as tx:
         kept, jobs = tx.statistics.object_counts(), tx.statistics.jobs()

@@ -22,8 +22,8 @@ ANSWERS = [
 
 
 @pytest.mark.long
-def test_every_answer_is_closed_to_others(client: TestClient, bearer: Bearer) -> None:
-    """Nothing may frame it, guess its type, read it from another origin, or run a script that is not ours."""
+def test_every_answer_has_the_security_headers(client: TestClient, bearer: Bearer) -> None:
+    """The headers forbid frames, guessed media types, cross-origin reads and scripts of other origins."""
     for method, path, status in ANSWERS:
         answer = client.request(method, path, headers=bearer("admin"), json={} if method == "POST" else None)
         assert answer.status_code == status, path
@@ -39,10 +39,10 @@ def test_every_answer_is_closed_to_others(client: TestClient, bearer: Bearer) ->
         assert "camera=()" in answer.headers["permissions-policy"]
 
 
-def test_scripts_and_style_sheets_have_what_browsers_apply_to_them(
+def test_scripts_and_style_sheets_have_only_the_headers_that_apply_to_them(
     client: TestClient, bearer: Bearer
 ) -> None:
-    """A page has up to 50 of them, and the other headers are those of documents."""
+    """A page loads up to 50 such files; the other security headers affect only documents."""
     for path in ("/static/page/api.js", "/static/styles/text.css"):
         headers = client.get(path, headers=bearer("admin")).headers
         assert headers["x-content-type-options"] == "nosniff"
@@ -50,8 +50,8 @@ def test_scripts_and_style_sheets_have_what_browsers_apply_to_them(
         assert not {"content-security-policy", "permissions-policy"} & set(headers)
 
 
-def test_refusals_carry_them_as_well(client: TestClient, bearer: Bearer) -> None:
-    """401, 421 and 403 are answers like others."""
+def test_refusals_have_the_security_headers(client: TestClient, bearer: Bearer) -> None:
+    """401, 421 and 403 have them, too."""
     foreign: tuple[dict[str, str], ...] = ({}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
     for headers, status in zip(foreign, (401, 421, 403), strict=True):
         answer = client.get("/v1/jobs", headers=headers)

@@ -40,32 +40,32 @@ def named(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ())
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
-def test_this_machine_may_always_ask_itself(host: str) -> None:
+def test_loopback_hosts_are_always_accepted(host: str) -> None:
     """Loopback names and addresses are accepted, with and without a port."""
     assert named(host)
 
 
 @pytest.mark.parametrize("host", ADDRESSES)
-def test_addresses_name_the_service_once_there_are_keys(host: str) -> None:
+def test_addresses_are_accepted_if_there_are_keys(host: str) -> None:
     """A DNS server cannot forge an address; a service without keys accepts only loopback."""
     assert named(host, by_address=True)
     assert not named(host)
 
 
 @pytest.mark.parametrize("host", FOREIGN)
-def test_other_names_do_not(host: str) -> None:
+def test_other_names_are_refused(host: str) -> None:
     """Names that resemble an accepted name are refused."""
     assert not named(host, by_address=True, allowed=("rankery.example",))
 
 
-def test_the_machines_own_name_and_those_allowed_do() -> None:
+def test_the_name_of_the_machine_and_allowed_names_are_accepted() -> None:
     """Case, port and a dot at the end of a name do not matter."""
     assert named(f"{socket.gethostname().upper()}:8000")
     assert named("Rankery.Example.:443", allowed=("rankery.example",))
     assert not named("www.rankery.example", allowed=("rankery.example",))
 
 
-def test_there_is_exactly_one_host() -> None:
+def test_a_request_needs_exactly_one_host_header() -> None:
     """A request without a Host header, or with two of them, is refused."""
     assert not Hosts(()).matches_host_header(Headers({}), by_address=True)
     two = Headers(raw=[(b"host", b"127.0.0.1"), (b"host", b"127.0.0.1")])
@@ -81,7 +81,7 @@ def test_a_foreign_host_is_misdirected(client: TestClient) -> None:
         assert "RANKERY_ALLOWED_HOSTS" in refused.json()["detail"]
 
 
-def test_a_good_key_does_not_help(client: TestClient, bearer: Bearer) -> None:
+def test_a_foreign_host_is_refused_despite_a_valid_key(client: TestClient, bearer: Bearer) -> None:
     """The Host header is checked before the key."""
     headers = {"Host": "evil.example", **bearer("admin")}
     assert client.get("/v1/jobs", headers=headers).status_code == 421

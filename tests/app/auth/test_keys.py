@@ -109,7 +109,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_key_that_cannot_be_is_refused(client: TestClient, bearer: Bearer) -> None:
+def test_a_key_with_an_invalid_field_is_refused(client: TestClient, bearer: Bearer) -> None:
     """422 points at the invalid field."""
     for body, pointer in IMPOSSIBLE:
         response = client.post("/v1/keys", json=body, headers=bearer("admin"))
@@ -117,7 +117,7 @@ def test_a_key_that_cannot_be_is_refused(client: TestClient, bearer: Bearer) -> 
         assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
-def test_unknown_expired_and_revoked_keys_get_one_answer(
+def test_unknown_expired_and_revoked_keys_get_the_same_answer(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:
     """The answer does not reveal that a key was ever valid."""
@@ -160,7 +160,7 @@ def test_a_key_revoked_elsewhere_is_refused_within_a_second(
 
 
 def test_the_last_use_is_recorded(client: TestClient, bearer: Bearer, store: Store) -> None:
-    """A key that was refused for its scope was used as well."""
+    """A request that is refused for its scope counts as a use of the key."""
     before = datetime.now(UTC)
     client.get("/v1/jobs", headers=bearer("read"))
     client.get("/v1/jobs", headers=bearer("score"))
@@ -173,12 +173,12 @@ def test_the_last_use_is_recorded(client: TestClient, bearer: Bearer, store: Sto
 
 @pytest.fixture
 def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the clock of the bound on wrong keys, which allows one more every three seconds."""
+    """Stop the clock of the limit on wrong keys, which allows one more attempt every three seconds."""
     monkeypatch.setattr(authenticator, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 @pytest.mark.usefixtures("stopped_clock")
-def test_wrong_keys_are_bounded_by_address(
+def test_wrong_keys_are_limited_per_address(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
 ) -> None:
     """After twenty wrong keys the answer is 429, at sign-in as well."""
@@ -206,7 +206,7 @@ def test_valid_keys_pass_however_many_wrong_ones_come_from_their_address(
     assert client.get("/v1/jobs", headers=bearer("rk_wrong")).status_code == 429
 
 
-def test_what_one_caller_does_makes_no_other_be_looked_up_again(
+def test_requests_of_one_caller_leave_other_keys_cached(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
     """Neither signing out nor creating and revoking keys removes another key from the cache."""
@@ -227,7 +227,7 @@ def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bea
     assert client.get("/v1/jobs", headers=bearer(secret_sha256(secrets["admin"]))).status_code == 401
 
 
-def test_answers_for_an_idempotency_key_are_the_callers_own(client: TestClient, bearer: Bearer) -> None:
+def test_an_idempotency_key_belongs_to_its_caller(client: TestClient, bearer: Bearer) -> None:
     """Two callers with the same Idempotency-Key create two datasets."""
     mine, yours = bearer("admin"), bearer("write")
     body, once = {"queries": 3}, {"Idempotency-Key": "nightly"}

@@ -51,7 +51,9 @@ def test_the_service_does_not_start_on_the_network_without_a_key(settings: ApiSe
         assert client.get("/v1/jobs").status_code == 401
 
 
-def test_a_connection_from_elsewhere_is_not_the_owners(application: FastAPI, client: TestClient) -> None:
+def test_without_keys_only_connections_by_loopback_are_accepted(
+    application: FastAPI, client: TestClient
+) -> None:
     """The address that accepted the connection decides, whatever the Host header names."""
     outside = TestClient(application, base_url="http://192.0.2.7")
     refused = outside.get("/v1/jobs", headers={"Host": "127.0.0.1"})
@@ -64,14 +66,14 @@ def test_a_connection_from_elsewhere_is_not_the_owners(application: FastAPI, cli
     ("forwarded", "expected"),
     [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 401), ("192.0.2.7, 127.0.0.1", 401), ("unknown", 401)],
 )
-def test_whom_a_proxy_on_this_machine_forwards_is_not_the_owner(
+def test_without_keys_a_local_proxy_may_forward_only_loopback_addresses(
     client: TestClient, forwarded: str, expected: int
 ) -> None:
-    """A forwarded request is the owner's only if every forwarded address is loopback."""
+    """A forwarded request needs no key only if every forwarded address is loopback."""
     assert client.get("/v1/jobs", headers={"X-Forwarded-For": forwarded}).status_code == expected
 
 
-def test_with_keys_it_does_not_matter_where_a_connection_comes_from(
+def test_with_keys_the_address_of_a_connection_does_not_matter(
     application: FastAPI, client: TestClient, secrets: Secrets
 ) -> None:
     """The key alone decides."""

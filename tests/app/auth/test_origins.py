@@ -26,7 +26,7 @@ def test_a_foreign_origin_is_refused(client: TestClient) -> None:
             assert not any(name.startswith("access-control") for name in refused.headers)
 
 
-def test_what_a_foreign_page_loads_is_refused(client: TestClient) -> None:
+def test_requests_that_a_foreign_page_sends_are_refused(client: TestClient) -> None:
     """Sec-Fetch-Site marks images, frames and forms of other sites; another port is another site."""
     for site in ("cross-site", "same-site", "anything"):
         for more in (
@@ -44,14 +44,14 @@ def test_a_link_of_another_site_may_be_followed(client: TestClient) -> None:
     assert client.get("/", headers={"Sec-Fetch-Site": "cross-site", **LINK}).status_code == 200
 
 
-def test_own_pages_and_programs_may_ask(client: TestClient) -> None:
+def test_requests_of_own_pages_and_of_programs_are_accepted(client: TestClient) -> None:
     """Our pages send their own origin; programs and addresses that a user types have none."""
     for headers in ({"Origin": OWN, "Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
         assert client.get("/v1/jobs", headers=headers).status_code == 200
         assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=headers).status_code == 202
 
 
-def test_no_answer_opens_the_service_to_other_origins(client: TestClient, bearer: Bearer) -> None:
+def test_no_answer_allows_other_origins(client: TestClient, bearer: Bearer) -> None:
     """No answer has a CORS header."""
     for path in ("/v1/jobs", "/openapi.json", "/healthz", "/static/favicon.svg"):
         headers = client.get(path, headers={"Origin": OWN, **bearer("read")}).headers

@@ -66,7 +66,7 @@ def test_the_page_to_sign_in_loads_nothing_that_needs_a_key(client: TestClient, 
     for file in SIGN_IN_FILES:
         assert f'"{file}"' in page
         assert client.get(file).status_code == 200
-    assert page.count('"/static/') == len(set(SIGN_IN_FILES)) + 1  # the icon is in it twice
+    assert page.count('"/static/') == len(set(SIGN_IN_FILES)) + 1  # the page refers to the icon twice
 
 
 CASES = [
@@ -115,13 +115,13 @@ def test_a_key_does_what_its_scope_includes_and_nothing_else(
             assert response.json()["detail"].endswith(f" has {scope}")
 
 
-def test_score_opens_the_scoring_path_alone(client: TestClient, bearer: Bearer) -> None:
+def test_the_scope_score_allows_only_the_scoring_paths(client: TestClient, bearer: Bearer) -> None:
     """A path that only resembles the scoring path needs `write`."""
     for path in ("/v1/models/a/rank/", "/v1/models//rank", "/v1/models/a/b/rank", "/v1/rank"):
         assert client.post(path, headers=bearer(SCORE), json={}).status_code == 403, path
 
 
-def test_no_spelling_of_the_path_reaches_the_keys(client: TestClient, bearer: Bearer) -> None:
+def test_no_other_spelling_of_its_path_lists_the_keys(client: TestClient, bearer: Bearer) -> None:
     """Rules match a path as the router matches it."""
     for path in ("/v1/keys/", "/v1//keys", "/v1/keys/key_1/secret", "/V1/keys", "/v1/%2e/keys"):
         answer = client.get(path, headers=bearer(READ))
@@ -129,7 +129,9 @@ def test_no_spelling_of_the_path_reaches_the_keys(client: TestClient, bearer: Be
         assert "items" not in answer.text
 
 
-def test_what_no_rule_names_is_not_there(application: FastAPI, client: TestClient, bearer: Bearer) -> None:
+def test_a_route_without_a_rule_is_not_found(
+    application: FastAPI, client: TestClient, bearer: Bearer
+) -> None:
     """A route without a rule is 404 even for an administrator."""
     application.add_api_route("/elsewhere", lambda: "secret")
     assert client.get("/elsewhere").status_code == 401
@@ -142,8 +144,8 @@ def test_an_unknown_scope_grants_nothing() -> None:
     assert not any(caller.may(scope) for scope in (READ, SCORE, WRITE, ADMIN))
 
 
-def test_the_document_has_the_scope_of_every_operation(openapi_document: dict[str, Any]) -> None:
-    """Each operation lists its scope for both schemes, and the refusals; health has neither."""
+def test_the_openapi_document_has_the_scope_of_every_operation(openapi_document: dict[str, Any]) -> None:
+    """Each operation has its scope for both schemes and the refusals; health checks have neither."""
     assert set(openapi_document["components"]["securitySchemes"]) == {"key", "session"}
     for path, methods in openapi_document["paths"].items():
         for method, operation in methods.items():

@@ -44,9 +44,7 @@ def test_a_key_gives_a_cookie_that_scripts_and_other_sites_do_not_see(
     assert client.get("/v1/jobs").status_code == 200
 
 
-def test_over_https_the_cookie_stays_there(
-    application: FastAPI, client: TestClient, secrets: Secrets
-) -> None:
+def test_over_https_the_cookie_is_secure(application: FastAPI, client: TestClient, secrets: Secrets) -> None:
     """The cookie is `Secure`, and only HTTPS answers have strict transport security."""
     https = TestClient(application, base_url="https://127.0.0.1")
     answer = https.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
@@ -65,14 +63,14 @@ def test_a_wrong_key_is_reported_on_the_page(client: TestClient, secrets: Secret
     assert "set-cookie" not in answer.headers
 
 
-def test_a_key_that_may_not_read_opens_no_dashboard(client: TestClient, secrets: Secrets) -> None:
+def test_a_key_without_the_scope_read_cannot_open_the_dashboard(client: TestClient, secrets: Secrets) -> None:
     """The answer for a key with the scope score names the missing scope."""
     answer = sign_in(client, secrets["score"])
     assert answer.status_code == 403
     assert "this request needs the scope read" in answer.text
 
 
-def test_a_cookie_changes_nothing_unless_our_own_page_asks(client: TestClient, secrets: Secrets) -> None:
+def test_writes_with_a_cookie_are_accepted_only_from_own_pages(client: TestClient, secrets: Secrets) -> None:
     """Writing with a cookie needs a header that identifies our own page as the origin."""
     sign_in(client, secrets["write"])
     body = {"queries": 1}
@@ -97,7 +95,7 @@ def test_a_session_has_the_scopes_of_its_key(client: TestClient, secrets: Secret
     assert client.get("/v1/keys").status_code == 403
 
 
-def test_a_key_sent_along_counts_before_the_cookie(
+def test_a_key_in_the_header_takes_precedence_over_the_cookie(
     client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
     """A wrong key in the header is refused despite a valid cookie."""
@@ -168,7 +166,7 @@ def test_pages_redirect_to_sign_in_and_api_requests_get_401(client: TestClient, 
         "//[",
     ],
 )
-def test_no_other_address_is_ours(wanted: str) -> None:
+def test_a_foreign_redirect_target_is_replaced(wanted: str) -> None:
     """An address that is no page of the service is replaced by the start page."""
     assert same_site_url(wanted) == "/"
 
@@ -186,9 +184,7 @@ def test_signing_in_is_skipped_where_no_key_is_needed(client: TestClient) -> Non
     assert "Sign out" not in client.get("/").text
 
 
-def test_a_page_offers_to_sign_out_of_a_session_alone(
-    client: TestClient, secrets: Secrets, bearer: Bearer
-) -> None:
+def test_only_a_session_can_be_signed_out_of(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
     """A request with a key in its header has no session to end."""
     assert "Sign out" not in client.get("/", headers=bearer("read")).text
     sign_in(client, secrets["read"])

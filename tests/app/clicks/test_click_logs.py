@@ -25,7 +25,7 @@ def upload(client: TestClient, **fields: str) -> Answer:
 
 
 def test_an_upload_is_recorded_for_a_worker(client: TestClient, store: Store) -> None:
-    """Its bytes are stored, its options checked, and one job reads it."""
+    """The bytes are stored, the options are checked, and one job is queued to read the log."""
     answer = upload(client, actions='{"click": 1, "purchase": 5}', rank_base="1", name="may")
     assert answer.status_code == 202, answer.text
     log = answer.json()
@@ -58,7 +58,7 @@ def test_an_upload_is_recorded_for_a_worker(client: TestClient, store: Store) ->
 def test_a_wrong_option_is_refused_without_a_trace(
     client: TestClient, store: Store, fields: dict[str, str], pointer: str
 ) -> None:
-    """With a pointer to it; neither a row nor bytes stay."""
+    """422 points at the option; neither a row nor bytes remain."""
     answer = upload(client, **fields)
     assert answer.status_code == 422
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
@@ -74,7 +74,7 @@ def test_a_form_needs_a_file(client: TestClient) -> None:
 
 
 def test_files_at_addresses_become_one_log(client: TestClient, store: Store) -> None:
-    """Below the allowed prefixes; the API reads none of them."""
+    """Every address must be below an allowed prefix; the API opens none of them."""
     body: dict[str, Any] = {"source": "s3://clicks/2026", "files": "part-*.parquet", "rank_base": 0}
     answer = client.post("/v1/click-logs", json=body)
     assert answer.status_code == 202, answer.text
@@ -91,7 +91,7 @@ def test_files_at_addresses_become_one_log(client: TestClient, store: Store) -> 
 
 
 def test_a_resumable_upload_becomes_a_log_once(client: TestClient, store: Store) -> None:
-    """By a JSON body; it is used up by then."""
+    """A JSON body refers to the upload; a second log of the same upload is refused."""
     tus = {"Tus-Resumable": "1.0.0"}
     created = client.post(
         "/v1/uploads",
@@ -108,7 +108,7 @@ def test_a_resumable_upload_becomes_a_log_once(client: TestClient, store: Store)
 
 
 def test_logs_are_listed_labelled_and_deleted(client: TestClient, store: Store) -> None:
-    """A job that reads one keeps it; the trash can restore it."""
+    """A log cannot be deleted while a job reads it, and a deleted log can be restored."""
     log = upload(client).json()
     changed = client.patch(f"/v1/click-logs/{log['id']}", json={"name": "June", "project": "web"})
     assert (changed.json()["name"], changed.json()["project"]) == ("June", "web")

@@ -28,7 +28,7 @@ def ids(store: Store) -> dict[str, str]:
 
 
 def test_a_click_model_is_queued_with_all_defaults(client: TestClient, ids: dict[str, str]) -> None:
-    """Its title is the name of the log."""
+    """The title of the job is the name of the log."""
     body = {"kind": "click-model", "click_log_id": ids["click_log_id"], "models": ["pbm", "dbn"]}
     answer = client.post("/v1/jobs", json=body)
     assert answer.status_code == 202, answer.text
@@ -67,7 +67,7 @@ def test_judgments_have_a_pending_dataset_with_their_source(
 def test_a_wrong_request_leaves_no_dataset(
     client: TestClient, ids: dict[str, str], body: dict[str, Any], status: int, pointer: str | None
 ) -> None:
-    """With a pointer to the mistake."""
+    """The answer points at the mistake, and no dataset is created."""
     given = {**(ids if body["kind"] == "judge" else {"click_log_id": ids["click_log_id"]}), **body}
     answer = client.post("/v1/jobs", json=given)
     assert answer.status_code == status, answer.text

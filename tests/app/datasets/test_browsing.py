@@ -141,7 +141,7 @@ def test_features_are_described(client: TestClient, dataset_id: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["queries", "queries/a", "features"])
-def test_what_is_not_ready_cannot_be_looked_at(client: TestClient, path: str) -> None:
+def test_a_dataset_that_is_not_ready_cannot_be_browsed(client: TestClient, path: str) -> None:
     """A pending dataset is 409, and an unknown dataset is 404."""
     pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
     assert client.get(f"/v1/datasets/{pending}/{path}").status_code == 409

@@ -81,11 +81,11 @@ def test_an_invalid_dataset_shows_its_problem(client: TestClient, store: Store) 
     assert (shown["status"], shown["problem"]) == ("invalid", problem)
 
 
-def test_a_dataset_that_is_deleted_for_good_is_gone_with_its_files(client: TestClient, store: Store) -> None:
+def test_deleting_a_dataset_permanently_removes_its_files(client: TestClient, store: Store) -> None:
     """204 without a body; afterwards neither the row nor the bytes exist."""
     dataset = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).json()
     with store.begin() as tx:
-        tx.jobs.request_cancel(dataset["job_id"])  # a cancelled ingestion keeps the upload
+        tx.jobs.request_cancel(dataset["job_id"])  # unlike a cancellation over HTTP, this keeps the upload
     address = f"/v1/datasets/{dataset['id']}"
     response = client.delete(address, params={"permanently": True})
     assert (response.status_code, response.content) == (204, b"")

@@ -99,7 +99,7 @@ def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: Ra
     assert found["label"].to_pylist()[:3] == [0, 1, 2]
 
 
-def test_a_changed_file_is_any_table(
+def test_a_changed_file_is_read_like_any_other_table(
     client: TestClient, store: Store, table: RankingDataset, tmp_path: Path
 ) -> None:
     """The metadata of a file apply only while its columns are unchanged."""
@@ -168,7 +168,7 @@ def test_what_letor_cannot_represent_is_refused(
     assert client.get(f"/v1/datasets/{dataset_id}/download").status_code == 200
 
 
-def test_a_dataset_that_is_not_ready_has_none(client: TestClient, store: Store) -> None:
+def test_a_dataset_that_is_not_ready_has_no_download(client: TestClient, store: Store) -> None:
     """A pending dataset is 409, and an unknown dataset is 404."""
     with store.begin() as tx:
         pending = tx.datasets.add("x", {"kind": "upload"}).id
@@ -236,7 +236,7 @@ def test_ranges_are_sent(client: TestClient, ranged: tuple[str, bytes, str], ask
         {"Range": "bytes=-"},
     ],
 )
-def test_other_ranges_are_answered_with_the_whole(
+def test_unusable_ranges_are_answered_with_the_whole_file(
     client: TestClient, ranged: tuple[str, bytes, str], headers: dict[str, str]
 ) -> None:
     """The whole file is sent if the validator differs, or the range is malformed or multiple."""
@@ -257,8 +257,10 @@ def test_a_range_past_the_end_is_refused(
     assert answer.headers["content-range"] == f"bytes */{len(content)}"
 
 
-def test_the_headers_are_asked_for_alone(client: TestClient, ranged: tuple[str, bytes, str]) -> None:
-    """HEAD returns the headers of the whole file without bytes; a matching ETag is 304."""
+def test_head_requests_and_matching_etags_get_no_bytes(
+    client: TestClient, ranged: tuple[str, bytes, str]
+) -> None:
+    """HEAD returns the headers of the whole file; a matching ETag is 304."""
     path, content, etag = ranged
     answer = client.head(path, headers={"Range": "bytes=5-9"})
     assert (answer.status_code, answer.content) == (200, b"")

@@ -42,7 +42,9 @@ def listed(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | Non
     return {item["id"]: item["fit"] for item in page["items"]}, page["default_id"]
 
 
-def test_the_models_own_data_is_named(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+def test_the_test_data_of_the_model_are_proposed(
+    client: TestClient, store: Store, add: Callable[..., str]
+) -> None:
     """The test data of the model are proposed, even if other datasets are newer."""
     test_id, training_id = add(FEATURES), add(FEATURES)
     grid = finished_grid(store, size=1, training_id=training_id, test_id=test_id)
@@ -87,7 +89,9 @@ def test_names_of_earlier_releases_are_read(
     assert (fits[unknown]["fits"], fits[unknown]["absent_features"]) == (True, [])
 
 
-def test_what_cannot_be_measured_on(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+def test_a_dataset_that_cannot_be_measured_on_has_the_reason(
+    client: TestClient, store: Store, add: Callable[..., str]
+) -> None:
     """The reason is missing labels, missing features, or a dataset that is not ready."""
     (reference,) = finished_grid(store, size=1).references
     unlabelled = add(FEATURES, label_range={"missing": 9})
@@ -154,7 +158,9 @@ def test_a_model_without_test_data(client: TestClient, store: Store, add_model: 
     assert listed(client, "web")[1] == evaluated.id
 
 
-def test_what_is_not_there(client: TestClient, ready_dataset: Callable[[], str]) -> None:
+def test_an_unknown_model_and_a_request_without_systems(
+    client: TestClient, ready_dataset: Callable[[], str]
+) -> None:
     """An unknown model is 404; a request without systems has no fit."""
     dataset_id = ready_dataset()
     assert client.get("/v1/datasets?for=nothing").status_code == 404

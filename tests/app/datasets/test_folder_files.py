@@ -16,7 +16,7 @@ ROW = "1 qid:1 1:0.5\n"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Clicks of three files, with what a writer leaves beside them."""
+    """Data root with a folder of three files, and the marker and checksum files of their writer."""
     folder = tmp_path / "corpora" / "clicks"
     folder.mkdir(parents=True)
     for name in ("part-10.txt", "part-2.txt", "part-1.txt", "_SUCCESS", ".part-1.txt.crc"):
@@ -31,7 +31,7 @@ def settings(settings: ApiSettings, root: Path) -> ApiSettings:
 
 
 def test_files_become_one_dataset(client: TestClient) -> None:
-    """One job, and a source that names the files in natural order."""
+    """One job reads the files, and the source names them in natural order."""
     response = client.post("/v1/datasets/folders", json={"folder": "clicks", "files": "part-*"})
     assert response.status_code == 202
     dataset = response.json()
@@ -50,7 +50,7 @@ def test_files_become_one_dataset(client: TestClient) -> None:
 
 
 def test_options_are_those_of_an_upload(client: TestClient, store: Store) -> None:
-    """They are kept for the worker, and extended when the files are read again."""
+    """The options are stored for the worker, and extended when the files are read again."""
     body = {
         "folder": "clicks",
         "files": "part-?.txt",
@@ -90,7 +90,7 @@ def test_options_are_those_of_an_upload(client: TestClient, store: Store) -> Non
 def test_what_cannot_be_read_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
-    """With the place and the reason; no dataset is left."""
+    """422 has a pointer and the reason; no dataset is created."""
     response = client.post("/v1/datasets/folders", json={"folder": "clicks", **body})
     assert response.status_code == 422
     (error,) = response.json()["errors"]
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_refused(
 
 
 def test_a_repeated_request_has_the_first_answer(client: TestClient, root: Path) -> None:
-    """Also when the files are gone since."""
+    """A repeated idempotency key gets the first answer, even if the files have been deleted since."""
     headers = {"Idempotency-Key": "once"}
     body = {"folder": "clicks", "files": "part-*"}
     first = client.post("/v1/datasets/folders", json=body, headers=headers).json()

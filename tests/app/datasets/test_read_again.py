@@ -49,7 +49,7 @@ def test_an_upload_is_read_again_without_columns(client: TestClient, store: Stor
     assert (again.status_code, "pending" in again.json()["detail"]) == (409, True)
 
 
-def test_without_its_bytes_nothing_is_read(client: TestClient, store: Store) -> None:
+def test_a_dataset_without_its_upload_is_not_read_again(client: TestClient, store: Store) -> None:
     """The dataset stays invalid, and the answer describes the remedy."""
     dataset_id = _invalid(client, store, {})
     store.artifacts.delete(upload_key(dataset_id))
@@ -62,7 +62,7 @@ def test_without_its_bytes_nothing_is_read(client: TestClient, store: Store) -> 
     ("body", "pointer"),
     [({}, "/ignore"), ({"ignore": []}, "/ignore"), ({"ignore": ["x"]}, "/columns/features")],
 )
-def test_what_cannot_be_ignored_is_named(
+def test_an_invalid_list_of_ignored_columns_is_refused(
     client: TestClient, store: Store, body: dict[str, Any], pointer: str
 ) -> None:
     """An empty list and the only feature are refused; the dataset stays invalid."""

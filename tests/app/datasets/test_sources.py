@@ -36,7 +36,7 @@ def test_an_address_becomes_a_dataset(client: TestClient, store: Store) -> None:
     assert "max_bytes" not in job.spec
 
 
-def test_everything_asked_for_is_recorded(client: TestClient) -> None:
+def test_all_options_are_recorded(client: TestClient) -> None:
     """The source has all options of the request, with normalized addresses."""
     body = {
         "source": ["s3://clicks/2026/05/", "s3://clicks/2026/06"],
@@ -95,7 +95,7 @@ def test_parts_become_datasets(client: TestClient) -> None:
         ({"source": []}, "/source", ""),
     ],
 )
-def test_what_may_not_be_read_is_refused(
+def test_an_invalid_or_forbidden_source_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
     """422 has the field and the reason; no dataset is created, and no secret is repeated."""

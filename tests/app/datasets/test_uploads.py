@@ -130,7 +130,7 @@ def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, str
 def test_a_wrong_name_of_an_upload_is_explained(
     client: TestClient, path: str, name: str, detail: str
 ) -> None:
-    """In the words used for JSON bodies."""
+    """The error texts are those of JSON bodies."""
     answer = client.post(path, files={"file": ("a.txt", LETOR)}, data={"name": name})
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"pointer": "/name", "detail": detail}]

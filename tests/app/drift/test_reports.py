@@ -73,7 +73,7 @@ def test_a_report_is_shown_and_deleted(
         ({"metric": "ndcg@5"}, "/metric"),
     ],
 )
-def test_what_is_wrong_with_a_drift_job_is_refused_with_its_place(
+def test_an_invalid_field_of_a_drift_job_is_refused(
     client: TestClient, add_model: Callable[[str], Model], changed: dict[str, Any], place: str
 ) -> None:
     """422 points at the invalid field."""

@@ -99,7 +99,7 @@ def test_a_comparison_shows_its_result(client: TestClient, comparison_id: str) -
     assert client.get("/v1/comparisons/cmp_none").status_code == 404
 
 
-def test_its_queries_are_paged(client: TestClient, comparison_id: str) -> None:
+def test_the_queries_of_a_comparison_are_paged(client: TestClient, comparison_id: str) -> None:
     """A query has one value per system, null where the metric is undefined."""
     first = client.get(f"/v1/comparisons/{comparison_id}/queries?limit=3").json()
     assert [(item["query_id"], item["values"]["ndcg@5"]) for item in first["items"]] == [
@@ -147,7 +147,7 @@ def _compare(dataset_id: str, systems: list[dict[str, Any]], **more: Any) -> dic
     return {"kind": "compare", "dataset_id": dataset_id, "systems": systems, **more}
 
 
-def test_a_comparison_is_queued_with_everything_resolved(
+def test_a_comparison_is_queued_with_resolved_references(
     client: TestClient, store: Store, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
     """References become ids and names, and a preset becomes its conventions."""
@@ -208,7 +208,7 @@ def test_pooled_folds_replace_a_model_by_its_ranking(
 def test_a_geometric_mean_is_not_compared(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """The mean of the differences of queries is not its difference; the error names the metric to use."""
+    """The difference of geometric means is no mean over queries; the error names the metric to use."""
     add_model("web"), add_model("web")
     systems = [{"model": "web:1"}, {"model": "web:2"}]
     response = client.post("/v1/jobs", json=_compare(ready_dataset(), systems, metrics=["map", "gm_map"]))
@@ -238,7 +238,7 @@ def test_a_system_is_compared_once(
         ([{"model": "web"}, {"ranking_id": 3}], "/systems/1/ranking_id"),
     ],
 )
-def test_what_is_no_pair_of_systems_is_refused(
+def test_invalid_systems_are_refused(
     client: TestClient, ready_dataset: Callable[[], str], systems: list[dict[str, Any]], pointer: str
 ) -> None:
     """A comparison needs two to twenty systems, each a model or a ranking."""

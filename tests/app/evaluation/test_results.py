@@ -297,7 +297,7 @@ def _values(pairs: Sequence[tuple[str, float | None]]) -> list[dict[str, Any]]:
     return [{"query_id": query_id, "values": {"ndcg@5": value}} for query_id, value in pairs]
 
 
-def test_rows_of_an_exact_page_end_the_walk() -> None:
+def test_a_full_last_page_has_no_cursor() -> None:
     """No empty page follows a full last page."""
     rows, cursor = read_rows(io.BytesIO(_parquet({"q": [2.0, 1.0]})), None, 2)
     assert (len(rows), cursor) == (2, None)

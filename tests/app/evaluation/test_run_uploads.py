@@ -14,7 +14,7 @@ RUN = b"q1 Q0 a 1 2.5 bm25\nq1 Q0 b 2 1.5 bm25\n"
 def test_a_run_is_kept_until_a_job_has_read_it(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """The job knows the dataset, the name and where the bytes are; cancelling removes them."""
+    """The job has the dataset, the name and the id of the upload; cancelling it deletes the bytes."""
     dataset_id = ready_dataset()
     response = client.post(
         "/v1/rankings", files={"file": ("bm25.run", RUN)}, data={"dataset_id": dataset_id, "name": "BM25"}
@@ -36,20 +36,20 @@ def test_a_run_is_kept_until_a_job_has_read_it(
     assert not store.artifacts.exists(key)
 
 
-def test_the_files_name_is_the_systems_when_none_is_given(
+def test_the_name_of_the_system_defaults_to_the_filename(
     client: TestClient, ready_dataset: Callable[[], str]
 ) -> None:
-    """As with datasets."""
+    """A run without a given name has the name of its file, like a dataset."""
     response = client.post(
         "/v1/rankings", files={"file": ("bm25.run", RUN)}, data={"dataset_id": ready_dataset()}
     )
     assert response.json()["spec"]["name"] == "bm25.run"
 
 
-def test_what_is_missing_or_unfit_is_named_and_nothing_is_kept(
+def test_a_bad_upload_is_refused_and_leaves_nothing(
     client: TestClient, settings: ApiSettings, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """A pointer for each fault; the folder of uploads stays as it was."""
+    """The answer points at each mistake, and no bytes are stored."""
     dataset_id = ready_dataset()
     file = {"file": ("bm25.run", RUN)}
     missing = client.post("/v1/rankings", files={"file": ("", b"")}, data={"name": "x"})

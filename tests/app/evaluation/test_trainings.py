@@ -28,7 +28,7 @@ def ranked(client: TestClient, job_ids: list[str], **asked: str) -> dict[str, An
 
 
 def test_a_grid_is_ranked_by_validation(client: TestClient, grid: Grid) -> None:
-    """The best of 60 is first, with intervals of both; the test data would have chosen another one."""
+    """The best of 60 by validation data is first, though not the best by test data; all have intervals."""
     found = ranked(client, grid.job_ids)
     assert (found["metric"], found["higher_is_better"], found["queries"]) == (METRIC, True, 300)
     items = found["items"]
@@ -56,7 +56,7 @@ def test_trainings_tied_with_the_best_are_marked(client: TestClient, grid: Grid)
 
 
 def test_trainings_on_other_queries_are_not_tested(client: TestClient, store: Store) -> None:
-    """Trainings without stored values are not tested: earlier releases, running jobs, no validation data."""
+    """Trainings on other queries or without stored values (earlier releases, queued jobs) are not tested."""
     grid = finished_grid(store, size=4)
     other = finished_grid(store, name="other", size=2, queries=200)
     with store.begin() as tx:
@@ -75,7 +75,7 @@ def test_trainings_on_other_queries_are_not_tested(client: TestClient, store: St
     assert f"{len(by_job) - len(tested)} could not be tested" in found["sentence"]
 
 
-def test_nothing_is_claimed_without_values_of_queries(client: TestClient, store: Store) -> None:
+def test_trainings_without_values_of_queries_are_not_tested(client: TestClient, store: Store) -> None:
     """Two trainings of an earlier release are ranked without a test of their difference."""
     grid = finished_grid(store, size=2)
     with store.begin() as tx:

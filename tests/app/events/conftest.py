@@ -1,4 +1,4 @@
-"""Streams of events need a real server: the test client gives no answer before its end."""
+"""Streams of events need a real server: the test client returns only complete responses."""
 
 from tests.app.http.conftest import server
 

@@ -46,11 +46,11 @@ class Reader:
     ended: bool = False
     messages: "queue.Queue[Message]" = field(default_factory=queue.Queue)
 
-    def next(self, *but: str) -> Message:
-        """Wait for the next message whose event is not in `but`."""
+    def next(self, *ignored: str) -> Message:
+        """Wait for the next message whose event is not in `ignored`."""
         while True:
             message = self.messages.get(timeout=PATIENCE_SECONDS)
-            if message.event not in but:
+            if message.event not in ignored:
                 return message
 
     def ids(self, n_events: int) -> list[int | None]:
@@ -159,8 +159,8 @@ def test_a_client_resumes_after_its_last_event(url: str, store: Store, how: str)
         assert reader.ids(1) == [6]
 
 
-def test_the_header_precedes_the_address(url: str, store: Store) -> None:
-    """A browser that reconnects repeats its address and adds the header."""
+def test_last_event_id_takes_precedence_over_the_parameter(url: str, store: Store) -> None:
+    """A browser that reconnects repeats the URL and adds the header Last-Event-ID."""
     for number in range(4):
         add(store, number)
     with following(url, {"Last-Event-ID": ""}, after=2) as reader:
@@ -169,7 +169,9 @@ def test_the_header_precedes_the_address(url: str, store: Store) -> None:
         assert reader.ids(1) == [4]
 
 
-def test_far_behind(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_far_behind_reads_from_the_database(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client further behind than the events in memory reads pages from the database."""
     monkeypatch.setattr(feed, "RECENT", 5)
     monkeypatch.setattr(feed, "READ_BATCH", 7)
@@ -183,7 +185,7 @@ def test_far_behind(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> 
         assert slow.ids(30) == quick.ids(30) == list(range(41, 71))
 
 
-def test_only_what_was_asked_for(url: str, store: Store) -> None:
+def test_streams_are_filtered_by_kind_and_object(url: str, store: Store) -> None:
     """Streams are filtered by kind and by object, before and after they have caught up."""
 
     def add_some() -> None:
@@ -211,14 +213,14 @@ def test_a_gap_is_reported(url: str, store: Store) -> None:
         gap = reader.next()
         assert (gap.event, gap.id, gap.data) == ("gap", None, {"after": 1, "oldest": 3})
         assert reader.ids(1) == [3]
-    with following(url, after=10**6) as reader:  # of a database that was restored from a backup
+    with following(url, after=10**6) as reader:  # an id that a database restored from a backup lacks
         assert reader.next().event == "gap"
         add(store, 4)
         assert reader.ids(1) == [4]
 
 
 @pytest.mark.long
-def test_changes_without_an_event(url: str, store: Store) -> None:
+def test_changes_without_an_event_are_announced(url: str, store: Store) -> None:
     """A change is announced at most once a second, and the last change is announced as well."""
     with following(url) as reader, following(url, changes="false") as quiet:
         assert reader.next().event == quiet.next().event == "ready"
@@ -244,7 +246,7 @@ def test_changes_that_no_page_shows_are_not_sent(
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 1.5)  # longer than the interval of database reads
     with store.begin() as tx:
         tx.workers.report("host:1", "training", 1, 60)
-    for processes in (1, 2):  # the feed sleeps before, and is awake for the second
+    for processes in (1, 2):  # the feed sleeps before the first pass and is awake before the second
         with following(url) as reader, following(url) as other:
             assert reader.next().event == other.next().event == "ready"
             revision = store.revision()

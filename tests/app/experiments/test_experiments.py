@@ -30,7 +30,7 @@ def settings(settings: ApiSettings, tmp_path: Path) -> ApiSettings:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_paper_is_shown_whole(client: TestClient, name: str) -> None:
-    """With its tables in order, and of each the claims, the methods and the printed numbers."""
+    """The answer has the tables in order, each with its claims, methods and printed numbers."""
     shown, paper = client.get(f"/v1/papers/{name}").json(), PAPERS[name]
     listed = {each["name"]: each for each in client.get("/v1/papers").json()["items"]}
     assert [table["name"] for table in listed[name]["tables"]] == [table.name for table in paper.tables]
@@ -40,8 +40,8 @@ def test_a_paper_is_shown_whole(client: TestClient, name: str) -> None:
         assert {method["row"] for method in table["methods"]} <= set(table["rows"])
 
 
-def test_drawn_datasets_are_made_once(client: TestClient) -> None:
-    """Two experiments on the same drawn data read the same datasets."""
+def test_generated_datasets_are_made_once(client: TestClient) -> None:
+    """Two experiments on the same generated data use the same datasets."""
     first, second = (client.post("/v1/experiments", json=ASKED) for _ in range(2))
     assert first.status_code == second.status_code == 202, first.text
     assert first.json()["datasets"] == second.json()["datasets"]
@@ -71,7 +71,7 @@ def test_drawn_datasets_are_made_once(client: TestClient) -> None:
     ],
 )
 def test_what_cannot_be_run_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
-    """With the place in the request."""
+    """422 points at the invalid field."""
     refused = client.post("/v1/experiments", json=ASKED | changed)
     assert refused.status_code == 422
     assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
@@ -91,7 +91,7 @@ def test_folds_are_read_in_place(client: TestClient) -> None:
 
 
 def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:
-    """Each only where it makes sense; there is no report before the first complete table."""
+    """409 unless the status allows it; there is no report before the first complete table."""
     path = f"/v1/experiments/{client.post('/v1/experiments', json=ASKED).json()['id']}"
     assert client.get(f"{path}/report").status_code == 409
     assert client.get(f"{path}/trainings").json() == {"items": []}
@@ -103,7 +103,7 @@ def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:
 
 
 def test_a_report_is_verified_before_it_is_shown(client: TestClient, store: Store) -> None:
-    """Damaged bytes are an error that names them, never figures."""
+    """The answer for a damaged report is an error with its key, and has no numbers."""
     with store.begin() as tx:
         row = tx.experiments.add(
             paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]

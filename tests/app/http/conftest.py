@@ -29,7 +29,7 @@ def server(settings: ApiSettings) -> Iterator[uvicorn.Server]:
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition is true; fail after `PATIENCE_SECONDS`."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         assert time.monotonic() < deadline

@@ -100,8 +100,8 @@ def test_only_a_trusted_proxy_forwards_addresses(
     assert audited(server, secret, peer, forwarded) == address
 
 
-def test_invented_addresses_do_not_spread_wrong_keys(server: uvicorn.Server, secret: str) -> None:
-    """Forwarded addresses of an untrusted peer do not matter; wrong keys block only that peer."""
+def test_forwarded_addresses_of_an_untrusted_peer_are_ignored(server: uvicorn.Server, secret: str) -> None:
+    """Wrong keys with different forwarded addresses count for the peer, and block only that peer."""
     statuses = [try_key(server, "rk_wrong", CLIENT, f"203.0.113.{n}") for n in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert try_key(server, "rk_wrong", "127.0.0.5") == 401

@@ -1,4 +1,4 @@
-"""Limit of concurrent requests, from which scoring is exempt; every limit is in the table."""
+"""Limit of concurrent requests, from which scoring is exempt, and the table `LIMITS` of all limits."""
 
 import asyncio
 from typing import Any

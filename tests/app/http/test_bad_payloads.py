@@ -172,7 +172,7 @@ def _post(client: TestClient, content: bytes, content_type: str = "application/j
 
 
 @pytest.mark.parametrize("case", BAD_JOBS)
-def test_a_bad_job_is_refused_where_it_is_bad(client: TestClient, case: str) -> None:
+def test_each_mistake_in_a_job_has_a_pointer(client: TestClient, case: str) -> None:
     """422 lists a JSON pointer into the payload for each mistake, without the validator's own tags."""
     payload, pointers = BAD_JOBS[case]
     response = client.post("/v1/jobs", json=payload)
@@ -212,8 +212,8 @@ def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> No
     assert error["detail"].startswith(detail)
 
 
-def test_a_number_beyond_double_is_refused_in_place(client: TestClient) -> None:
-    """1e999 is JSON; it is not a finite number."""
+def test_a_number_beyond_float64_is_refused_with_a_pointer(client: TestClient) -> None:
+    """1e999 is valid JSON, but overflows to infinity."""
     content = b'{"kind":"train","model_name":"w","dataset_id":"d","loss":{"name":"lambdarank","sigma":1e999}}'
     (error,) = _post(client, content).json()["errors"]
     assert error == {"pointer": "/loss/sigma", "detail": "must be a finite number"}

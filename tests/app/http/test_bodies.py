@@ -67,7 +67,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 @pytest.mark.parametrize("content", [b"[" * 500, b'{"kind":' * 500, b"[]," * 300_000])
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/datasets/synthetic", "/v1/models/web/rank"])
-def test_bombs_are_answered_as_mistakes(client: TestClient, path: str, content: bytes) -> None:
+def test_bombs_in_a_body_are_refused(client: TestClient, path: str, content: bytes) -> None:
     """The answer is 422 on every endpoint that reads JSON."""
     answer = client.post(path, content=content, headers={"content-type": "application/json"})
     assert answer.status_code == 422
@@ -76,8 +76,8 @@ def test_bombs_are_answered_as_mistakes(client: TestClient, path: str, content: 
 
 @pytest.mark.parametrize("field", ["columns", "feature_names"])
 @pytest.mark.parametrize("bomb", ["[" * 200_000, '{"a":' * 40_000, "1" * 5_000, "NaN"])
-def test_bombs_in_the_fields_of_an_upload(client: TestClient, field: str, bomb: str) -> None:
-    """JSON in a text field is parsed as strictly."""
+def test_bombs_in_the_fields_of_an_upload_are_refused(client: TestClient, field: str, bomb: str) -> None:
+    """JSON in a text field is parsed as strictly as a body."""
     answer = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}, data={field: bomb})
     assert answer.status_code == 422
     assert [error["pointer"] for error in answer.json()["errors"]] == [f"/{field}"]
@@ -128,7 +128,7 @@ def _with(payload: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[st
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", _SCHEMAS)
-def test_numbers_beyond_every_bound(
+def test_numbers_beyond_every_bound_in_a_body_are_refused(
     refusing_client: TestClient, openapi_document: dict[str, Any], case: str
 ) -> None:
     """A number out of range in any numeric member is an error of the caller, and never a 500."""
@@ -140,7 +140,7 @@ def test_numbers_beyond_every_bound(
         body = json.dumps(_with(payload, field, "NUMBER")).replace('"NUMBER"', number)
         answer = refusing_client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == 422, (field, number, answer.text)
-    for field in fields:  # the value may be valid, and then the dataset is missing
+    for field in fields:  # 404: the value is valid, but the dataset does not exist
         answer = refusing_client.post(path, json=_with(payload, field, 2**63))
         assert answer.status_code in (404, 422), (field, answer.text)
 
@@ -157,10 +157,10 @@ def test_numbers_beyond_every_bound(
         "/v1/jobs/job_1/history?after=",
     ],
 )
-def test_numbers_beyond_every_bound_in_the_address(
+def test_numbers_beyond_every_bound_in_a_query_parameter_are_refused(
     refusing_client: TestClient, path: str, number: str
 ) -> None:
-    """Query parameters are checked likewise."""
+    """The answer is 422, as for a number in a body."""
     assert refusing_client.get(path + number).status_code == 422
 
 
@@ -200,7 +200,7 @@ def test_too_many_candidates(
     assert client.post("/v1/models/web/rank", json=_rank([7, 7, 6], {})).status_code == 200
 
 
-def test_wrong_candidates_count_too(client: TestClient) -> None:
+def test_invalid_candidates_count_towards_the_limit(client: TestClient) -> None:
     """A million invalid documents are refused by their number, not one by one."""
     answer = client.post("/v1/models/web/rank", json={"queries": [{"id": "q", "documents": [1] * 10**6}]})
     assert answer.json()["detail"] == "/queries: at most 20 documents are scored in one request"
@@ -220,7 +220,7 @@ def test_values_of_all_documents_are_bounded(
     client: TestClient, add_model: Callable[[str], Model], application: Any
 ) -> None:
     """The number of documents times the model's features is limited, even if few values are sent."""
-    add_model("web")  # it has 3 features
+    add_model("web")  # the model has 3 features
     services = registered(application, ScoringServices)
     object.__setattr__(services, "settings", services.settings.model_copy(update={"max_rank_cells": 30}))
     assert client.post("/v1/models/web/rank", json=_rank([10], {})).status_code == 200

@@ -42,7 +42,7 @@ def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
     ]
 
 
-def test_what_has_not_changed_is_not_sent_again(client: TestClient, polled: list[str]) -> None:
+def test_unchanged_content_is_not_sent_again(client: TestClient, polled: list[str]) -> None:
     """Every polled path has an ETag; a request with that ETag gets 304 without a body."""
     for path in polled:
         first = client.get(path)
@@ -54,7 +54,7 @@ def test_what_has_not_changed_is_not_sent_again(client: TestClient, polled: list
 
 
 @pytest.mark.long
-def test_what_has_changed_is_sent(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_changed_content_is_sent(client: TestClient, train_request: dict[str, Any]) -> None:
     """The ETag changes with the content."""
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]
     before = client.get(f"/v1/jobs/{job_id}").headers["etag"]

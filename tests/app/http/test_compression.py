@@ -26,7 +26,7 @@ def test_large_answers_are_compressed(client: TestClient, path: str) -> None:
     assert "Accept-Encoding" in packed.headers["vary"]
 
 
-def test_small_answers_are_not(client: TestClient) -> None:
+def test_small_answers_are_not_compressed(client: TestClient) -> None:
     """Compression would save hardly any bytes."""
     answer = client.get("/v1/jobs", headers=GZIP)
     assert len(answer.content) < MIN_BYTES
@@ -52,7 +52,7 @@ def test_a_compressed_file_has_a_weak_etag(client: TestClient) -> None:
         assert client.get(path, headers={"If-None-Match": etag, **GZIP}).status_code == 304
 
 
-def test_what_is_compressed_already_is_left_as_it_is(client: TestClient) -> None:
+def test_precompressed_files_are_not_compressed_again(client: TestClient) -> None:
     """Scripts are compressed once, in advance."""
     path = f"{files_url()}/page/api.js"
     answer = client.get(path, headers=GZIP)
@@ -68,7 +68,7 @@ def test_the_secret_of_a_key_is_not_compressed(client: TestClient) -> None:
     assert "content-encoding" not in answer.headers
 
 
-def test_exports_are_sent_as_they_are(client: TestClient, add_model: Callable[[str], Model]) -> None:
+def test_exports_are_not_compressed(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """Exports are large, and compressing them would delay scoring requests."""
     add_model("web")
     answer = client.get("/v1/models/web/export", params={"format": "python"}, headers=GZIP)
@@ -78,7 +78,7 @@ def test_exports_are_sent_as_they_are(client: TestClient, add_model: Callable[[s
 
 
 def test_a_large_answer_is_compressed_whole(client: TestClient, store: Store) -> None:
-    """The answer is complete where a thread compresses it."""
+    """The answer is complete if it is large enough to be compressed in a thread."""
     with store.begin() as tx:
         for number in range(100):
             tx.jobs.add("train", {"kind": "train", "model_name": f"m{number}", "padding": "x" * 1_000})

@@ -157,8 +157,8 @@ def test_a_slow_head_within_the_deadline_is_answered(connect: Connect) -> None:
     assert _status(connection) == 200
 
 
-def test_clients_give_up_idle_connections_first() -> None:
-    """Otherwise a request may meet a connection that is being closed; proxies keep theirs for 60 s."""
+def test_clients_and_proxies_close_idle_connections_first() -> None:
+    """Otherwise a client may send a request while the server closes the connection; proxies wait 60 s."""
     httpx_seconds = httpx.Limits().keepalive_expiry
     assert httpx_seconds is not None
     assert ApiSettings().keep_alive_seconds > max(httpx_seconds, 60)
@@ -175,8 +175,8 @@ def test_an_idle_connection_is_closed(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("keep_alive_seconds", [60])
-def test_a_body_that_comes_after_its_answer_shortens_no_idle_time(connect: Connect) -> None:
-    """After a request refused by its head, the connection is as usable as any other."""
+def test_a_body_after_its_answer_does_not_shorten_the_idle_time(connect: Connect) -> None:
+    """A connection stays open for the full idle time after a request was refused by its head."""
     connection = connect()
     connection.sendall(
         b"POST /v1/jobs HTTP/1.1\r\n" + HEAD + b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n"
@@ -188,7 +188,7 @@ def test_a_body_that_comes_after_its_answer_shortens_no_idle_time(connect: Conne
 
 
 def test_an_upload_that_stalls_gets_408_and_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
-    """Half a file is sent and then nothing; neither a file nor a row remains."""
+    """A client stops sending in the middle of a file; neither a file nor a row remains."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 10000000\r\n\r\n" + PART + b"1 qid:1 1:1\n" * 300_000)
     answer = _answer(connection)
@@ -228,7 +228,7 @@ def test_a_client_that_leaves_in_an_upload_leaves_nothing(connect: Connect, sett
     _assert_nothing_left(settings)
 
 
-def test_a_body_that_goes_on_after_its_answer_is_cut(connect: Connect) -> None:
+def test_a_connection_that_sends_a_body_after_its_answer_is_closed(connect: Connect) -> None:
     """A request refused by its head cannot keep the connection open by sending more of its body."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 999999999999\r\n\r\n")
@@ -249,7 +249,7 @@ def test_connections_beyond_the_limit_get_503(connect: Connect) -> None:
 
 
 @PATIENT
-def test_far_too_many_connections_are_cut(connect: Connect, server: uvicorn.Server) -> None:
+def test_far_too_many_connections_are_closed(connect: Connect, server: uvicorn.Server) -> None:
     """The server closes them without reading a request."""
     held = [connect() for _ in range(150)]
     assert all(_answer(connection) == b"" for connection in held[CONNECTIONS + 64 :])
@@ -260,7 +260,9 @@ def test_far_too_many_connections_are_cut(connect: Connect, server: uvicorn.Serv
     assert _get(connect()) == 200
 
 
-def test_a_client_that_takes_no_answer_is_cut(connect: Connect, server: uvicorn.Server) -> None:
+def test_the_connection_of_a_client_that_reads_no_answer_is_closed(
+    connect: Connect, server: uvicorn.Server
+) -> None:
     """An answer that the client does not read is discarded, and its connection is closed."""
     connection = connect()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

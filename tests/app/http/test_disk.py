@@ -68,7 +68,7 @@ class TestSmallDisk:
         return settings.model_copy(update=update)
 
     @pytest.mark.parametrize("min_free_bytes", [0, MEBIBYTE])
-    def test_a_full_disk(
+    def test_an_upload_that_fills_the_disk_leaves_nothing(
         self, client: TestClient, settings: ApiSettings, small_disk: Path, min_free_bytes: int
     ) -> None:
         """The answer is 507 and all files are removed, so that a smaller upload fits again."""
@@ -97,7 +97,7 @@ class TestSmallDisk:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_no_space_and_no_quota_are_the_same(tmp_path: Path, code: int) -> None:
+def test_an_exceeded_quota_is_reported_like_a_full_disk(tmp_path: Path, code: int) -> None:
     """A used-up quota of the file system raises the same error as a full disk."""
     artifacts = Artifacts(f"file://{tmp_path}")
     with pytest.raises(StoreFull), artifacts.writing("a/b"):
@@ -105,8 +105,10 @@ def test_no_space_and_no_quota_are_the_same(tmp_path: Path, code: int) -> None:
     assert _files(tmp_path) == []
 
 
-def test_a_database_without_room(settings: ApiSettings, full_database: Callable[[Store], None]) -> None:
-    """SQLite reports a full disk, which raises StoreFull."""
+def test_a_database_on_a_full_disk_raises_store_full(
+    settings: ApiSettings, full_database: Callable[[Store], None]
+) -> None:
+    """The error of SQLite for a full disk becomes StoreFull."""
     store = Store.open(settings)
     store.migrate()
     full_database(store)

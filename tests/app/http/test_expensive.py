@@ -28,7 +28,7 @@ async def _started(calls: list[int], number: int) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_equal_questions_are_answered_once() -> None:
+def test_equal_requests_are_computed_once() -> None:
     """Sixty concurrent equal requests share one computation; a later request computes again."""
 
     async def ask() -> None:
@@ -49,7 +49,7 @@ def test_equal_questions_are_answered_once() -> None:
     asyncio.run(ask())
 
 
-def test_equal_questions_of_other_projects_are_answered_apart() -> None:
+def test_equal_requests_of_other_projects_are_computed_separately() -> None:
     """Requests limited to the same projects share a result; others are computed separately."""
 
     async def ask() -> None:
@@ -72,7 +72,7 @@ def test_equal_questions_of_other_projects_are_answered_apart() -> None:
     asyncio.run(ask())
 
 
-def test_a_caller_has_few_under_way() -> None:
+def test_concurrent_requests_of_a_caller_are_limited() -> None:
     """More requests of a caller are 429, other callers wait, and failed requests free their slots."""
 
     async def ask() -> None:
@@ -99,7 +99,7 @@ def test_a_caller_has_few_under_way() -> None:
 
 
 @pytest.fixture
-def all_under_way(
+def all_slots_taken(
     application: FastAPI, client: TestClient, settings: ApiSettings
 ) -> Iterator[threading.Event]:
     """Start as many expensive reads as the client's caller may have, until the event is set."""
@@ -123,11 +123,11 @@ def all_under_way(
         "/v1/rankings/{ranking}?format=parquet",
     ],
 )
-def test_what_is_expensive_is_bounded(
+def test_expensive_requests_are_limited(
     client: TestClient,
     store: Store,
     add_model: Callable[..., Model],
-    all_under_way: threading.Event,
+    all_slots_taken: threading.Event,
     path: str,
 ) -> None:
     """429 with `Retry-After` while the limit is reached; other requests are served."""
@@ -146,11 +146,13 @@ def test_what_is_expensive_is_bounded(
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert "at most 8 exports, downloads and inspections of a caller" in refused.json()["detail"]
     assert client.get("/v1/models/web").status_code == 200
-    all_under_way.set()
+    all_slots_taken.set()
 
 
 @pytest.mark.long
-def test_sixty_equal_proofs_are_one(client: TestClient, add_model: Callable[..., Model]) -> None:
+def test_sixty_equal_parity_requests_are_computed_once(
+    client: TestClient, add_model: Callable[..., Model]
+) -> None:
     """Equal requests beyond the limit of a caller are computed once, and none is refused."""
     add_model("web")
     ask = "/v1/models/web/export/parity?format=solr"

@@ -5,18 +5,18 @@ import pytest
 from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES
 from tests.app.conftest import TestClient
 
-pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+pytestmark = pytest.mark.embedded  # no test here depends on the store
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs/", "/v1/jobs?cursor=", "/healthz?"])
-def test_a_long_address(client: TestClient, path: str) -> None:
+def test_a_url_beyond_the_limit_is_refused(client: TestClient, path: str) -> None:
     """A URL beyond 8 KiB gets 414 on every route."""
     answer = client.get(path + "a" * MAX_TARGET_BYTES)
     assert answer.status_code == 414
     assert answer.json()["type"] == "/problems/address-too-long"
 
 
-def test_an_address_within_the_bound(client: TestClient) -> None:
+def test_a_url_below_the_limit_is_accepted(client: TestClient) -> None:
     """A URL just below the limit is routed."""
     assert client.get("/v1/jobs/" + "a" * (MAX_TARGET_BYTES - len("/v1/jobs/"))).status_code == 404
 
@@ -29,14 +29,14 @@ def test_an_address_within_the_bound(client: TestClient) -> None:
         {f"x-{n}": "a" * 400 for n in range(50)},
     ],
 )
-def test_too_much_of_headers(client: TestClient, headers: dict[str, str]) -> None:
-    """Too many of them, one too long, or too much together get 431."""
+def test_too_many_or_too_long_headers_are_refused(client: TestClient, headers: dict[str, str]) -> None:
+    """Too many headers, a header that is too long, and too many bytes in all get 431."""
     answer = client.get("/v1/jobs", headers=headers)
     assert answer.status_code == 431
     assert answer.json()["type"] == "/problems/headers-too-large"
 
 
 def test_headers_of_a_real_browser_pass(client: TestClient) -> None:
-    """A few dozen headers with a long cookie are nothing special."""
+    """Fifty headers and a long cookie are accepted."""
     headers = {f"x-{n}": "a" * 100 for n in range(50)} | {"cookie": "a=" + "b" * 4096}
     assert client.get("/v1/jobs", headers=headers).status_code == 200

@@ -18,7 +18,7 @@ def _count(client: TestClient, noun: str) -> int:
 
 
 def test_a_repeated_job_is_submitted_once(client: TestClient, train_request: dict[str, Any]) -> None:
-    """The second answer is the first one, marked as replayed, even when the job has moved on."""
+    """The second answer is the first one, marked as replayed, even if the job has changed since."""
     first = client.post("/v1/jobs", json=train_request, headers=KEY)
     client.post(f"/v1/jobs/{first.json()['id']}/cancel")
     second = client.post("/v1/jobs", json=train_request, headers=KEY)

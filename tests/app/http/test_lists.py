@@ -93,8 +93,8 @@ def test_wrong_parameters_are_named(refusing_client: TestClient, name: str, quer
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
-def test_a_metric_goes_with_its_sort(listed: TestClient) -> None:
-    """Sorting by metric needs a metric, and a metric needs that sorting."""
+def test_sorting_by_metric_and_the_metric_require_each_other(listed: TestClient) -> None:
+    """`sort=metric` needs a valid `metric`, and `metric` needs `sort=metric`."""
     for name in ("models", "evaluations"):
         assert len(_items(listed, f"{name}?sort=metric&metric=ndcg@10")) == 2
         for query in ("sort=metric", "metric=ndcg@10", "sort=metric&metric=ndgc"):

@@ -58,7 +58,9 @@ def print_much(store: Store) -> str:
 
 
 @pytest.mark.long
-def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, settings: StoreSettings) -> None:
+def test_work_is_done_in_another_process_at_low_priority(
+    process: LowPriorityProcess, settings: StoreSettings
+) -> None:
     """One process with a higher nice value does all work, whatever it prints."""
     first, nice = process.run(settings, priority)
     assert first != os.getpid()
@@ -125,7 +127,7 @@ time.sleep(600)
 
 
 @pytest.mark.long
-def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
     """The process ends even if the service was killed."""
     command = [sys.executable, "-c", STARTS_ONE, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
@@ -134,13 +136,13 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
         os.kill(pid, 0)
         starter.kill()
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while _lives(pid):
+    while _is_alive(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def _lives(pid: int) -> bool:
-    # The process that adopted it may not have reaped it yet.
+def _is_alive(pid: int) -> bool:
+    # An orphan that has ended stays a zombie (Z) until its new parent reaps it.
     with contextlib.suppress(FileNotFoundError):
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     return False

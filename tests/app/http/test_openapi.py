@@ -261,7 +261,7 @@ def test_problems_are_documented(
     assert "HTTPValidationError" not in openapi_document["components"]["schemas"]
 
 
-def test_failures_of_the_inference_protocol_are_its_own(operations: dict[str, dict[str, Any]]) -> None:
+def test_errors_of_the_inference_protocol_have_its_format(operations: dict[str, dict[str, Any]]) -> None:
     """Errors of a model have the format of the protocol; the rate limit has ours."""
     inference = [operation for operation in operations.values() if operation["path"].startswith("/v2/models")]
     for operation in inference:
@@ -316,7 +316,7 @@ def test_the_compact_document_is_served_and_small(
 
 @pytest.mark.long
 def test_the_compact_document_is_valid(openapi_document: dict[str, Any]) -> None:
-    """It conforms to OpenAPI 3.1, and every reference and example is valid."""
+    """The document conforms to OpenAPI 3.1, and every reference and example is valid."""
     OpenAPIV31SpecValidator(compact(openapi_document)).validate()
 
 
@@ -349,9 +349,9 @@ def test_the_compact_document_is_equivalent(openapi_document: dict[str, Any]) ->
 
 
 @pytest.mark.long
-@pytest.mark.slow  # five seconds; the tests above show that it is valid and equivalent
+@pytest.mark.slow  # takes five seconds; the tests above cover validity and equivalence
 def test_generators_read_the_compact_document(openapi_document: dict[str, Any], tmp_path: Path) -> None:
-    """datamodel-code-generator generates models; an answer that extends another one is a subclass."""
+    """datamodel-code-generator generates models; a schema that extends another one is a subclass."""
     source, target = tmp_path / "openapi.json", tmp_path / "models.py"
     source.write_text(json.dumps(compact(openapi_document)))
     command = [sys.executable, "-P", "-m", "datamodel_code_generator", f"--input={source}"]
@@ -369,7 +369,7 @@ def test_generators_read_the_compact_document(openapi_document: dict[str, Any], 
     assert fields["dataset_name"].annotation == str | None
 
 
-def test_titles_unlike_the_name_stay() -> None:
+def test_only_titles_that_repeat_the_name_are_removed() -> None:
     """A title that repeats the name is removed; a property with the name `title` is kept."""
     properties = {
         "job_id": {"type": "string", "title": "Job Id"},

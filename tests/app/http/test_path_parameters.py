@@ -11,7 +11,7 @@ from core.names import is_visible
 from core.store import Model
 from tests.app.conftest import TestClient
 
-pytestmark = pytest.mark.embedded  # what a request may hold does not depend on the store
+pytestmark = pytest.mark.embedded  # validation of requests does not depend on the store
 
 INVISIBLE = {
     "escape": "\x1b",
@@ -30,12 +30,12 @@ INVISIBLE = {
     "byte order mark": "\ufeff",
     "tag": "\U000e0041",
 }
-LINES = {"\n"}  # which a description may have
+LINES = {"\n"}  # allowed in a description
 FILE = {"file": ("a.txt", b"1 qid:1 1:1\n")}
 
 
 def send(client: TestClient, place: str, name: str) -> Any:
-    """Send a request with a name at one of the places that take one."""
+    """Send a request with a name in one of the fields of `PLACES`."""
     match place:
         case "synthetic dataset":
             return client.post("/v1/datasets/synthetic", json={"queries": 1, "name": name})
@@ -79,7 +79,7 @@ PLACES = (
 def test_a_name_with_hidden_characters_is_refused(
     client: TestClient, add_model: Callable[..., Model], place: str
 ) -> None:
-    """422 at every place that takes a name, before anything is stored."""
+    """The answer is 422 for every field of `PLACES`."""
     add_model("web")
     for what, character in INVISIBLE.items():
         if place != "description" or character not in LINES:
@@ -90,17 +90,17 @@ def test_a_name_with_hidden_characters_is_refused(
 @pytest.mark.parametrize(
     "place", [place for place in PLACES if place not in ("run", "key", "exported feature")]
 )
-def test_names_of_all_languages_are_taken(
+def test_names_of_all_languages_are_accepted(
     client: TestClient, add_model: Callable[..., Model], place: str
 ) -> None:
-    """Letters, marks, emoji and spaces are none of those characters."""
+    """Letters, combining marks, emoji and spaces are valid in names."""
     add_model("web")
     for name in ("größe", "検索", "सर्च", "بحث", "a b", "🔎 2"):
         assert send(client, place, name).status_code < 300, name
 
 
 def test_all_controls_and_formats_of_unicode_are_known() -> None:
-    """The list holds the characters of these categories in Python's Unicode, and no printable one."""
+    """Control, format and separator characters of the basic plane are invisible; printable ones are not."""
     for code in range(0x110000):
         character = chr(code)
         if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") and code < 0x10000:

@@ -1,4 +1,4 @@
-"""Health checks of parts that may hang."""
+"""Health checks that may hang."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ def test_results_and_errors_are_passed_on() -> None:
         asyncio.run(Probe(refuse).answer(5))
 
 
-def test_a_part_that_hangs_holds_one_thread() -> None:
+def test_a_check_that_hangs_uses_one_thread() -> None:
     """Concurrent callers share one pending check; a new check starts after it has returned."""
     released, asked = threading.Event(), []
 
@@ -46,8 +46,8 @@ def test_a_part_that_hangs_holds_one_thread() -> None:
     assert 2 <= len(asked) <= 3
 
 
-def test_a_question_is_given_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that hangs is abandoned, so that a part that answers again is detected."""
+def test_a_check_that_hangs_is_abandoned_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new check then detects that the checked part of the service responds again."""
     monkeypatch.setattr("app.http.probes._ABANDON_SECONDS", 0.1)
     released, asked = threading.Event(), []
 

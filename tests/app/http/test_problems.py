@@ -25,7 +25,7 @@ ERRORS_OF_CORE = [
 
 @pytest.mark.parametrize("error", ERRORS_OF_CORE)
 def test_every_error_of_core_has_a_status(error: type[RankeryError]) -> None:
-    """An error type that is in the table neither itself nor through a base fails here."""
+    """Every error type or one of its base classes is in the table `KINDS`."""
     assert any(base in KINDS for base in error.__mro__)
 
 
@@ -65,13 +65,13 @@ def test_an_unknown_id_names_what_is_missing(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs/a%00b", "/v1/models/a%00b", "/v1/rankings/%00"])
-def test_no_path_holds_nul(client: TestClient, path: str) -> None:
-    """NUL, which PostgreSQL refuses in text, finds nothing instead of failing."""
+def test_a_path_with_nul_is_not_found(client: TestClient, path: str) -> None:
+    """PostgreSQL refuses NUL in text; the answer is 404 instead of an internal error."""
     assert client.get(path).status_code == 404
 
 
-def test_a_wrong_method_lists_all_right_ones(client: TestClient) -> None:
-    """405 has an Allow header with every method of the path, whichever route each belongs to."""
+def test_a_wrong_method_gets_all_allowed_methods(client: TestClient) -> None:
+    """405 has an Allow header with every method of the path, even if several routes have that path."""
     response = client.put("/v1/jobs", json={})
     assert response.status_code == 405
     assert response.headers["allow"] == "GET, POST"

@@ -31,8 +31,8 @@ def _cancel(client: TestClient, created: Any) -> None:
     assert client.post(f"/v1/jobs/{created.json()['job_id']}/cancel").status_code == 202
 
 
-def test_jobs_beyond_the_quota_have_to_wait(client: TestClient) -> None:
-    """429 with `Retry-After` until a job has ended, whatever its kind."""
+def test_jobs_beyond_the_quota_are_refused(client: TestClient) -> None:
+    """The answer is 429 with `Retry-After` until a job of any kind has ended."""
     first = _synthetic(client)
     assert [first.status_code, _upload(client, "file").status_code] == [202, 202]
     for refused in (_synthetic(client), _upload(client, "file")):
@@ -50,7 +50,7 @@ def test_training_jobs_count(client: TestClient, train_request: dict[str, Any]) 
     assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
-def test_parts_of_an_upload_are_a_job_each(client: TestClient, settings: ApiSettings) -> None:
+def test_each_part_of_an_upload_counts_as_a_job(client: TestClient, settings: ApiSettings) -> None:
     """An upload whose jobs exceed the quota stores no part."""
     assert _upload(client, "train", "validation", "test").status_code == 429
     assert client.get("/v1/datasets").json()["items"] == []
@@ -58,8 +58,8 @@ def test_parts_of_an_upload_are_a_job_each(client: TestClient, settings: ApiSett
     assert _upload(client, "train", "test").status_code == 202
 
 
-def test_a_repeated_request_needs_no_room(client: TestClient) -> None:
-    """A replayed answer is not subject to the quota."""
+def test_a_repeated_request_is_not_subject_to_the_quota(client: TestClient) -> None:
+    """A repeated idempotency key gets the first answer even if the quota is used up."""
     key = {"Idempotency-Key": "once"}
     created = _synthetic(client, **key)
     assert _synthetic(client).status_code == 202

@@ -12,7 +12,7 @@ from app.auth.rate_limit import READING, SCORING, WRITING, Buckets, RateLimit, p
 from app.http.caller import Caller, rate_limit_key, set_caller
 from tests.app.conftest import Answer, TestClient
 
-pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+pytestmark = pytest.mark.embedded  # no test here depends on the store
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_many_callers_take_bounded_memory() -> None:
     buckets = Buckets(per_second=1, burst=1, max_callers=100)
     assert not any(buckets.take(f"10.0.{n >> 8}.{n & 255}", 0.0) for n in range(10_000))
     assert len(buckets._full_at) == 100
-    assert buckets.take("10.0.39.15", 0.0) == 1.0  # the last one, number 9,999
+    assert buckets.take("10.0.39.15", 0.0) == 1.0  # the last caller, number 9,999
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def unbounded(settings: ApiSettings) -> Iterator[TestClient]:
         yield client
 
 
-def test_zero_is_no_bound(unbounded: TestClient) -> None:
-    """A rate of 0 turns the limit off."""
+def test_a_rate_of_zero_turns_the_limit_off(unbounded: TestClient) -> None:
+    """Forty reads in a row are served."""
     assert 429 not in _statuses(unbounded, "GET", "/v1/jobs", 40)
 
 

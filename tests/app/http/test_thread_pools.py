@@ -1,4 +1,4 @@
-"""Threads by purpose: what makes one kind of request wait leaves the others alone."""
+"""Separate thread pools: requests that block one pool do not delay scoring requests."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def all_threads_busy(application: FastAPI, client: TestClient, headers: dict[str
 def test_documents_are_scored_while_all_other_threads_wait(
     application: FastAPI, client: TestClient, store: Store, add_model: Callable[..., Model], explain: bool
 ) -> None:
-    """With a key that was never seen and a model that is not in memory."""
+    """Scoring works with a key that the service has not seen before, and a model that is not in memory."""
     add_model("web")
     with store.begin() as tx:
         readers, searchers = (

@@ -19,7 +19,7 @@ RANKINGS = {"a": ["d1", "d2", "d3", "d4"], "b": ["d4", "d3", "d2", "d1"]}
 
 @pytest.fixture
 def models(add_model: Callable[..., Model]) -> list[str]:
-    """Two versions: the first ranks by its first feature, the second by its first, which has another name."""
+    """Two versions that each rank by their first feature, whose name differs between the versions."""
     reversed_names = [*FEATURE_NAMES[1:], FEATURE_NAMES[0]]
     return [add_model("web").reference, add_model("web", feature_names=reversed_names).reference]
 
@@ -53,7 +53,7 @@ def click(client: TestClient, made: dict[str, Any], ranking_id: str, *documents:
 
 
 def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
-    """With the sample size of a fixed test; a deleted one takes its lists along."""
+    """The sample size is that of a fixed-size test; a deleted interleaving and its verdict are 404."""
     first, second = create(client), create(client, difference=0.1, method="optimised")
     assert (first["sample_size"], second["sample_size"]) == (785, 197)
     assert client.get(f"/v1/interleavings/{first['id']}").json() == first
@@ -66,7 +66,7 @@ def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
 
 
 def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
-    """By name or method, by the beginning of a name; with some of their fields."""
+    """The list sorts by name or method, filters by a name prefix, and returns the requested fields."""
     for name, method in (("beta", "balanced"), ("Alpha", "team_draft")):
         create(client, name=name, method=method)
 
@@ -81,7 +81,7 @@ def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
 
 
 def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
-    """Both contribute; a user keeps the list of a query, and other users have others."""
+    """Both models contribute; a user keeps the list of a query, and users may have different lists."""
     made = create(client, rankings=None, models=models, length=6)
     assert made["rankers"] == models
     assert made["model_ids"] is not None
@@ -103,7 +103,7 @@ def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
 def test_a_list_is_kept_when_the_candidates_change(
     client: TestClient, store: Store, application: FastAPI
 ) -> None:
-    """Until another query; without a user each list is new. No user is stored."""
+    """Another query, or a request without a user, gets a new list. The user's name is not stored."""
     made = create(client)
     kept = list_of(client, made, "user-17")
     changed = {"user": "user-17", "query": {"id": "q1"}, "rankings": {"a": ["x"], "b": ["y"]}}
@@ -184,7 +184,7 @@ def test_clicks_count_within_their_window(client: TestClient, store: Store, appl
     ],
 )
 def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, Any], place: str) -> None:
-    """With the place of the problem."""
+    """422 points at the field with the mistake."""
     body = {"name": "test", "rankings": ["a", "b"], **changed}
     answer = client.post("/v1/interleavings", json=body)
     assert answer.status_code == 422
@@ -192,7 +192,7 @@ def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, 
 
 
 def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
-    """Rankings of other rankers, documents twice, and candidates where there are no models."""
+    """Refused are, for example, missing rankers, repeated documents, and candidates without models."""
     made = create(client)
     of_models = create(client, rankings=None, models=models)
 
@@ -224,7 +224,7 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
 
 
 def test_lists_become_a_click_log(client: TestClient) -> None:
-    """A job makes it, with the name of the interleaving unless another is given; none of what is absent."""
+    """A job creates the log, named after the interleaving by default; an unknown interleaving is 404."""
     created = create(client)
     list_of(client, created, "u1")
     answer = client.post("/v1/click-logs/interleaved", json={"interleaving_id": created["id"]})

@@ -32,7 +32,7 @@ def _labels(least: float, most: float, *, whole: bool = True) -> dict[str, Any]:
 def test_everything_but_the_data_and_the_name_has_a_default(
     client: TestClient, request_body: dict[str, Any]
 ) -> None:
-    """The specification has all of it; the metric by the name that reports show."""
+    """The specification has all defaults, and the metric by the name that reports show."""
     created = client.post("/v1/jobs", json=request_body | {"metric": "NDCG@5", "tags": {"team": "search"}})
     assert created.status_code == 202, created.text
     job = created.json()
@@ -55,7 +55,7 @@ def test_everything_but_the_data_and_the_name_has_a_default(
 def test_data_that_do_not_fit_are_refused(
     client: TestClient, store: Store, statistics: dict[str, Any], pointer: str, detail: str
 ) -> None:
-    """With the place and the way out, before anything is queued."""
+    """422 points at the field to change, and the detail has the reason."""
     dataset_id = _add_dataset(store, **statistics)
     body = {"kind": "auto-train", "model_name": "web", "dataset_id": dataset_id}
     refused = client.post("/v1/jobs", json=body)
@@ -66,7 +66,7 @@ def test_data_that_do_not_fit_are_refused(
 
 
 def test_a_label_map_makes_labels_fit(client: TestClient, store: Store) -> None:
-    """The way out of labels below 0, also of the test data."""
+    """A map of labels below 0 applies to the test data as well."""
     ids = [_add_dataset(store, **_labels(-1.0, 2.0)) for _ in range(2)]
     body = {"kind": "auto-train", "model_name": "web", "dataset_id": ids[0], "test_dataset_id": ids[1]}
     assert client.post("/v1/jobs", json=body).status_code == 422
@@ -74,7 +74,7 @@ def test_a_label_map_makes_labels_fit(client: TestClient, store: Store) -> None:
 
 
 def test_test_data_must_be_ready(client: TestClient, request_body: dict[str, Any]) -> None:
-    """409 names the dataset, and 404 one that does not exist."""
+    """A pending dataset is 409 with its id; a dataset that does not exist is 404."""
     pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
     response = client.post("/v1/jobs", json=request_body | {"test_dataset_id": pending})
     assert response.status_code == 409
@@ -83,15 +83,17 @@ def test_test_data_must_be_ready(client: TestClient, request_body: dict[str, Any
 
 
 def test_a_name_of_another_project_is_refused(client: TestClient, request_body: dict[str, Any]) -> None:
-    """As for trainings."""
+    """A model name that belongs to one project cannot be trained in another."""
     assert client.post("/v1/jobs", json=request_body | {"project": "shop"}).status_code == 202
     refused = client.post("/v1/jobs", json=request_body | {"project": "web-search"})
     assert refused.status_code == 422
     assert "shop" in refused.json()["errors"][0]["detail"]
 
 
-def test_it_counts_as_a_job_of_its_key(client: TestClient, request_body: dict[str, Any]) -> None:
-    """In a batch, too; it is not repeated, since its estimate covers the chance of the data."""
+def test_a_batch_may_contain_automatic_trainings_but_not_repeat_them(
+    client: TestClient, request_body: dict[str, Any]
+) -> None:
+    """Repeats are refused, since the estimate already covers the variation between samples of the data."""
     batch = {"jobs": [request_body, request_body | {"prefer": "simple"}]}
     assert client.post("/v1/jobs/batch", json=batch).status_code == 202
     assert len(client.get("/v1/jobs?kind=auto-train").json()["items"]) == 2
@@ -99,10 +101,10 @@ def test_it_counts_as_a_job_of_its_key(client: TestClient, request_body: dict[st
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/jobs/0/kind"]
 
 
-def test_candidates_are_shown_while_it_runs(
+def test_candidates_are_shown_while_the_job_runs(
     client: TestClient, store: Store, request_body: dict[str, Any]
 ) -> None:
-    """In the order of the portfolio; the conclusion is null until the job has succeeded."""
+    """Candidates have the order of the portfolio; the conclusion is null until the job has succeeded."""
     job_id = client.post("/v1/jobs", json=request_body | {"metric": "arp"}).json()["id"]
     path = f"/v1/jobs/{job_id}/candidates"
     none_yet = {"metric": "arp", "higher_is_better": False, "items": [], "conclusion": None}
@@ -124,7 +126,7 @@ def test_candidates_are_shown_while_it_runs(
 
 
 def test_other_jobs_have_no_candidates(client: TestClient, train_request: dict[str, Any]) -> None:
-    """404 names what there is none of."""
+    """404 has the message that no automatic training has this id."""
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]
     answer = client.get(f"/v1/jobs/{job_id}/candidates")
     assert (answer.status_code, answer.json()["detail"]) == (

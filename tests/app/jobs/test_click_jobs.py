@@ -19,7 +19,7 @@ def log_id(store: Store) -> str:
 
 
 def problems_of(client: TestClient, body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return places and details of what a request is refused for."""
+    """Return the pointer and the detail of each error of a refused request."""
     answer = client.post("/v1/jobs", json=body)
     assert answer.status_code == 422, answer.text
     return [(error["pointer"], error["detail"]) for error in answer.json()["errors"]]

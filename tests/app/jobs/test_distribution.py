@@ -68,7 +68,7 @@ def test_numbers_out_of_bounds_are_named(
 def test_all_that_cannot_be_distributed_is_reported(
     client: TestClient, train_request: dict[str, Any]
 ) -> None:
-    """All parts without a distributed form are reported together with other mistakes."""
+    """All options that distributed trainings do not support are reported together with other mistakes."""
     request = train_request | {
         "distribution": ASKED,
         "hyperparameters": {"boosting": "dart", "bagging_fraction": 0.5, "bagging_freq": 1},

@@ -1,4 +1,4 @@
-"""Several jobs in one request: all of them, or none."""
+"""Several jobs in one request: either all are queued, or none is."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def _jobs(client: TestClient) -> list[dict[str, Any]]:
     return items
 
 
-def test_all_are_queued_in_their_order(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Each as if it came alone; another kind may be among them."""
+def test_all_jobs_are_queued_in_the_given_order(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Each job has the specification that it has when it is submitted alone."""
     body = _grid(train_request, {"seed": 1}, {"seed": 2, "priority": "high"})
     response = client.post("/v1/jobs/batch", json=body)
     assert response.status_code == 202, response.text
@@ -32,7 +32,7 @@ def test_all_are_queued_in_their_order(client: TestClient, train_request: dict[s
 
 
 def test_one_mistake_refuses_all(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Every mistake is named with its place in the list, those that need the datasets, too."""
+    """Pointers have the job's position in the list, also for mistakes that only the dataset reveals."""
     body = _grid(
         train_request,
         {},
@@ -57,14 +57,14 @@ def test_one_mistake_refuses_all(client: TestClient, train_request: dict[str, An
 
 
 @pytest.mark.parametrize("size", [0, 257])
-def test_their_number_is_bounded(client: TestClient, size: int) -> None:
-    """One at least, 256 at most."""
+def test_the_number_of_jobs_is_bounded(client: TestClient, size: int) -> None:
+    """A batch has at least one job and at most 256."""
     refused = client.post("/v1/jobs/batch", json={"jobs": [{}] * size})
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/jobs")
 
 
 def test_a_repeated_batch_is_submitted_once(client: TestClient, train_request: dict[str, Any]) -> None:
-    """The second answer is the first one."""
+    """The second request with the same key gets the first answer and queues no job."""
     body = _grid(train_request, {"seed": 1}, {"seed": 2})
     first, second = (client.post("/v1/jobs/batch", json=body, headers=KEY) for _ in range(2))
     assert second.json() == first.json()
@@ -73,17 +73,17 @@ def test_a_repeated_batch_is_submitted_once(client: TestClient, train_request: d
 
 
 class TestQuota:
-    """A batch counts as many jobs."""
+    """Each job of a batch counts towards the limit of active jobs."""
 
     @pytest.fixture
     def settings(self, settings: ApiSettings) -> ApiSettings:
-        """Two jobs at a time."""
+        """Settings that allow two active jobs."""
         return settings.model_copy(update={"max_active_jobs": 2})
 
-    def test_what_does_not_fit_is_refused_whole(
+    def test_a_batch_above_the_quota_is_refused_whole(
         self, client: TestClient, train_request: dict[str, Any]
     ) -> None:
-        """None of a grid that is too large is started."""
+        """No job of a batch that exceeds the quota is queued."""
         many = client.post("/v1/jobs/batch", json=_grid(train_request, {}, {}, {}))
         assert (many.status_code, many.json()["type"]) == (429, "/problems/too-many-jobs")
         assert _jobs(client) == []

@@ -60,7 +60,7 @@ def test_labels_that_the_loss_cannot_use_are_refused(
     changes: dict[str, Any],
     pointer: str | None,
 ) -> None:
-    """The problem points at the way out, another gain or a map of labels."""
+    """The error points at the field that solves it: another gain or a map of labels."""
     response = client.post("/v1/jobs", json=_train(add_dataset(labels), **changes))
     if pointer is None:
         assert response.status_code == 202
@@ -69,8 +69,8 @@ def test_labels_that_the_loss_cannot_use_are_refused(
         assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
-def test_labels_of_validation_and_test_are_looked_at_too(client: TestClient, add_dataset: AddDataset) -> None:
-    """A job that would end badly at its last step does not start."""
+def test_labels_of_held_out_datasets_are_checked_too(client: TestClient, add_dataset: AddDataset) -> None:
+    """A job whose test or validation labels are unusable is refused before it starts."""
     good, bad = add_dataset([0, 1, 2, 3]), add_dataset([0, 1, -2, 3])
     assert client.post("/v1/jobs", json=_train(good, test_dataset_id=bad)).status_code == 422
     assert client.post("/v1/jobs", json=_train(good, validation={"dataset_id": bad})).status_code == 422
@@ -91,7 +91,7 @@ def test_labels_of_validation_and_test_are_looked_at_too(client: TestClient, add
         ({"test": {"column": "fold", "values": ["1"]}}, "/test/column"),
     ],
 )
-def test_what_is_held_out_must_be_there(
+def test_held_out_folds_and_columns_must_exist(
     client: TestClient, add_dataset: AddDataset, changes: dict[str, Any], pointer: str | None
 ) -> None:
     """Folds and columns are checked against the dataset."""

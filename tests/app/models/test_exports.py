@@ -91,7 +91,7 @@ def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> No
 
 @pytest.mark.long
 def test_features_get_the_engines_names(client: TestClient, add_model: AddModel) -> None:
-    """POST is needed because the names are too long for an address."""
+    """Names are sent by POST, because they may be too long for a URL."""
     add_model("web")
     refused = client.get("/v1/models/web/export?format=vespa")
     assert refused.status_code == 422
@@ -158,7 +158,7 @@ def test_so_many_documents_are_read_and_no_more(
 
 
 def test_an_archive_holds_the_proof(client: TestClient, add_model: AddModel, add_dataset: AddDataset) -> None:
-    """The archive has the parity report of the other address."""
+    """The archive has the parity report that `export/parity` returns."""
     add_model("web", add_dataset())
     response = client.get("/v1/models/web/export/archive?format=solr&score_shift=1")
     assert response.headers["content-type"] == "application/zip"

@@ -1,4 +1,4 @@
-"""Exports of linear scorers and networks over HTTP: the same addresses, archives and errors as of forests."""
+"""Exports of linear scorers and networks over HTTP: paths, archives and errors are those of forests."""
 
 import hashlib
 import io
@@ -39,7 +39,7 @@ def add_network(store: Store, add_model: AddModel) -> AddNetwork:
 def test_every_format_that_fits_is_exported(
     client: TestClient, add_network: AddNetwork, hidden: tuple[int, ...]
 ) -> None:
-    """With an exact report; the catalogue lists the formats of a kind of model."""
+    """Each parity report is exact; the catalogue lists the formats of a kind of model."""
     add_network("net", hidden)
     kind = "mlp" if hidden else "linear"
     items = client.get(f"/v1/export-formats?scorer={kind}").json()["items"]
@@ -62,7 +62,7 @@ def test_every_format_that_fits_is_exported(
 
 
 def test_an_archive_holds_the_proof(client: TestClient, add_network: AddNetwork) -> None:
-    """Which is what the other address answers; with the same bytes each time."""
+    """The archive has the parity report that `export/parity` returns, and the same bytes each time."""
     add_network("net", (4,))
     response = client.get("/v1/models/net/export/archive?format=c")
     packed = zipfile.ZipFile(io.BytesIO(response.content))
@@ -77,7 +77,7 @@ def test_an_archive_holds_the_proof(client: TestClient, add_network: AddNetwork)
 
 
 def test_formats_of_other_models_are_pointed_at(client: TestClient, add_network: AddNetwork) -> None:
-    """With those that fit, also where no format is named."""
+    """The error points at `format` and lists the suitable formats, also if the request names no format."""
     add_network("net", (4,))
     for query in ("", "?format=ranklib", "?format=elasticsearch-linear"):
         response = client.get(f"/v1/models/net/export{query}")
@@ -88,7 +88,7 @@ def test_formats_of_other_models_are_pointed_at(client: TestClient, add_network:
 
 
 def test_a_network_that_cannot_be_expressed_is_refused(client: TestClient, add_network: AddNetwork) -> None:
-    """With the part of it and the way out."""
+    """The error names the unsupported layer norm and a format that supports it."""
     add_network("net", (4,), layer_norm=True)
     response = client.get("/v1/models/net/export?format=solr")
     assert (response.status_code, response.json()["type"]) == (422, "/problems/unfit-model")
@@ -97,7 +97,7 @@ def test_a_network_that_cannot_be_expressed_is_refused(client: TestClient, add_n
 
 
 def test_trees_are_the_default_of_formats(client: TestClient) -> None:
-    """As before there were other kinds."""
+    """Without `scorer`, the catalogue lists the formats of trees, as in earlier releases."""
     sums = client.get("/v1/export-formats?scorer=sum").json()["items"]
     assert [one["name"] for one in sums] == ["vespa", "onnx", "c", "python", "safetensors"]
     trees = client.get("/v1/export-formats?scorer=trees").json()

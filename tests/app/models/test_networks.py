@@ -16,10 +16,10 @@ from tests.core.scoring.forests import random_model_text
 Add = Callable[..., Model]
 
 
-def test_a_network_is_shown_with_what_it_was_trained_as(
+def test_a_network_is_shown_with_its_kind_and_scorer(
     client: TestClient, add_network: Add, add_model: Add
 ) -> None:
-    """Trees have no scorer, and their kind all the same; the iteration of a network is an epoch."""
+    """Trees have a kind but no scorer; the best iteration of a network is an epoch."""
     scorer = {"kind": "mlp", "hidden": [4], "activation": "relu"}
     add_network("net", random_network(3, (4,)), scorer)
     add_network("line", random_network(3))
@@ -40,7 +40,7 @@ def test_a_network_is_shown_with_what_it_was_trained_as(
 def test_what_only_trees_have_is_refused(
     client: TestClient, add_network: Add, hidden: tuple[int, ...], path: str
 ) -> None:
-    """With the way out: an inspection measures importance of any model."""
+    """409 names the kind of the model and proposes an inspection, which measures importance of any model."""
     model = add_network("net", random_network(3, hidden))
     answer = client.get(f"/v1/models/net/{path}")
     assert (answer.status_code, answer.json()["type"]) == (409, "/problems/wrong-state")
@@ -74,7 +74,7 @@ def test_a_network_ranks_and_explains(client: TestClient, add_network: Add) -> N
 
 
 def test_a_sum_ranks_and_explains(client: TestClient, add_network: Add) -> None:
-    """By the members' own features: what each adds to a score is weighted and added up."""
+    """Contributions of the members are weighted and added per feature, and add up to the score."""
     line = random_network(2, missing_indicators=True)
     trees = random_model_text(np.random.default_rng(1), 3, n_trees=5, max_leaves=8, categorical=False)
     members = [
@@ -96,7 +96,7 @@ def test_a_sum_ranks_and_explains(client: TestClient, add_network: Add) -> None:
 
 
 def test_a_missing_value_is_explained_by_its_feature(client: TestClient, add_network: Add) -> None:
-    """Its indicator is not a feature; its share is added to the feature's, whose value is null."""
+    """The contribution of a missing-value indicator is added to its feature, whose value is null."""
     network = random_network(3, missing_indicators=True)
     add_network("net", network)
     row = np.array([[np.nan, 1.0, 1.0]])
@@ -109,7 +109,7 @@ def test_a_missing_value_is_explained_by_its_feature(client: TestClient, add_net
 def test_the_inference_protocol_names_the_platform(
     client: TestClient, add_network: Add, add_model: Add
 ) -> None:
-    """Clients tell forests from networks, and score both alike."""
+    """The platform distinguishes forests from networks; requests to score them are the same."""
     network = random_network(3, (4,))
     add_network("net", network)
     add_model("web")
@@ -124,7 +124,7 @@ def test_the_inference_protocol_names_the_platform(
 def test_datasets_fit_a_network_by_the_features_that_it_uses(
     client: TestClient, add_network: Add, store: Store
 ) -> None:
-    """Those whose weights are not 0, as trees count by their splits: a dataset may lack the others."""
+    """A dataset may lack features whose weights are all 0, like features without splits of trees."""
     network = random_network(3, (4,))
     network.layers[0].weights[1:] = 0
     add_network("net", network)

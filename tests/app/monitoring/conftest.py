@@ -1,4 +1,4 @@
-"""Metrics as Prometheus reads them."""
+"""Fixtures and helpers that read metrics as Prometheus does."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 @pytest.fixture
 def scrape(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Samples]:
-    """Reads the metrics, and the database for them each time."""
+    """Function that scrapes the metrics and reads the database at each call."""
     monkeypatch.setattr(metrics, "FRESH_SECONDS", 0.0)
 
     def read() -> Samples:
@@ -23,7 +23,7 @@ def scrape(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> Callable[[], 
 
 
 def samples(text: str) -> Samples:
-    """Read an exposition: values by the name of the sample and its labels."""
+    """Parse the text of a scrape into values by sample name and labels."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
@@ -32,5 +32,5 @@ def samples(text: str) -> Samples:
 
 
 def named(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
-    """Name a sample."""
+    """Return the key of a sample in the result of `samples`."""
     return name, frozenset(labels.items())

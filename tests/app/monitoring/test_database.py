@@ -126,7 +126,7 @@ def test_what_is_stored(store: Store, scrape: Scrape, add_model: Callable[[str],
     assert found[named("rankery_model_bytes")] == model.size_bytes
 
 
-def test_the_database_is_read_now_and_then(
+def test_the_database_is_read_at_most_once_per_interval(
     store: Store, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scrapes within `FRESH_SECONDS` have the same values."""

@@ -1,4 +1,4 @@
-"""The service at a glance."""
+"""Data of the overview page: workers, counts, and aliases with their metrics."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.embedded
 AddModel = Callable[..., Model]
 
 
-def test_workers_are_listed_with_what_they_are_at(
+def test_workers_are_listed_with_their_jobs(
     client: TestClient, store: Store, train_request: dict[str, Any]
 ) -> None:
-    """Those that were heard of lately; a job belongs to the worker whose process has it."""
+    """Workers with a recent report are listed; a job belongs to the worker whose process runs it."""
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]
     with store.begin() as tx:
         tx.workers.report("host:1", "training", 2, 60)
@@ -37,7 +37,7 @@ def test_workers_are_listed_with_what_they_are_at(
 
 
 def test_everything_is_counted(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Jobs by status, those of which there are none too."""
+    """Jobs are counted by status, and a status without jobs has 0."""
     nothing = client.get("/v1/counts").json()
     client.post("/v1/jobs", json=train_request)
     counts = client.get("/v1/counts").json()
@@ -47,10 +47,8 @@ def test_everything_is_counted(client: TestClient, train_request: dict[str, Any]
     assert [counts[name] for name in ("evaluations", "comparisons", "rankings")] == [0, 0, 0]
 
 
-def test_jobs_that_wait_are_counted_by_the_workers_that_they_need(
-    client: TestClient, train_request: dict[str, Any]
-) -> None:
-    """A training waits for another worker than short jobs; one that runs does not wait."""
+def test_waiting_jobs_are_counted_by_lane(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Trainings wait in the lane `training`, and short jobs in the lane `quick`."""
     assert client.get("/v1/counts").json()["waiting"] == {"training": 0, "quick": 0}
     client.post("/v1/jobs", json=train_request)
     client.post("/v1/datasets/synthetic", json={"queries": 3})
@@ -59,7 +57,7 @@ def test_jobs_that_wait_are_counted_by_the_workers_that_they_need(
 
 
 def test_refused_promotions_are_counted_apart(client: TestClient, store: Store) -> None:
-    """Nothing went wrong, so they are among no failures: in counts, lists and pages of jobs."""
+    """A refused promotion is not a failure in counts, in the list of jobs and in the job's attempts."""
     assert client.get("/v1/counts").json()["refused_promotions"] == 0
     with store.begin() as tx:
         job = tx.jobs.add(
@@ -81,7 +79,7 @@ def test_refused_promotions_are_counted_apart(client: TestClient, store: Store) 
 
 
 def test_the_trend_of_a_champion(client: TestClient, store: Store, add_model: AddModel) -> None:
-    """Its main metric over the versions tested on the same dataset, oldest first."""
+    """The trend has the main metric by version, oldest first, for versions with the champion's test data."""
     tests = ["ds_a", "ds_b", "ds_a", None, "ds_a"]
     models = [add_model("web") for _ in tests]
     client.put("/v1/models/web/aliases/champion", json={"version": 3})
@@ -99,8 +97,8 @@ def test_the_trend_of_a_champion(client: TestClient, store: Store, add_model: Ad
     assert trend() == {"metric": "map", "versions": [1, 3, 5], "values": [0.1, 0.3, 0.5]}
 
 
-def test_where_an_alias_points_for_each_name(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """With the metrics of what it points at; other aliases are left out."""
+def test_an_alias_is_listed_for_each_name(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """Each entry has the version's metrics; other aliases are left out."""
     stored = add_model("web")
     assert client.get("/v1/aliases?alias=champion").json() == {"items": []}
     for alias in ("champion", "other"):

@@ -37,7 +37,7 @@ def body(**changed: Any) -> dict[str, Any]:
 
 
 def create(client: TestClient, **changed: Any) -> dict[str, Any]:
-    """Make a schedule."""
+    """Create a schedule and return it."""
     answer = client.post("/v1/schedules", json=body(**changed))
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == f"/v1/schedules/{answer.json()['id']}"
@@ -46,13 +46,13 @@ def create(client: TestClient, **changed: Any) -> dict[str, Any]:
 
 
 def pointers(answer: Any) -> list[str]:
-    """Return the places of the mistakes."""
+    """Return the pointers of the errors."""
     assert answer.status_code == 422, answer.text
     return [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
-    """Three of them, in UTC; the expression is of its time zone."""
+    """The next three due times are in UTC; the cron expression applies in the schedule's time zone."""
     made = create(client, timezone="Asia/Tokyo")
     due = [datetime.fromisoformat(moment) for moment in made["next_runs"]]
     assert [(moment.hour, moment.minute) for moment in due] == [(18, 0)] * 3
@@ -93,28 +93,28 @@ def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
 def test_what_is_wrong_is_refused_with_its_place(
     client: TestClient, changed: dict[str, Any], place: str
 ) -> None:
-    """A job is checked as if it were submitted, below `/job`."""
+    """A job is checked as at submission, and the pointers of its errors are below `/job`."""
     assert place in pointers(client.post("/v1/schedules", json=body(**changed)))
     assert client.get("/v1/schedules").json()["items"] == []
 
 
 def test_an_alias_without_a_gate_is_refused_with_the_way_to_set_one(client: TestClient) -> None:
-    """Nothing would check a new version before users get it."""
+    """The error has the request that sets a gate; without one, new versions would reach users unchecked."""
     answer = client.post("/v1/schedules", json=body(promote={"alias": "champion"}))
     (error,) = answer.json()["errors"]
     assert "PUT /v1/models/web/aliases/champion/gate" in error["detail"]
 
 
-def test_the_choice_of_sizes_and_labels_are_kept(client: TestClient) -> None:
-    """A run decides them again, by the size of its dataset."""
+def test_automatic_sizes_and_notes_are_stored_as_given(client: TestClient) -> None:
+    """Automatic hyperparameters are not replaced by values, because each run chooses them for its dataset."""
     job = {**TRAINING, "hyperparameters": {"auto": True, "num_leaves": 7}, "notes": "As of May"}
     assert create(client, job=job)["job"] == job
     study = {**STUDY, "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True}}}
     assert create(client, job=study)["job"] == study
 
 
-def test_a_schedule_is_paused_and_goes_on(client: TestClient) -> None:
-    """Paused, it is never due; what is left out of a change stays."""
+def test_a_schedule_is_paused_and_resumed(client: TestClient) -> None:
+    """A paused schedule is never due; a change keeps the omitted fields."""
     made = create(client)
     url = f"/v1/schedules/{made['id']}"
     paused = client.patch(url, json={"enabled": False}).json()
@@ -130,7 +130,7 @@ def test_a_schedule_is_paused_and_goes_on(client: TestClient) -> None:
 
 
 def test_a_change_of_the_name_keeps_the_due_time(client: TestClient, store: Store) -> None:
-    """A due time that has come is not lost by it."""
+    """A due time in the past is kept, so the due run is not lost."""
     made = create(client)
     past = datetime(2026, 1, 5, 3, tzinfo=UTC)
     with store.begin() as tx:
@@ -139,8 +139,8 @@ def test_a_change_of_the_name_keeps_the_due_time(client: TestClient, store: Stor
     assert datetime.fromisoformat(changed["next_run_at"]) == past
 
 
-def test_a_run_is_asked_for_once_at_a_time(client: TestClient, store: Store) -> None:
-    """The key of a request that is sent again brings no second one."""
+def test_a_schedule_has_one_active_run_at_a_time(client: TestClient, store: Store) -> None:
+    """A repeated request with the same key gets the first run; another one is 409 until the run has ended."""
     made = create(client)
     url = f"/v1/schedules/{made['id']}/run"
     first = client.post(url, headers={"Idempotency-Key": "a"})
@@ -160,7 +160,7 @@ def test_a_run_is_asked_for_once_at_a_time(client: TestClient, store: Store) -> 
 
 
 def test_a_deleted_schedule_is_gone_with_its_runs(client: TestClient) -> None:
-    """The list of its runs is not found either."""
+    """The schedule and the list of its runs are 404."""
     made = create(client)
     client.post(f"/v1/schedules/{made['id']}/run")
     assert client.delete(f"/v1/schedules/{made['id']}").status_code == 204
@@ -170,7 +170,7 @@ def test_a_deleted_schedule_is_gone_with_its_runs(client: TestClient) -> None:
 
 
 def test_the_key_of_the_last_change_runs_the_schedule(client: TestClient, store: Store) -> None:
-    """Its jobs count to the quota of that key."""
+    """The jobs of a schedule count towards the quota of the key that changed it last."""
     with store.begin() as tx:
         (first, secret), (second, other) = (tx.api_keys.create(name, ["write"]) for name in "ab")
     client.headers["Authorization"] = f"Bearer {secret}"
@@ -180,8 +180,8 @@ def test_the_key_of_the_last_change_runs_the_schedule(client: TestClient, store:
     assert client.patch(f"/v1/schedules/{made['id']}", json={"enabled": True}).json()["key_id"] == second.id
 
 
-def test_a_key_of_a_project_sees_its_schedules_alone(client: TestClient, store: Store) -> None:
-    """Those of others are not there for it."""
+def test_a_key_of_a_project_sees_only_schedules_of_the_project(client: TestClient, store: Store) -> None:
+    """Other schedules are not listed, and a request to run one is 404."""
     with store.begin() as tx:
         _, unbound = tx.api_keys.create("unbound", ["write"])
         _, bound = tx.api_keys.create("bound", ["write"], projects=["search"])
@@ -196,10 +196,10 @@ def test_a_key_of_a_project_sees_its_schedules_alone(client: TestClient, store: 
     assert client.post(f"/v1/schedules/{other['id']}/run").status_code == 404
 
 
-def test_data_of_another_project_is_not_that_of_a_name(
+def test_a_dataset_name_does_not_find_data_of_another_project(
     client: TestClient, store: Store, dataset_id: str
 ) -> None:
-    """A schedule of a project needs a dataset of it, or one of no project."""
+    """A schedule of a project needs a dataset of this project or without a project."""
     create(client, project="search")
     with store.begin() as tx:
         tx.projects.move_data(tx.datasets.get(dataset_id), "ads")
@@ -212,7 +212,7 @@ def test_data_of_another_project_is_not_that_of_a_name(
 def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
     client: TestClient, store: Store
 ) -> None:
-    """Not by each of its runs."""
+    """A model name of another project is refused when the schedule is created or changed."""
     with store.begin() as tx:
         _, unbound = tx.api_keys.create("unbound", ["write"])
         _, bound = tx.api_keys.create("bound", ["write"], projects=["search"])
@@ -238,7 +238,7 @@ def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
 
 
 def test_due_times_are_shown_before_there_is_a_schedule(client: TestClient) -> None:
-    """As the schedule itself then shows them, in its time zone; a mistake has its place."""
+    """The times equal those of the schedule that is created later; an error points at the expression."""
     times = {"cron": "30 4 * * 1-5", "timezone": "Europe/Zurich"}
     shown = client.get("/v1/schedules/due-times", params=times).json()["items"]
     assert shown == create(client, **times)["next_runs"]

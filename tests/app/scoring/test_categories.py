@@ -1,4 +1,4 @@
-"""Categories in scoring requests: by text wherever texts can be sent, by number where they are numbers."""
+"""Categories in scoring requests: sent as texts where a request can hold texts, or else as numbers."""
 
 import json
 from collections.abc import Callable
@@ -89,7 +89,7 @@ def _by_name(row: tuple[Any, ...]) -> dict[str, Any]:
     return {name: value for name, value in zip(FEATURE_NAMES, row, strict=True) if value is not None}
 
 
-def test_the_model_asks_for_both(scores: Float64Array) -> None:
+def test_the_model_uses_both_categories(scores: Float64Array) -> None:
     """The documents have different scores, so that a wrong code changes the result."""
     assert len(set(scores.tolist())) >= 6
 

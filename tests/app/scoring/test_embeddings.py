@@ -19,7 +19,7 @@ from tests.app.conftest import TestClient
 
 NAMES = ("bm25", "emb.0", "emb.1", "emb.2", "price")
 PLACE = "/queries/0/documents/0/features"
-# Of each document: bm25, the embedding, the price; some missing.
+# Values of each document: bm25, embedding and price; None is a missing value.
 DOCUMENTS: list[tuple[float | None, list[float | None] | None, float | None]] = [
     (0.5, [0.1, -0.2, 0.3], 7),
     (None, [0.5, None, -1.5], 2),
@@ -51,7 +51,7 @@ def model(add_model: Callable[..., Model]) -> Model:
 
 @pytest.fixture
 def scores(model: Model) -> Float64Array:
-    """Return what LightGBM's Booster gives the rows of `DOCUMENTS`."""
+    """Scores of `DOCUMENTS` by LightGBM's Booster."""
     rows = [[bm25, *(embedding or [None] * 3), price] for bm25, embedding, price in DOCUMENTS]
     matrix = np.array(rows, np.float64).astype(np.float32)
     return np.asarray(lightgbm.Booster(model_str=MODEL_TEXT).predict(matrix, raw_score=True))
@@ -75,13 +75,13 @@ def _by_name(bm25: float | None, embedding: Any, price: float | None) -> dict[st
     return {name: value for name, value in given.items() if value is not None}
 
 
-def test_the_model_asks_for_all(scores: Float64Array) -> None:
+def test_the_model_uses_all_features(scores: Float64Array) -> None:
     """The documents have different scores, so that a value in a wrong place is seen."""
     assert len(set(scores.tolist())) == len(DOCUMENTS)
 
 
 def test_a_list_gives_all_features_of_a_block(client: TestClient, scores: Float64Array) -> None:
-    """As LightGBM scores them one by one; null, in the list or in its place, is missing."""
+    """Scores equal those of single features; null in the list, or instead of it, is a missing value."""
     assert _scores(_rank(client, [_by_name(*row) for row in DOCUMENTS])) == scores.tolist()
     with_nulls = [{"emb": embedding, "bm25": bm25, "price": price} for bm25, embedding, price in DOCUMENTS]
     assert _scores(_rank(client, with_nulls)) == scores.tolist()
@@ -93,7 +93,7 @@ def test_a_list_gives_all_features_of_a_block(client: TestClient, scores: Float6
 
 
 def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
-    """Else the slow path would read thousands of numbers one by one."""
+    """The fast path reads lists, since the slow path would take long for thousands of numbers."""
     documents = [{"id": "d", "features": {"price": 1, "emb": [0.5, None, 2]}}]
     content = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
     found = fast_candidates(content, _warmed(store, model), ApiSettings())
@@ -124,7 +124,7 @@ def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
 def test_what_is_no_whole_block_is_refused(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
-    """With its place and what the model expects."""
+    """The error points at the feature or the number, and describes the value that the model expects."""
     answer = _rank(client, [features])
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
@@ -132,8 +132,8 @@ def test_what_is_no_whole_block_is_refused(
     assert error["detail"].startswith(detail)
 
 
-def test_a_missing_list_leaves_room_for_its_features(client: TestClient, scores: Float64Array) -> None:
-    """Null gives nothing twice."""
+def test_features_of_a_null_list_may_be_given_one_by_one(client: TestClient, scores: Float64Array) -> None:
+    """A block that is null is not a second value for its features."""
     bm25, embedding, price = DOCUMENTS[0]
     features = {
         "bm25": bm25,
@@ -145,7 +145,7 @@ def test_a_missing_list_leaves_room_for_its_features(client: TestClient, scores:
 
 
 def test_explanations_name_the_features_of_a_block(client: TestClient, model: Model) -> None:
-    """One by one, with their values."""
+    """Each feature of a block has a separate contribution with its value."""
     answer = _rank(client, [{"emb": [0.5, 1.5, -2]}], explain=True).json()
     contributions = answer["queries"][0]["ranking"][0]["explanation"]["contributions"]
     values = {part["feature"]: part["value"] for part in contributions}
@@ -167,7 +167,7 @@ def _lists(values: Any, number: Any = pa.float32(), size: int = 3) -> Any:  # no
 
 @pytest.mark.parametrize("number", [pa.float32(), pa.float64()], ids=str)
 def test_arrow_has_a_column_of_lists(client: TestClient, scores: Float64Array, number: Any) -> None:
-    """Of a fixed size, beside columns of single features; a null list is missing values."""
+    """A column of fixed-size lists may be among columns of single features; a null list is missing values."""
     bm25, embeddings, prices = zip(*DOCUMENTS, strict=True)
     columns = {"price": prices, "emb": _lists(embeddings, number), "bm25": pa.array(bm25, pa.float32())}
     answer = _post(client, columns)
@@ -177,7 +177,7 @@ def test_arrow_has_a_column_of_lists(client: TestClient, scores: Float64Array, n
 
 
 def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """One for each block, of different types."""
+    """A table may have a column of lists for each block, with different types of numbers."""
     add_model("web", text=MODEL_TEXT, feature_names=("bm25", "a.0", "a.1", "b.0", "b.1"))
     blocks = {"b": _lists([[3, 4]], pa.int8(), 2), "a": _lists([[0.5, None]], pa.float64(), 2)}
     answer = _post(client, {"bm25": [0.25], **blocks})
@@ -204,7 +204,7 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
 def test_arrow_lists_that_do_not_fit_are_refused(
     client: TestClient, model: Model, columns: dict[str, Any], pointer: str, detail: str
 ) -> None:
-    """With their column."""
+    """The error points at the column."""
     answer = _post(client, columns)
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
@@ -221,7 +221,7 @@ def _tensor(name: str, values: Any, *shape: int) -> dict[str, Any]:
 
 
 def test_a_tensor_gives_all_features_of_a_block(client: TestClient, scores: Float64Array) -> None:
-    """Beside tensors of single features, in any order, and as rows or flat."""
+    """A block's tensor, nested or flat, may be in any order among tensors of single features."""
     bm25, embeddings, prices = (list(column) for column in zip(*DOCUMENTS, strict=True))
     rows = [embedding or [None] * 3 for embedding in embeddings]
     for data in (rows, [value for row in rows for value in row]):
@@ -232,7 +232,7 @@ def test_a_tensor_gives_all_features_of_a_block(client: TestClient, scores: Floa
 
 @pytest.mark.usefixtures("model")
 def test_a_tensor_of_a_block_alone_leaves_the_others_out(client: TestClient) -> None:
-    """It is not a matrix of all features, which may have the same name."""
+    """The shape distinguishes a block from a matrix of all features, which may have the same name."""
     alone = _infer(client, [_tensor("emb", [0.1, -0.2, 0.3], 1, 3)]).json()["outputs"][0]["data"]
     named = [_tensor(f"emb.{place}", [value], 1) for place, value in enumerate((0.1, -0.2, 0.3))]
     assert _infer(client, named).json()["outputs"][0]["data"] == alone
@@ -260,7 +260,7 @@ def test_a_tensor_of_a_block_alone_leaves_the_others_out(client: TestClient) -> 
 def test_tensors_that_do_not_fit_a_block_are_refused(
     client: TestClient, inputs: list[dict[str, Any]], detail: str
 ) -> None:
-    """With their place, as those of features are."""
+    """400 names the tensor and the member with the mistake."""
     answer = _infer(client, inputs)
     assert answer.status_code == 400
     assert detail in answer.text

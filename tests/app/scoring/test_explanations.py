@@ -17,7 +17,7 @@ from tests.core.scoring.forests import chain_model_text, random_model_text
 
 
 def test_contributions_add_up_to_the_score(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Of the documents returned, the greatest first, with the value that each feature has."""
+    """Only returned documents are explained, with the largest contribution first and the feature's value."""
     add_model("web")
     documents = [{"id": str(i), "features": {"bm25": i / 9, "age/days": 3}} for i in range(9)]
     body = {"queries": [{"id": "q", "documents": documents}], "top_k": 4, "explain": True}
@@ -27,19 +27,19 @@ def test_contributions_add_up_to_the_score(client: TestClient, add_model: Callab
         explanation = document["explanation"]
         added = sum(part["contribution"] for part in explanation["contributions"])
         assert explanation["base"] + added == pytest.approx(document["score"], abs=1e-12)
-        (only,) = explanation["contributions"]  # no tree looks at the others
+        (only,) = explanation["contributions"]  # no tree splits on the others
         assert (only["feature"], only["value"]) == ("bm25", pytest.approx(int(document["id"]) / 9, rel=1e-6))
     assert "explanation" not in client.post("/v1/models/web/rank", json=body | {"explain": False}).text
 
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Bounds that a small request reaches."""
+    """Settings with limits that a small request exceeds."""
     return settings.model_copy(update={"max_explained_documents": 5, "max_explained_steps": 400})
 
 
 def test_too_many_explanations_are_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """They take a thousand times as long as scores; top_k is the way out."""
+    """Explanations take a thousand times as long as scores; a smaller `top_k` makes the request valid."""
     add_model("web")
     documents = [{"id": str(i), "features": {}} for i in range(6)]
     body: dict[str, Any] = {"queries": [{"id": "q", "documents": documents}], "explain": True}
@@ -52,7 +52,7 @@ def test_too_many_explanations_are_refused(client: TestClient, add_model: Callab
 def test_explanations_that_take_too_many_steps_are_refused(
     client: TestClient, add_model: Callable[..., Model]
 ) -> None:
-    """By what the model's trees cost: 10 leaves on 3 features take 1 + 4 + 9 + 8 · 16 steps a score."""
+    """The steps depend on the trees: 10 leaves on 3 features take 1 + 4 + 9 + 8 · 16 steps a score."""
     documents = [{"id": str(i), "features": {}} for i in range(5)]
     body: dict[str, Any] = {"queries": [{"id": "q", "documents": documents}], "explain": True}
     affordable = {"light": 400 // 142, "heavy": 0}
@@ -65,8 +65,8 @@ def test_explanations_that_take_too_many_steps_are_refused(
     assert client.post("/v1/models/heavy/rank", json=body | {"top_k": 1}).status_code == 422
 
 
-def test_steps_are_the_squared_lengths_of_all_ways() -> None:
-    """A feature counts once on a way; the ways to the leaves of a chain are 1, 2, …, n - 1, n - 1 long."""
+def test_steps_are_the_sum_of_squared_path_lengths() -> None:
+    """A feature counts once on a path; paths to the leaves of a chain have lengths 1, 2, …, n - 1, n - 1."""
     for n_leaves, n_features in ((10, 10), (10, 4), (MAX_DEPTH + 1, 7)):
         lengths = [min(depth, n_features) for depth in [*range(1, n_leaves), n_leaves - 1]]
         found = Explainability.of(ModelText.read(chain_model_text(n_leaves, n_features)))
@@ -74,7 +74,7 @@ def test_steps_are_the_squared_lengths_of_all_ways() -> None:
 
 
 def test_a_chain_as_deep_as_allowed_is_explained() -> None:
-    """One split more is refused, though a score would take few steps."""
+    """A tree with one more level is refused, even if a score would take few steps."""
     features = np.random.default_rng(1).normal(size=(5, 3))
     text = chain_model_text(MAX_DEPTH + 1, 3)
     base, added = Contributions(ModelText.read(text)).of(features)
@@ -85,8 +85,8 @@ def test_a_chain_as_deep_as_allowed_is_explained() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_contributions_of_any_forest(seed: int) -> None:
-    """Categories and missing values of every kind included."""
+def test_contributions_add_up_for_any_forest(seed: int) -> None:
+    """Forests have categories and every treatment of missing values."""
     random = np.random.default_rng(seed)
     text = random_model_text(random, 4, 10, 12)
     features = random.normal(size=(20, 4)).round(1)
@@ -98,8 +98,8 @@ def test_contributions_of_any_forest(seed: int) -> None:
     assert Contributions(ModelText.read(text)).of(features[:0])[1].shape == (0, 4)
 
 
-def test_what_cannot_be_explained() -> None:
-    """Linear leaves, and a text without the counts that explanations are made of."""
+def test_models_that_cannot_be_explained_are_refused() -> None:
+    """Trees with linear leaves, and model texts without the document counts of leaves, are refused."""
     random = np.random.default_rng(0)
     with pytest.raises(ModelError, match="linear"):
         Contributions(ModelText.read(random_model_text(random, 2, 5, 8, linear=True)))

@@ -49,7 +49,7 @@ ODD = st.sampled_from([None, 0, 7, "x", True, [], {}, [1], 1e39, -1, {"id": "a"}
 @pytest.mark.long
 @settings(max_examples=examples(300))
 @given(st.data())
-def test_both_ways_read_the_same(data: st.DataObject) -> None:
+def test_both_paths_read_the_same(data: st.DataObject) -> None:
     """Requests are valid, or have some members replaced, added or removed."""
     request: Any = data.draw(
         st.fixed_dictionaries(

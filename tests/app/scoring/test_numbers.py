@@ -74,7 +74,7 @@ def _responses(client: TestClient, spelling: str) -> Iterator[tuple[str, Any]]:
 def test_a_number_means_the_same_in_every_form(
     client: TestClient, add_model: Callable[[str], Model], spelling: str
 ) -> None:
-    """It is taken where float32 has a number for it, and scored as that number."""
+    """A number within the range of float32 is accepted and scored as its float32 value."""
     add_model("web")
     scores = {}
     for form, response in _responses(client, spelling):
@@ -102,8 +102,8 @@ def _score(response: Any) -> float:
     return float(answer["queries"][0]["ranking"][0]["score"])
 
 
-def test_the_model_tells_the_numbers_apart(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Else equal scores would prove nothing."""
+def test_the_model_distinguishes_the_numbers(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """Different numbers have different scores; otherwise, equal scores would prove nothing."""
     assert FEATURE_NAMES[0] == "bm25"
     add_model("web")
     assert len({_score(next(_responses(client, text))[1]) for text in ("0", "0.45", "1")}) == 3

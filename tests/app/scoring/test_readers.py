@@ -1,4 +1,4 @@
-"""One reader is chosen for each scoring request, and reports mistakes as FastAPI does."""
+"""Each scoring request has one reader, which reports mistakes as FastAPI does."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ BODIES: list[Any] = [
 
 @pytest.mark.parametrize(("media_type", "kind"), [(JSON, JsonReader), (MEDIA_TYPE, ArrowReader)])
 def test_the_media_type_chooses_the_reader(media_type: str, kind: type[CandidateReader]) -> None:
-    """JSON or a table of Arrow."""
+    """The readers are for JSON and for Arrow tables."""
 
     async def receive() -> Any:
         return {"type": "http.request", "body": b"{}", "more_body": False}
@@ -89,7 +89,7 @@ def validating(settings: ApiSettings, store: Store) -> TestClient:
 def test_mistakes_are_reported_as_fastapi_reports_them(
     client: TestClient, validating: TestClient, add_model: Callable[..., Model], name: str
 ) -> None:
-    """Byte for byte, and before an unknown model."""
+    """The answer equals FastAPI's byte for byte, even if the model is unknown."""
     add_model("web")
     for body in BODIES:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -98,7 +98,7 @@ def test_mistakes_are_reported_as_fastapi_reports_them(
         assert (answer.status_code, answer.content) == (422, expected.content), content[:100]
 
 
-def test_an_unknown_model_comes_before_the_contents_of_a_table(client: TestClient) -> None:
-    """404, whatever is in it."""
+def test_an_unknown_model_is_reported_before_a_bad_table(client: TestClient) -> None:
+    """The answer is 404, although the content is not a valid table."""
     answer = client.post("/v1/models/none/rank", content=b"?", headers={"content-type": MEDIA_TYPE})
     assert answer.status_code == 404

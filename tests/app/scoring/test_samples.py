@@ -1,4 +1,4 @@
-"""Scored requests that are kept."""
+"""The log of a sample of the scored requests."""
 
 import json
 from collections.abc import Callable
@@ -25,19 +25,19 @@ BODY = {
 
 @pytest.fixture
 def share() -> float:
-    """All requests are kept."""
+    """Share of the requests that is kept, by default all."""
     return 1.0
 
 
 @pytest.fixture
 def most_bytes() -> int:
-    """As many bytes as there are."""
+    """Limit of the log's size, by default more than the tests write."""
     return 2**20
 
 
 @pytest.fixture
 def settings(settings: ApiSettings, share: float, most_bytes: int) -> ApiSettings:
-    """A share of the requests is kept, up to a number of bytes."""
+    """Settings that keep a share of the requests, up to a number of bytes."""
     return settings.model_copy(update={"score_log_share": share, "score_log_bytes": most_bytes})
 
 
@@ -69,7 +69,7 @@ def post_table(client: TestClient, content: bytes) -> None:
 def test_what_was_scored_is_kept(
     client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
 ) -> None:
-    """With features, scores and the model; as much as there is room for, and nothing unless it is wanted."""
+    """Lines have features, scores and the model, up to the size limit; with share 0, nothing is written."""
     model = add_model("web")
     answers = []
     for number in range(30):
@@ -95,7 +95,7 @@ def test_what_was_scored_is_kept(
 def test_tables_and_tensors_are_kept_as_json_is(
     client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
 ) -> None:
-    """With the ids that there are: tensors have none, and a table may have none."""
+    """All forms of one request give equal features and scores; tensors and some tables have no ids."""
     add_model("web")
     columns = {"bm25": [0.5, None, 0.25], "age/days": [1, 2, 3]}
     matrix = [[0.5, None, 1.0], [None, None, 2.0], [0.25, None, 3.0]]
@@ -129,7 +129,7 @@ def test_documents_of_large_requests_are_drawn(
     add_model: Callable[[str], Model],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """So that their text takes little time and memory; the line has their number."""
+    """Only sampled documents are written, to save time; the line has the number of all documents."""
     add_model("web")
     monkeypatch.setattr(samples, "MAX_VALUES", 12)
     queries = [f"q{row // 2}" for row in range(40)]

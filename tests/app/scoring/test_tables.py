@@ -42,7 +42,7 @@ def _table_of(response: Any) -> pa.Table:
 
 
 def test_a_table_is_ranked_as_json_is(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """The same scores and the same order, by columns, by lists, in several batches."""
+    """Scores and order equal those of JSON, for columns of features or of lists, in several batches."""
     model = add_model("web")
     ranked = _table_of(_post(client, _stream(pa.table(COLUMNS))))
     queries = [
@@ -95,7 +95,7 @@ def _bad(**columns: Any) -> bytes:
 
 
 def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """With the column and the reason; nothing of a damaged or compressed stream is believed."""
+    """The error has the column and the reason; damaged and compressed streams are refused whole."""
     add_model("web")
     good = _stream(pa.table(COLUMNS))
     zeros = pa.table({"bm25": np.zeros(100)})
@@ -144,10 +144,10 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
     assert (other.status_code, MEDIA_TYPE in other.json()["detail"]) == (415, True)
 
 
-def test_rows_are_counted_before_anything_is_made_of_them(
+def test_rows_are_counted_before_columns_are_read(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """By what the headers say: a batch without columns may say any number in a few bytes."""
+    """The declared number of rows is checked, because a few bytes may declare any number."""
     add_model("web")
     nothing = pa.table({"bm25": np.zeros(7777)}).select([])
     without_columns = _stream(nothing, batch_rows=7777)
@@ -171,16 +171,14 @@ def test_rows_are_counted_before_anything_is_made_of_them(
 
 
 def _declaring(rows: int) -> bytes:
-    """Write a stream whose batch and column say another number of rows than they have."""
+    """Write a stream whose headers declare this number of rows instead of the real one."""
     stream = _stream(pa.table({"bm25": np.zeros(7777, np.int8)}), batch_rows=7777)
     assert stream.count(struct.pack("<q", 7777)) == 3  # of the batch, of its column, and bytes of a buffer
     return stream.replace(struct.pack("<q", 7777), struct.pack("<q", rows))
 
 
-def test_a_header_unfolds_to_no_more_than_was_sent(
-    client: TestClient, add_model: Callable[[str], Model]
-) -> None:
-    """A text that a thousand entries of metadata share would be copied a thousand times."""
+def test_a_header_with_shared_texts_is_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """One text that a thousand entries of metadata refer to would be copied a thousand times."""
     add_model("web")
     entries = {"first": "x" * 30_000} | {f"k{number}": "" for number in range(1_000)}
     stream = bytearray(_stream(pa.table({"bm25": [0.5]}).replace_schema_metadata(entries)))
@@ -195,8 +193,8 @@ def test_a_header_unfolds_to_no_more_than_was_sent(
     assert "refers to data beyond its end" in response.text
 
 
-def test_lists_share_no_names_in_a_header() -> None:
-    """A text that the children of many columns of lists share would be copied for each, too."""
+def test_a_header_with_shared_names_of_lists_is_refused() -> None:
+    """One name that the children of many columns of lists refer to would be copied for each column."""
     fields = [pa.field("x" * 30_000, pa.float64()), pa.field("y", pa.float64())]
     lists = [pa.array([[0.5, 1.5]], pa.list_(field, 2)) for field in fields]
     stream = bytearray(_stream(pa.table(lists, names=["a", "b"])))
@@ -211,10 +209,8 @@ def test_lists_share_no_names_in_a_header() -> None:
         declared(bytes(stream), "/", 2, 1)
 
 
-def test_what_holds_other_columns_is_refused_unopened(
-    client: TestClient, add_model: Callable[[str], Model]
-) -> None:
-    """Columns within columns may share each other, twice as many on each level."""
+def test_nested_columns_are_refused_unread(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """Nested columns could refer to shared children, whose number doubles on each level."""
     add_model("web")
     within = pa.struct([("x", pa.float32())])
     for kind in (within, pa.list_(pa.float32()), pa.list_(pa.list_(pa.float32(), 3), 1), pa.list_(within, 3)):
@@ -224,8 +220,8 @@ def test_what_holds_other_columns_is_refused_unopened(
 
 
 @pytest.mark.parametrize("at", range(0, 600, 7))
-def test_a_damaged_stream_ends_nothing(at: int) -> None:
-    """Whatever a flipped bit makes of it, it is refused or read, and the process continues."""
+def test_a_damaged_stream_does_not_end_the_process(at: int) -> None:
+    """A stream with one inverted byte is either read or refused as invalid input."""
     damaged = bytearray(_stream(pa.table(COLUMNS)))
     if at < len(damaged):
         damaged[at] ^= 0xFF

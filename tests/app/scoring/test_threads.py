@@ -1,4 +1,4 @@
-"""Scoring work of several models at the same time."""
+"""Concurrent scoring functions on threads and on the event loop."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ PATIENCE_SECONDS = 30.0
 
 @pytest.mark.parametrize("fits_event_loop", [False, True])
 def test_functions_run_at_the_same_time(fits_event_loop: bool) -> None:
-    """Each waits for the others; the results are in order, and the last runs on the event loop if short."""
+    """Results are in order; the last function runs on the event loop if it is short."""
     together = threading.Barrier(3)
 
     def meet(number: int) -> tuple[int, int]:
@@ -30,13 +30,13 @@ def test_functions_run_at_the_same_time(fits_event_loop: bool) -> None:
 
 
 def test_tiny_functions_run_on_the_event_loop() -> None:
-    """The switch to a thread would take longer."""
+    """Tiny functions use no thread, since the switch would take longer than the function."""
     works = [Work(threading.get_ident, fits_event_loop=True, is_tiny=True) for _ in range(3)]
     assert asyncio.run(run_side_by_side(works)) == [threading.get_ident()] * 3
 
 
 def test_an_error_of_any_function_is_raised() -> None:
-    """Of one in a thread, too, whose error is not logged as lost where another one is raised first."""
+    """An error in a thread is raised, too; after an earlier error it is not logged as never retrieved."""
 
     def fail() -> int:
         raise ValueError("no score")
@@ -50,7 +50,7 @@ def test_an_error_of_any_function_is_raised() -> None:
 
 
 def test_a_started_function_runs_while_the_event_loop_is_occupied() -> None:
-    """It does not wait for a turn of the event loop."""
+    """The function starts in its thread without the event loop."""
 
     async def occupy() -> None:
         begun = threading.Event()

@@ -87,8 +87,8 @@ with TestClient(application, base_url="http://127.0.0.1") as client:
 
 @pytest.mark.long
 def test_starting_compiles_all_that_requests_need(tmp_path: Path) -> None:
-    """Rankings by name and by place, explained and not, and tensors of every kind find their kernels.
+    """After the start, rankings and tensors of forests and networks compile no further kernel.
 
-    So do networks of every kind of input and activation, which share one.
+    Features are given by name and by position, with and without explanations. All networks share one kernel.
     """
     assert left_to_compile(WORK, tmp_path) == []

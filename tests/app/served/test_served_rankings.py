@@ -24,13 +24,13 @@ QUERY = {"id": "red shoes", "documents": DOCUMENTS}
 
 @pytest.fixture
 def share() -> float:
-    """All rankings are kept."""
+    """Share of the users whose rankings are kept, by default all."""
     return 1.0
 
 
 @pytest.fixture
 def settings(settings: ApiSettings, share: float) -> ApiSettings:
-    """A share of the rankings is kept."""
+    """Settings that keep the rankings of a share of the users."""
     return settings.model_copy(update={"ranking_log_share": share})
 
 
@@ -41,7 +41,7 @@ def model(add_model: Callable[..., Model]) -> Model:
 
 
 def rank(client: TestClient, **options: Any) -> dict[str, Any]:
-    """Rank one query, and return it."""
+    """Rank one query, and return its entry of the answer."""
     answer = client.post("/v1/models/web/rank", json={"queries": [QUERY], **options})
     assert answer.status_code == 200, answer.text
     query: dict[str, Any] = answer.json()["queries"][0]
@@ -59,7 +59,7 @@ def send(client: TestClient, *events: tuple[str, str] | tuple[str, str, str]) ->
 
 
 def stored(application: FastAPI, store: Store) -> list[ServedList]:
-    """Return all that is kept of the model."""
+    """Return all stored rankings of the model."""
     registered(application, ListWriter).flush()
     with store.read() as tx:
         return list(tx.served.lists("web", None, None, utc_now()))
@@ -68,7 +68,7 @@ def stored(application: FastAPI, store: Store) -> list[ServedList]:
 def test_a_ranking_is_kept_as_it_was_shown(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
-    """With model and version, the returned documents in order, and hashes alone of user and session."""
+    """A stored ranking has model, version and documents in order; user and session are only hashes."""
     shown = rank(client, keep=True, user="ann@example.org", session="visit 1", top_k=3)
     again = rank(client, keep=True, user="ann@example.org", session="visit 2", top_k=3)
     assert rank(client, keep=True)["ranking_id"] != shown["ranking_id"] != again["ranking_id"]
@@ -88,7 +88,7 @@ def test_a_ranking_is_kept_as_it_was_shown(
 def test_every_form_of_a_request_is_kept(
     client: TestClient, application: FastAPI, store: Store, model: Model, form: str
 ) -> None:
-    """Each query has an id, and its own documents."""
+    """Each query has a ranking id, under which the returned documents of this query are stored."""
     if form == "table":
         content = {"keep": "true", "user": "u"}
         columns = {"query_id": ["p", "p", "q"], "document_id": ["a", "b", "c"], "bm25": [0.1, 0.2, 0.3]}
@@ -132,10 +132,10 @@ def test_a_table_without_ids_cannot_be_kept(client: TestClient, model: Model) ->
 
 
 @pytest.mark.parametrize("share", [0.0])
-def test_nothing_is_kept_unless_it_is_wanted(
+def test_nothing_is_kept_by_default(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
-    """The default share is 0."""
+    """The default share is 0, and with it `keep` has no effect."""
     assert ApiSettings.model_fields["ranking_log_share"].default == 0
     assert "ranking_id" not in rank(client, keep=True, user="u")
     assert stored(application, store) == []
@@ -145,7 +145,7 @@ def test_nothing_is_kept_unless_it_is_wanted(
 def test_a_share_of_the_users_is_kept(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
-    """Of each user all rankings or none."""
+    """Either all rankings of a user are kept, or none."""
     kept = {
         user: {"ranking_id" in rank(client, keep=True, user=user) for _ in range(2)}
         for user in map(str, range(40))
@@ -158,7 +158,7 @@ def test_a_share_of_the_users_is_kept(
 def test_events_are_recorded_once(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
-    """By document and action, right after the ranking; each unknown one is named with the reason."""
+    """An event counts once per document and action; each unknown event is listed with the reason."""
     shown = rank(client, keep=True)["ranking_id"]
     click, purchase = (shown, "d2"), (shown, "d2", "purchase")
     assert send(client, click, purchase, click) == {"recorded": 2, "repeated": 1, "unknown": []}
@@ -177,7 +177,7 @@ def test_events_are_recorded_once(
 def test_what_waits_is_written_when_the_service_stops(
     client: TestClient, application: FastAPI, model: Model
 ) -> None:
-    """Even while the writer waits for its next batch; the next process knows the same users."""
+    """Rankings of an unfinished batch are stored; after a restart, a user has the same hash."""
     registered(application, ListWriter)._seconds = 3_600
     first = rank(client, keep=True, user="u")["ranking_id"]
     second = rank(client, keep=True, user="u")["ranking_id"]
@@ -191,7 +191,7 @@ def test_what_waits_is_written_when_the_service_stops(
 
 
 def test_hashes_depend_on_the_key(client: TestClient, application: FastAPI, store: Store) -> None:
-    """Which is random, and not part of any answer."""
+    """The stored key has 32 bytes, and another key gives another hash of the same user."""
     with store.read() as tx:
         key = tx.served.hash_key()
     assert len(key) == 32
@@ -203,7 +203,7 @@ def test_hashes_depend_on_the_key(client: TestClient, application: FastAPI, stor
 
 @pytest.mark.parametrize("at", [0, 1_767_225_600.5, "1767225600", "2026-01-05", "2026-01-05T09:31:00"])
 def test_the_time_of_an_event_is_a_text_with_a_zone(client: TestClient, at: object) -> None:
-    """A number is no time, as the schema has it; it could count seconds or milliseconds."""
+    """Numbers are refused, since they could count seconds or milliseconds; so are times without a zone."""
     event = {"ranking_id": "srv_1", "document_id": "d1", "at": at}
     answer = client.post("/v1/served-rankings/events", json={"events": [event]})
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/events/0/at")
@@ -212,7 +212,7 @@ def test_the_time_of_an_event_is_a_text_with_a_zone(client: TestClient, at: obje
 def test_a_click_log_of_served_rankings_is_queued(
     client: TestClient, model: Model, add_model: Callable[..., Model]
 ) -> None:
-    """Of all versions of a name, or of one; a period must have a length, and a model must exist."""
+    """A log is of all versions of a name or of one; an empty period and an unknown model are refused."""
     add_model("web")
     answer = client.post("/v1/click-logs/served", json={"model": "web", "actions": {"click": 1, "buy": 5}})
     assert answer.status_code == 202, answer.text
@@ -232,7 +232,7 @@ def test_a_click_log_of_served_rankings_is_queued(
 def test_events_on_rankings_of_another_project_are_unknown(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
-    """As those on rankings that do not exist."""
+    """A ranking of another project is not found, like one that does not exist."""
     shown = rank(client, keep=True)["ranking_id"]
     registered(application, ListWriter).flush()
     with limited_to(("other",)), store.read() as tx:

@@ -1,4 +1,4 @@
-"""The writer of lists, at faults of the database."""
+"""The background writer of lists, also while the database fails."""
 
 import threading
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from tests.servers.fixtures import Places
 
 
 class FaultyStore(Store):
-    """A store whose transactions fail while it is out of order."""
+    """A store whose transactions fail while `out_of_order` is set."""
 
     out_of_order = False
 
     @contextmanager
     def begin(self) -> Iterator[Transaction]:
-        """Open a transaction, unless it is out of order."""
+        """Open a transaction, or raise `StoreUnavailable` while `out_of_order` is set."""
         if self.out_of_order:
             raise StoreUnavailable("out of order")
         with super().begin() as tx:
@@ -37,7 +37,7 @@ def store(places: Places) -> Iterator[FaultyStore]:
 
 @pytest.fixture
 def writer(store: FaultyStore) -> Iterator[ListWriter]:
-    """A running writer that waits for a flush."""
+    """A running writer that writes only when it is flushed."""
     writer = ListWriter(store, seconds=3_600)
     writer.start()
     yield writer
@@ -45,7 +45,7 @@ def writer(store: FaultyStore) -> Iterator[ListWriter]:
 
 
 def ranking(**changed: object) -> PendingList:
-    """Return a ranking that is to be written."""
+    """Return a ranking for the writer."""
     row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
     row |= {"content": {"query": "q", "documents": ["a"]}, "created_at": utc_now()}
     return PendingList("rankings", {**row, **changed})
@@ -58,7 +58,7 @@ def ids(store: Store) -> list[str]:
 
 
 def test_lists_wait_for_the_database(store: FaultyStore, writer: ListWriter) -> None:
-    """A flush fails meanwhile and loses nothing; one for other lists does not wait at all."""
+    """A flush fails without the database and loses no list; a flush for other lists returns immediately."""
     store.out_of_order = True
     first = ranking()
     assert writer.put(first)
@@ -73,7 +73,7 @@ def test_lists_wait_for_the_database(store: FaultyStore, writer: ListWriter) -> 
 
 
 def test_a_list_that_cannot_be_written_stops_no_other(store: FaultyStore, writer: ListWriter) -> None:
-    """It is dropped and logged."""
+    """The invalid list is dropped, and the lists before and after it are written."""
     good, bad, better = ranking(), ranking(version="no number", name=None), ranking()
     assert writer.put(good, bad, better)
     writer.flush()
@@ -81,14 +81,14 @@ def test_a_list_that_cannot_be_written_stops_no_other(store: FaultyStore, writer
 
 
 def test_too_many_lists_are_refused(store: FaultyStore) -> None:
-    """None of them is queued."""
+    """Lists beyond `MAX_WAITING` are not queued."""
     writer = ListWriter(store)
     assert writer.put(*(ranking() for _ in range(MAX_WAITING)))
     assert not writer.put(ranking())
 
 
 def test_closing_writes_what_waits(store: FaultyStore) -> None:
-    """More than one batch of it, put by several threads."""
+    """Waiting lists of several batches, queued by several threads, are all written."""
     writer = ListWriter(store, seconds=3_600)
     writer.start()
     lists = [[ranking() for _ in range(150)] for _ in range(4)]

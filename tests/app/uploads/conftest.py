@@ -33,7 +33,7 @@ def send(
 
 
 def offset_of(client: TestClient, path: str) -> int:
-    """Ask where the next byte belongs."""
+    """Return the offset of an upload, as HEAD reports it."""
     response = client.head(path, headers=VERSION)
     assert response.status_code == 200
     assert response.headers["cache-control"] == "no-store"
@@ -42,13 +42,13 @@ def offset_of(client: TestClient, path: str) -> int:
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Those of all tests, without limits of rates: a file in many pieces is many requests."""
+    """Settings of all tests, without rate limits, because a file in many pieces needs many requests."""
     return settings.model_copy(update={"reads_per_second": 0.0, "writes_per_second": 0.0})
 
 
 @pytest.fixture
 def uploaded(client: TestClient) -> Callable[[bytes], str]:
-    """Upload a whole file and return what a form names it by."""
+    """Function that uploads a whole file and returns the value of a form's field for it."""
 
     def upload(content: bytes) -> str:
         path = create(client, len(content))

@@ -1,4 +1,4 @@
-"""Uploads that are deleted while a piece of them is on its way, over real sockets."""
+"""Uploads that are deleted while a client sends a piece of them, over real sockets."""
 
 from collections.abc import Iterator
 
@@ -18,15 +18,15 @@ __all__ = ["server"]
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Those of all tests, with room for a file of several blocks."""
+    """Settings of all tests, with a limit that allows a file of several blocks."""
     return settings.model_copy(update={"max_upload_bytes": 8 * BLOCK_BYTES})
 
 
 @pytest.mark.parametrize("freed", [False, True], ids=["row gone", "bytes gone"])
-def test_a_piece_of_a_deleted_upload_has_no_place(
+def test_a_piece_of_a_deleted_upload_is_not_found(
     server: uvicorn.Server, settings: ApiSettings, freed: bool
 ) -> None:
-    """The answer is 404, which invites no further attempt, whether or not a sweep has freed the bytes."""
+    """The answer is 404, so clients do not retry, whether or not a sweep has freed the bytes."""
     host, port = server.servers[0].sockets[0].getsockname()
     store = Store.open(settings)
     with httpx.Client(base_url=f"http://{host}:{port}", trust_env=False) as client:

@@ -23,7 +23,9 @@ def _named(**references: str) -> dict[str, Any]:
     return {field: (None, reference) for field, reference in references.items()}
 
 
-def test_a_dataset_is_made_of_it(client: TestClient, store: Store, uploaded: Callable[[bytes], str]) -> None:
+def test_a_dataset_is_made_of_a_finished_upload(
+    client: TestClient, store: Store, uploaded: Callable[[bytes], str]
+) -> None:
     """The dataset equals that of the same file sent directly: name, source, size, checksum and bytes."""
     reference = uploaded(CONTENT)
     made = client.post("/v1/datasets", files=_named(file=reference), data={"format": "letor"})
@@ -41,7 +43,9 @@ def test_a_dataset_is_made_of_it(client: TestClient, store: Store, uploaded: Cal
         assert list(tx.trash.pending(10)) == [f"uploads/{reference.removeprefix('upload:')}"]
 
 
-def test_it_goes_with_files_that_are_sent(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
+def test_a_form_accepts_files_and_finished_uploads_together(
+    client: TestClient, uploaded: Callable[[bytes], str]
+) -> None:
     """Each part of a form is a file in the request or a finished upload."""
     files: dict[str, Any] = {"train": (None, uploaded(CONTENT)), "test": ("test.txt", CONTENT)}
     made = client.post("/v1/datasets", files={**files, **_named(train_query=uploaded(b"2\n"))})
@@ -50,7 +54,7 @@ def test_it_goes_with_files_that_are_sent(client: TestClient, uploaded: Callable
     assert made.json()["source"]["query_sizes_filename"] == "train.txt"
 
 
-def test_runs_and_models_are_made_of_it(
+def test_runs_and_models_are_made_of_a_finished_upload(
     client: TestClient, ready_dataset: Callable[[], str], uploaded: Callable[[bytes], str]
 ) -> None:
     """The forms of runs and models accept an upload, and a job reads it."""
@@ -65,7 +69,7 @@ def test_runs_and_models_are_made_of_it(
     assert client.get("/v1/uploads").json() == {"items": []}
 
 
-def test_it_makes_one_thing_however_often_it_is_asked(
+def test_an_upload_is_used_once_however_often_the_request_is_sent(
     client: TestClient, uploaded: Callable[[bytes], str]
 ) -> None:
     """A repetition with the same key gets the first answer; another request is refused."""

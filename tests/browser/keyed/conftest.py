@@ -10,7 +10,7 @@ from rankery.embedded.stack import EmbeddedStack
 
 
 def make_key(service_url: str, admin_key: str | None, name: str, *scopes: str) -> str:
-    """Create a key as an administrator does, the first one without a key, and return its secret."""
+    """Create an API key and return its secret; only the first key needs no `admin_key`."""
     with Client(service_url, api_key=admin_key) as client:
         made = client.request("POST", "/v1/keys", json={"name": name, "scopes": list(scopes)}).json()
     return str(made["secret"])
@@ -25,7 +25,7 @@ def sign_in(page: Page, key: str) -> None:
 
 @pytest.fixture(scope="package")
 def keyed_stack(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """A service that requires an API key after the first one was made."""
+    """A service that requires an API key as soon as one exists."""
     with EmbeddedStack(tmp_path_factory.mktemp("keyed"), host="127.0.0.1", port=0) as stack:
         yield stack
 

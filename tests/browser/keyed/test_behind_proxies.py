@@ -1,4 +1,4 @@
-"""The first half of the story below a path, behind the real nginx and Caddy."""
+"""The first half of the workflow under a path prefix, behind the real nginx and Caddy."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
 from tests.browser.visit import Visit, new_page, watched
 from tests.servers.web_proxies import ROOT_PATH, Caddy, Nginx, WebProxy
 
-# tests/deploy/test_web_proxies.py has the rules of proxies, without a browser.
+# tests/deploy/test_web_proxies.py tests the rules of the proxies without a browser.
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
@@ -60,8 +60,8 @@ def visit(browser: Browser, proxy: WebProxy, screenshots: Path | None) -> Iterat
     page.context.close()
 
 
-def test_the_first_half_of_the_story(visit: Visit, proxy: WebProxy, secret: str) -> None:
-    """Sign in, upload, read the doctor, train, search, read the guide and sign out, all below the path."""
+def test_the_first_half_of_the_workflow(visit: Visit, proxy: WebProxy, secret: str) -> None:
+    """Sign in, upload, read findings, train, search, read the guide and sign out, all under the prefix."""
     page = visit.open("/datasets")
     sign_in(page, secret)
     page.wait_for_url(f"{proxy.url}/datasets")

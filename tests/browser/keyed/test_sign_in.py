@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 @LOOKS
-def test_the_page_fits_its_window(visit: Visit, look: Look) -> None:
+def test_the_sign_in_page_fits_its_window(visit: Visit, look: Look) -> None:
     """The page does not scroll sideways, with and without an error message."""
     visit.refusals_expected = True
     scheme, width = look
@@ -45,7 +45,7 @@ def test_sign_in_redirects_back_and_sign_out_ends_the_session(visit: Visit, admi
 
 
 @pytest.mark.parametrize("look", [("dark", 390)])
-def test_the_header_of_a_phone_holds_the_button(visit: Visit, admin_key: str) -> None:
+def test_the_header_of_a_phone_has_the_sign_out_button(visit: Visit, admin_key: str) -> None:
     """The header shows the button to sign out on a narrow screen without sideways scrolling."""
     page = visit.open("/")
     sign_in(page, admin_key)
@@ -85,7 +85,7 @@ def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str
     expect(page).to_have_url(re.compile(r"/sign-in\?next=%2Fjobs%3Fkind%3Dtrain%23here$"))
 
 
-def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_key: str) -> None:
+def test_a_link_from_another_site_opens_with_a_session(visit: Visit, admin_key: str) -> None:
     """A link on another site sends no cookie; the sign-in page detects the session and redirects."""
     page = visit.open("/jobs")
     sign_in(page, admin_key)
@@ -94,7 +94,7 @@ def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_ke
     expect(page).to_have_url(f"{visit.url}/models")
 
 
-def test_a_key_can_be_looked_at_while_it_is_typed(visit: Visit) -> None:
+def test_a_typed_key_can_be_shown(visit: Visit) -> None:
     """The keyboard reaches the button to show the key with Tab, and Space presses it."""
     page = visit.open("/sign-in")
     page.keyboard.type("rk_abc")
@@ -107,7 +107,7 @@ def test_a_key_can_be_looked_at_while_it_is_typed(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_the_documentation_of_the_interface_is_drawn(visit: Visit, admin_key: str) -> None:
+def test_the_api_reference_is_rendered(visit: Visit, admin_key: str) -> None:
     """Swagger UI works under a content security policy without inline scripts."""
     page = visit.open("/docs")
     sign_in(page, admin_key)

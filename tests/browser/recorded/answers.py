@@ -1,4 +1,4 @@
-"""Recorded answers of the API: the requests of each test's pages, and the answers of a service."""
+"""Recordings of the API: requests that the pages of each test send, and the answers of a service."""
 
 import hashlib
 import json
@@ -52,14 +52,14 @@ class Recording:
 
     Attributes:
         made: Ids of the objects that were created for the tests, by name.
-        tests: Answers by request, by test; each is the last answer to its request.
+        tests: Answers by test and by request; a repeated request has only its last answer.
     """
 
     made: dict[str, str] = field(default_factory=dict)
     tests: dict[str, dict[str, Answer]] = field(default_factory=dict)
 
     def answers(self) -> Iterable[Answer]:
-        """Yield the answers to all tests."""
+        """Yield the answers of all tests."""
         for asked in self.tests.values():
             yield from asked.values()
 
@@ -74,8 +74,8 @@ def load() -> dict[str, Recording]:
         module: Recording(
             recorded["made"],
             {
-                test: {key: answers[place] for key, place in asked.items()}
-                for test, asked in recorded["tests"].items()
+                test: {key: answers[index] for key, index in by_request.items()}
+                for test, by_request in recorded["tests"].items()
             },
         )
         for module, recorded in content["modules"].items()

@@ -1,4 +1,4 @@
-"""Fixtures of pages with recorded answers; with RANKERY_TEST_RECORD, they record a service."""
+"""Fixtures for pages with recorded answers; with RANKERY_TEST_RECORD, they record a service's answers."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ OnRecord = Callable[[str, Make], str]
 
 @dataclass
 class RecordedResults(Prepared):
-    """Results that a service made for the tests when they were recorded.
+    """Results that a service created while the tests were recorded.
 
     Attributes:
         pages_url: URL that the pages send their requests to; `get` uses it, too.
@@ -35,7 +35,7 @@ class RecordedResults(Prepared):
         return self._answer(self._client.get(self.pages_url + path))
 
     def post(self, path: str, **body: Any) -> Json:
-        """Send a POST request to the service while it is recorded."""
+        """Send a POST request to the service; fail if the answers are not being recorded."""
         assert RECORDING, f"not on record: POST {path} {body}; {AGAIN}"
         return super().post(path, **body)
 
@@ -67,13 +67,13 @@ def recordings() -> dict[str, Recording]:
 
 @pytest.fixture(scope="module")
 def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
-    """The recorded answers of a module; those of a failed test are not saved, since its state may differ."""
+    """The recorded answers of a module, saved only if no test of the module fails."""
     module = request.path.stem.removeprefix("test_")
     failed_before = request.session.testsfailed
-    if RECORDING:
-        recordings[module] = Recording()
-    yield recordings.get(module, Recording())
+    recording = Recording() if RECORDING else recordings.get(module, Recording())
+    yield recording
     if RECORDING and request.session.testsfailed == failed_before:
+        recordings[module] = recording
         answers.save(recordings)
 
 
@@ -88,9 +88,9 @@ def visit(
     yield visit
     if RECORDING:
         visit.settle()
-        asked = -1
-        while asked < len(recorded_api.answers):  # record the page's last requests, too
-            asked = len(recorded_api.answers)
+        count = -1
+        while count < len(recorded_api.answers):  # until the page sends no further request
+            count = len(recorded_api.answers)
             visit.page.wait_for_timeout(_QUIET_MS)
         recording.tests[name] = recorded_api.answers
     assert recorded_api.missing == [], AGAIN

@@ -1,4 +1,4 @@
-"""A server of the dashboard's real pages, whose API is a recording or a service that is recorded."""
+"""A server of the dashboard's real pages, whose API replays a recording or records a service."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ class RecordedApi:
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     def begin(self, answers: dict[str, Answer]) -> str:
-        """Answer the next test, and return the value of its `TEST_HEADER`."""
+        """Start the next test with its answers, and return the value of its `TEST_HEADER`."""
         self.test += 1
         self.answers = answers
         self.missing = []

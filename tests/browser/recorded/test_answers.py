@@ -58,10 +58,10 @@ def _faults(answer: Answer, routes: list[APIRoute]) -> Iterator[str]:
         if answer.media_type != PROBLEM or answer.body["status"] != answer.status:
             yield f"{name}: no problem document"
     elif answer.is_json and route.response_model is not None:
-        yield from (f"{name}: {fault}" for fault in _differences(answer, route))
+        yield from (f"{name}: {fault}" for fault in _schema_differences(answer, route))
 
 
-def _differences(answer: Answer, route: APIRoute) -> Iterator[str]:
+def _schema_differences(answer: Answer, route: APIRoute) -> Iterator[str]:
     adapter = TypeAdapter(route.response_model)
     try:
         read = adapter.validate_python(answer.body, by_alias=True, by_name=True)
@@ -69,19 +69,19 @@ def _differences(answer: Answer, route: APIRoute) -> Iterator[str]:
     except ValidationError as error:
         yield str(error)
         return
-    yield from _compared(answer.body, today, "")
+    yield from _json_differences(answer.body, today, "")
 
 
-def _compared(then: object, today: object, place: str) -> Iterator[str]:
+def _json_differences(then: object, today: object, place: str) -> Iterator[str]:
     """Yield the paths where two JSON values differ."""
     if isinstance(then, dict) and isinstance(today, dict):
         for name in then.keys() | today.keys():
             if name not in then or name not in today:
                 yield f"{place}/{name} is {'new' if name in today else 'gone'}"
             else:
-                yield from _compared(then[name], today[name], f"{place}/{name}")
+                yield from _json_differences(then[name], today[name], f"{place}/{name}")
     elif isinstance(then, list) and isinstance(today, list) and len(then) == len(today):
-        for place_in_list, (one, other) in enumerate(zip(then, today, strict=True)):
-            yield from _compared(one, other, f"{place}/{place_in_list}")
+        for index, (one, other) in enumerate(zip(then, today, strict=True)):
+            yield from _json_differences(one, other, f"{place}/{index}")
     elif then != today:
         yield f"{place} was {then!r}, is {today!r}"

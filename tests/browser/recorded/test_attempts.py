@@ -48,7 +48,7 @@ def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -
 
 
 def test_the_list_marks_what_was_tried_again(visit: Visit, on_record: OnRecord) -> None:
-    """A job with one attempt has no mark."""
+    """The list marks a job that had several attempts, but not a job with a single attempt."""
     lost = on_record("lost", histories.lost_for_good)
     once = on_record("once", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
     page = visit.open("/jobs")

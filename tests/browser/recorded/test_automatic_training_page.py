@@ -24,7 +24,7 @@ def form(visit: Visit, dataset_id: str) -> Page:
 def test_the_best_model_is_asked_for_at_a_glance(
     visit: Visit, prepared: Prepared, width: int, height: int
 ) -> None:
-    """The goal comes first, and the form down to Start is visible; other options are folded."""
+    """The goal comes first, the form down to Start is visible, and other options are collapsed."""
     visit.page.set_viewport_size({"width": width, "height": height})
     page = form(visit, prepared.dataset("learnt from.csv", 1))
     expect(page.get_by_role("radio").first).to_be_checked()
@@ -61,7 +61,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
-    """The page lists measured candidates, best first, then the current one, without a line or conclusion."""
+    """The page lists measured candidates, best first, then the current one; it has no conclusion yet."""
     page = visit.open(f"/jobs/{on_record('searching', searches.searching)}")
     expect(page.locator(".progress-words")).to_contain_text(
         "trying linear by ranknet · 34 of 60 · 2 min 20 s left"
@@ -113,20 +113,20 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
 
 
 def test_a_search_without_a_model_is_explained(visit: Visit, on_record: OnRecord) -> None:
-    """The page explains that no model was built: the job failed in a search, or was cancelled before it."""
+    """The page explains that no model was built: the job failed in the search or was cancelled earlier."""
     page = visit.open(f"/jobs/{on_record('search failed', searches.search_failed)}")
     expect(page.locator(".job-problem")).to_contain_text("Memory limit")
     board = page.locator(".leaderboard")
     expect(board).to_contain_text("The job ended before a model was built from the candidates.")
     expect(page.locator(".leaderboard .sortable tbody tr")).to_have_count(3)
-    page = visit.open(f"/jobs/{on_record('search cancelled', searches.search_waiting)}")
+    page = visit.open(f"/jobs/{on_record('search cancelled', searches.search_cancelled)}")
     expect(page.locator(".leaderboard")).to_contain_text("No candidate was measured.")
     expect(page.locator(".leaderboard table").first).to_be_hidden()
     visit.fit("auto-train-cancelled", (1440, PHONE))
 
 
 def test_searches_are_listed_by_their_kind(visit: Visit, on_record: OnRecord) -> None:
-    """The list filters automatic trainings by kind, and its rows open as those of other jobs do."""
+    """The list filters automatic trainings by kind, and an opened row shows the conclusion."""
     job_id = on_record("searched", searches.searched)
     page = visit.open("/jobs?kind=auto-train")
     row = page.locator(f'[data-job="{job_id}"]')

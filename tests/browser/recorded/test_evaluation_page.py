@@ -109,7 +109,7 @@ def test_diagnostics_come_with_what_they_are(visit: Visit, evaluation: Json) -> 
 
 
 def test_queries_are_read_page_after_page(visit: Visit, prepared: Prepared, evaluation: Json) -> None:
-    """The worst queries come first, one more page has all others, and each query links to its documents."""
+    """The worst queries come first, Show more adds the others, and each query links to its documents."""
     page = visit.page
     rows = page.locator(".query-values tbody tr")
     expect(rows).to_have_count(FIRST_QUERIES)

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_finished_experiment_shows_its_numbers_claims_and_files(visit: Visit, prepared: Prepared) -> None:
-    """The list opens the page with values, printed values, verdicts, a figure, jobs and downloads."""
+    """The list opens the page with measured and printed values, verdicts, a figure, jobs and downloads."""
     experiment = prepared.experiment()
     page = visit.open("/experiments")
     page.locator(f'[data-experiment="{experiment}"] a.name').click()

@@ -40,7 +40,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
 
 
 def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRecord) -> None:
-    """The page draws no times that were not recorded."""
+    """The page of a job without recorded times shows neither iteration times nor phases."""
     job_id = on_record("failed", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
     page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".job-heading .status")).to_have_text("failed")
@@ -49,7 +49,7 @@ def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRec
 
 
 def test_binning_has_a_bar(visit: Visit, on_record: OnRecord) -> None:
-    """The bar shows a percentage and no iterations."""
+    """The progress bar of the binning phase shows a percentage and no iterations."""
     page = visit.open(f"/jobs/{on_record('binning', histories.binning)}")
     expect(page.locator("#job > .progress .progress-words")).to_have_text("binning · 37% · 24 s left")
     expect(page.locator("#job > .progress progress")).to_have_attribute("value", "37")

@@ -11,7 +11,7 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.browser
 
 
-def _address(page: Page) -> dict[str, str]:
+def _fragment(page: Page) -> dict[str, str]:
     return dict(part.split("=", 1) for part in page.url.split("#")[1].split("&"))
 
 
@@ -23,7 +23,7 @@ def test_trees_are_walked_through(visit: Visit, prepared: Prepared) -> None:
     panel.wait_for()
     panel.get_by_role("button", name="Next tree").click()
     page.locator('#trees[data-tree="3"]').wait_for()
-    assert _address(page)["tree"] == "3"
+    assert _fragment(page)["tree"] == "3"
     trees = page.locator("#trees")
     root = prepared.get(f"/v1/models/{reference}/trees/2")["root"]
     trees.get_by_role("button", name="All levels").click()

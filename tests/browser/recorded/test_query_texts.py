@@ -1,4 +1,4 @@
-"""Texts with their ids, queries sorted by metric, and tables read again without a column."""
+"""Texts of queries and documents with their ids, and queries sorted by metric."""
 
 import random
 
@@ -90,7 +90,7 @@ def test_queries_and_documents_show_their_texts(visit: Visit, shop: Json) -> Non
 
 
 def test_the_worst_queries_come_first(visit: Visit, prepared: Prepared, shop: Json) -> None:
-    """Queries are sorted and filtered by segment and range, by fields or by a bar; the URL keeps it."""
+    """Queries are sorted, and filtered by segment, range or a click on a bar; the URL keeps the filters."""
     path = f"/evaluations/{shop['shop evaluation']}"
     page = visit.open(path)
     rows = page.locator(".query-values tbody tr")

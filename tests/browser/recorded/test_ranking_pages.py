@@ -17,7 +17,7 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
 ) -> None:
     """The form requests many cutoffs by default; the curve has a point for each, the table all values."""
     reference, dataset_id = prepared.model(1), prepared.test_data()
-    # No other test evaluates on this dataset: trainings of other tests may hold out some of its queries.
+    # No other test uses this dataset: a training that held out some of its queries would evaluate on it.
     unmeasured = prepared.dataset("never measured.csv", 4)
     page = visit.open("/evaluations#evaluate")
     form = page.locator("#evaluate-form:not([aria-busy])")

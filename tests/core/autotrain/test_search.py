@@ -42,7 +42,7 @@ def test_the_model_is_the_weighted_sum_of_its_members() -> None:
 
 
 def test_trees_without_a_split_are_measured_as_constant() -> None:
-    """On very few documents LightGBM grows no tree: its scores are all equal, and another model is chosen."""
+    """On very few documents, LightGBM finds no split; its scores are equal, and another model is chosen."""
     few = synthetic_dataset(8, seed=1, documents_per_query=4, n_features=6, noise=0.1)
     found = auto_train(AutoSpec(budget_seconds=1_000.0), few, candidates=portfolio()[:3])
     trees, linear, _ = found.tried
@@ -74,7 +74,7 @@ def test_queries_without_a_relevant_document_are_refused() -> None:
         auto_train(AutoSpec(metric="auc"), relevant, candidates=_FEW)
 
 
-def test_a_budget_without_room_for_one_candidate_ends_its_first_training() -> None:
+def test_a_budget_too_small_for_one_candidate_ends_its_first_training() -> None:
     """A clock that runs far ahead ends the first training early, and the others are not tried."""
     ticks = itertools.count(0.0, 100.0)
     found = auto_train(AutoSpec(budget_seconds=150.0), _DATA, candidates=_FEW, clock=lambda: next(ticks))
@@ -83,7 +83,7 @@ def test_a_budget_without_room_for_one_candidate_ends_its_first_training() -> No
 
 
 def test_candidates_after_the_budget_are_listed() -> None:
-    """The clock passes the budget after the first candidate: the others have the reason."""
+    """The time budget ends after the first candidate, and the others are listed as not tried."""
     now = [0.0]
     found = auto_train(
         AutoSpec(budget_seconds=100.0),
@@ -96,8 +96,8 @@ def test_candidates_after_the_budget_are_listed() -> None:
     assert [each.candidate for each in found.not_tried] == list(_FEW[1:])
 
 
-def test_the_conclusion_names_what_it_is_compared_with() -> None:
-    """LightGBM's defaults, the best single feature and a random order, each with a value and a p-value."""
+def test_the_conclusion_names_the_baselines() -> None:
+    """Baselines are LightGBM's defaults, the best single feature and a random order, with their values."""
     listed = [_short(each) for each in portfolio() if each.name in ("linear by lambdarank", DEFAULT_TREES)]
     found = auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=listed)
     names = [rival.name for rival in found.conclusion.baselines]

@@ -23,7 +23,7 @@ def _noisy(held_out: HeldOut, dataset: RankingDataset, seed: int, noise: float) 
 
 
 def test_independent_errors_are_averaged() -> None:
-    """Of three scores with independent noise the sum is better than each, on unseen queries."""
+    """The sum of three scores with independent noise is better than each score on unseen queries."""
     dataset, held_out = _held_out(320)
     scores = [_noisy(held_out, dataset, seed, 2.0) for seed in range(3)]
     selection = Selection(held_out, scores, [2, 2, 2])
@@ -34,15 +34,15 @@ def test_independent_errors_are_averaged() -> None:
 
 
 def test_the_simplest_of_equals_is_chosen() -> None:
-    """Among the same scores the candidate of the fewest parts is taken, and no sum of them."""
+    """Among candidates with equal scores, the one with the fewest parts is chosen, and not a sum."""
     dataset, held_out = _held_out(320)
     scores = _noisy(held_out, dataset, 0, 1.0)
     chosen = Selection(held_out, [scores, scores, scores], [3, 1, 2]).choose("simple")
     assert list(chosen.members) == [1]
 
 
-def test_the_estimate_is_not_that_of_the_luckiest() -> None:
-    """Of twenty candidates without signal, the estimate is that of a random order."""
+def test_the_estimate_is_not_biased_by_selection() -> None:
+    """For the best of twenty random candidates, the estimate is close to the value of a random order."""
     dataset, held_out = _held_out(60)
     generator = np.random.default_rng(0)
     shape = (held_out.repetitions, dataset.n_documents)
@@ -55,7 +55,7 @@ def test_the_estimate_is_not_that_of_the_luckiest() -> None:
 
 @pytest.mark.parametrize(("metric", "upward"), [("ndcg@5", True), ("arp", False), ("gm-map", True)])
 def test_means_and_intervals_are_those_of_the_metric(metric: str, upward: bool) -> None:
-    """The values are the larger the better; mean and interval are in the units and bounds of the metric."""
+    """Larger values are better for every metric; mean and interval are in the units of the metric."""
     dataset = synthetic_dataset(12, seed=3, documents_per_query=15, n_features=4)
     quality = QueryQuality(dataset, metric, DEFAULT, seed=0)
     perfect, reversed_ = (

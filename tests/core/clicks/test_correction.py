@@ -228,7 +228,7 @@ def test_affine_is_unbiased(name: str) -> None:
         assert isinstance(objective, SignedObjective) == (name != "mse")
         expected += probability * objective.terms(scores, 0).gradient
         assert (objective(scores, 0)[1] >= 0.0).all()
-    if name == "listnet":  # whose own targets are divided by their sum
+    if name == "listnet":  # ListNet divides its targets by their sum
         share = np.exp(scores) / np.exp(scores).sum()
         truth = relevance.sum() * share - relevance
     else:

@@ -1,4 +1,4 @@
-"""Findings on click logs: each of them where its trap is, and not elsewhere."""
+"""Findings on click logs: each is reported for a log that has its cause, and only then."""
 
 from dataclasses import replace
 
@@ -36,13 +36,13 @@ def codes(log: ClickLog) -> list[str]:
 
 
 def test_a_sound_log_has_no_findings() -> None:
-    """Documents move, users are many, queries have texts."""
+    """A log whose documents move between ranks, with many users and query texts, has no finding."""
     assert codes(swapped_log()) == []
     assert moving_pairs(swapped_log()) == (2, 2)
 
 
 def test_ranks_that_never_move_identify_nothing() -> None:
-    """An error; a few moves are a warning."""
+    """Documents that are always shown at one rank are an error."""
     log = swapped_log()
     fixed = replace(log, pairs=np.tile(np.array([0, 1], np.int32), N_LISTS))
     (finding,) = examine_log(fixed)
@@ -50,7 +50,7 @@ def test_ranks_that_never_move_identify_nothing() -> None:
 
 
 def test_a_few_moving_pairs_are_a_warning() -> None:
-    """One of 150 pairs moves."""
+    """If one of 150 pairs was shown at more than one rank, the finding is a warning."""
     n_pairs = 150
     pairs = np.tile(np.arange(n_pairs, dtype=np.int32), 2)
     ranks = np.tile(np.arange(1, n_pairs + 1, dtype=np.int16), 2)
@@ -78,13 +78,13 @@ def test_a_few_moving_pairs_are_a_warning() -> None:
 
 
 def test_nothing_clicked_is_an_error() -> None:
-    """Whatever else is there."""
+    """A log without clicks has this error alone."""
     log = swapped_log()
     assert codes(replace(log, clicks=np.zeros_like(log.clicks))) == ["no-clicks"]
 
 
 def test_empty_queries_and_absent_users_are_named() -> None:
-    """Lists of an empty query are counted."""
+    """Lists with an empty query are counted, and a log without users has a finding."""
     log = replace(swapped_log(), query_ids=Texts.of([" "]), list_users=None)
     empty, absent = examine_log(log)
     assert (empty.code, empty.count, empty.title) == (

@@ -1,4 +1,4 @@
-"""Columns of click logs on the disk."""
+"""Click logs as files of columns."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -29,7 +29,7 @@ def a_log() -> ClickLog:
 
 
 def test_a_log_is_mapped_as_it_was_written(tmp_path: Path) -> None:
-    """All columns with their types; absent ones stay absent."""
+    """All columns have their values and types, and absent columns are absent."""
     write_click_log(a_log(), tmp_path)
     opened = open_click_log(tmp_path)
     for field in fields(ClickLog):
@@ -42,7 +42,7 @@ def test_a_log_is_mapped_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_mapped_log_can_be_written_to_without_a_change_of_the_files(tmp_path: Path) -> None:
-    """Kernels see arrays of the type that they are compiled for."""
+    """Arrays are writable, as compiled kernels require; they keep their values after files are deleted."""
     write_click_log(a_log(), tmp_path)
     opened = open_click_log(tmp_path)
     opened.ranks[:] = 9
@@ -53,7 +53,7 @@ def test_a_mapped_log_can_be_written_to_without_a_change_of_the_files(tmp_path: 
 
 
 def test_columns_are_written_in_blocks(tmp_path: Path) -> None:
-    """A failed writer leaves no list of columns."""
+    """Appended blocks form one file; a writer that fails leaves no manifest."""
     with LogWriter(tmp_path) as writer:
         writer.append("ranks", np.array([1, 2]))
         writer.append("ranks", np.array([], np.int64))
@@ -67,7 +67,7 @@ def test_columns_are_written_in_blocks(tmp_path: Path) -> None:
 
 
 def test_lists_are_taken_with_their_impressions(tmp_path: Path) -> None:
-    """In the given order and as often as they are named."""
+    """Lists come in the given order, and a list that is named twice comes twice."""
     taken = a_log().take_lists(np.array([1, 0, 1]))
     assert taken.list_boundaries.tolist() == [0, 1, 3, 4]
     assert taken.pairs.tolist() == [2, 0, 1, 2]

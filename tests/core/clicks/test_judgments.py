@@ -1,4 +1,4 @@
-"""Judgments out of click models, their join with features, and their agreement with labels."""
+"""Judgments from click models, their join with features, and their agreement with labels."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_grades_count_the_cuts_below_a_relevance() -> None:
 
 
 def test_quantiles_are_of_the_judged_pairs() -> None:
-    """A quarter of them is above the third quartile."""
+    """Cuts are quantiles of the relevances of judged pairs; a pair above the third quartile has grade 3."""
     found = judgments(quantiles=(0.25, 0.5, 0.75))
     judged = CTR.relevance[CTR.impressions >= 12]
     np.testing.assert_allclose(found.cuts, np.quantile(judged, (0.25, 0.5, 0.75)))
@@ -55,7 +55,7 @@ def test_quantiles_are_of_the_judged_pairs() -> None:
 
 
 def test_shrinkage_is_the_posterior_of_a_beta_prior() -> None:
-    """With the moments of the judged pairs, and its quantiles as ends."""
+    """The prior is fitted to the judged pairs, and intervals are quantiles of the posterior."""
     found = judgments(shrink=True)
     judged = CTR.impressions >= 12
     a, b = beta_prior(CTR.clicks[judged], CTR.impressions[judged])
@@ -70,7 +70,7 @@ def test_shrinkage_is_the_posterior_of_a_beta_prior() -> None:
 
 
 def test_priors_are_recovered_from_many_draws() -> None:
-    """Of beta proportions, of gamma rates, and of none where all are alike."""
+    """Beta and gamma priors are recovered; equal proportions give a prior of the largest weight."""
     draws = np.random.default_rng(5)
     trials = draws.integers(5, 60, 20_000).astype(np.float64)
     successes = draws.binomial(trials.astype(np.int64), draws.beta(2.0, 6.0, 20_000)).astype(np.float64)
@@ -84,7 +84,7 @@ def test_priors_are_recovered_from_many_draws() -> None:
 
 @pytest.mark.parametrize("name", ["coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"])
 def test_every_model_gives_judgments_within_their_intervals(name: str) -> None:
-    """Shrunken relevances keep most of the order, and lie within their ends."""
+    """Shrunken relevances keep most of the order, and lie within their intervals."""
     model = fit_click_model(LOG, ClickModelSpec(model=name, resamples=5))
     found = judge_clicks(model, JudgmentSpec(min_impressions=12))
     assert (found.lower <= found.relevances).all()
@@ -107,18 +107,18 @@ def test_every_model_gives_judgments_within_their_intervals(name: str) -> None:
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
-    """With the place of the mistake."""
+    """The error points at the option."""
     with pytest.raises(InvalidInput, match=message):
         judgments(**options)
 
 
 def test_pairs_are_found_by_the_ids_of_queries_and_documents() -> None:
-    """Other queries and documents have no pair."""
+    """Documents of the dataset that the log does not have get no pair (-1)."""
     assert pairs_of(FEATURES, LOG).tolist() == [23, 22, 12, 15, 13, 21, -1] + [-1] * 7
 
 
 def test_grades_become_labels_of_a_dataset() -> None:
-    """Its documents keep their features and columns, and the uncertainty of the grade."""
+    """Documents keep their features and columns, and get columns with the uncertainty of the grade."""
     found = judgments(min_impressions=1)
     dataset = judged_dataset(FEATURES, LOG, found)
     assert dataset.query_ids == ("q1",)
@@ -139,7 +139,7 @@ def test_grades_become_labels_of_a_dataset() -> None:
 
 
 def test_agreement_with_labels_is_by_kappa_and_kendall() -> None:
-    """Over the shared pairs, tau-b by query."""
+    """Both measures use the shared pairs; Kendall's tau-b is computed within each query."""
     found = judgments(min_impressions=1)
     agreement = agreement_with(found, LOG, FEATURES)
     pairs = [23, 22, 12, 15, 13, 21]

@@ -26,12 +26,12 @@ def rates(log: ClickLog, query: int) -> np.ndarray:
 
 
 def expected_rates(users: UserModel, labels: np.ndarray) -> np.ndarray:
-    """Sum the probabilities of all ways through a list, as the papers write them."""
+    """Return the click probability by rank, summed over all patterns of clicks as the papers define it."""
     a, s = users.attractions(labels), users.satisfactions(labels)
     n, go_on = len(labels), users.continuation if users.kind == "dbn" else 1.0
     total = np.zeros(n)
     for clicks in itertools.product([0, 1], repeat=n):
-        probability, examined = 1.0, 1.0  # of these clicks, and of this state of examination
+        probability, examined = 1.0, 1.0  # of the clicks so far, and of them with a user who still reads
         left = 0.0
         for rank, click in enumerate(clicks):
             if click:
@@ -69,7 +69,7 @@ def test_independent_ranks(kind: str) -> None:
     [PRESETS["ultra-cascade"], PRESETS["navigational"], replace(PRESETS["informational"], continuation=0.7)],
 )
 def test_sequential_ranks(users: UserModel) -> None:
-    """Cascade and DBN click as the sum over all their ways through a list says."""
+    """Click rates of cascade and DBN users equal the sums over all patterns of clicks."""
     log, truth = simulate(DATASET, [SCORES], users, SimulationPlan(lists=LISTS))
     for query, labels in enumerate((LABELS[:4], LABELS[4:])):
         expected = expected_rates(users, labels)
@@ -85,8 +85,8 @@ def test_sequential_ranks(users: UserModel) -> None:
 
 
 @pytest.mark.parametrize("swaps", ["none", "first", "adjacent", "shuffle"])
-def test_swaps(swaps: str) -> None:
-    """Swaps move the documents that they should, in the share asked for, and keep each list's documents."""
+def test_swaps_move_the_expected_share_of_documents(swaps: str) -> None:
+    """Each kind of swap moves its documents in the requested share of lists; lists keep their documents."""
     plan = SimulationPlan(lists=20_000, swaps=swaps, swap_share=0.3)
     log, _ = simulate(DATASET, [SCORES], UserModel(), plan)
     of_first = np.repeat(log.list_queries == 0, np.diff(log.list_boundaries))
@@ -101,8 +101,8 @@ def test_swaps(swaps: str) -> None:
         assert set(moved) == {0, 2}
 
 
-def test_same_seed() -> None:
-    """The same arguments give the same log, more lists begin with the same queries, another seed differs."""
+def test_the_same_seed_gives_the_same_log() -> None:
+    """The same arguments give the same log, and another seed gives another one."""
     plan = SimulationPlan(lists=70_000, users=9)  # two chunks
     rankers = [SCORES, -SCORES]
     one, other = (simulate(DATASET, rankers, UserModel(), plan)[0] for _ in range(2))
@@ -118,7 +118,7 @@ def test_same_seed() -> None:
     assert len(changed.clicks) != len(one.clicks) or (changed.clicks != one.clicks).any()
 
 
-def test_cutoff() -> None:
+def test_documents_beyond_the_cutoff_are_not_shown() -> None:
     """Only documents within the cutoff of a ranker become pairs, with their own ids."""
     dataset = replace(DATASET, document_ids=DATASET.document_ids)
     log, truth = simulate(dataset, [SCORES], UserModel(), SimulationPlan(lists=50, cutoff=2))
@@ -131,7 +131,7 @@ def test_cutoff() -> None:
     np.testing.assert_allclose(truth.attraction, [0.52, 0.1, 0.28, 0.1])
 
 
-def test_refusals() -> None:
+def test_unusable_scores_and_parameters_are_refused() -> None:
     """Scores that cannot rank, and parameters out of bounds, are refused with their place."""
     with pytest.raises(InvalidInput, match="/rankers/1: must be one finite score"):
         simulate(DATASET, [SCORES, SCORES * np.nan], UserModel(), SimulationPlan())

@@ -99,6 +99,6 @@ def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.Data
 
 @pytest.mark.parametrize("indices", [[], [2], [-3], [0, 0], [0, -2], [[0]], [0.5]])
 def test_a_selection_names_existing_queries_once(indices: Any) -> None:
-    """Nothing, positions out of range, repeats and other types are refused."""
+    """Empty selections, positions out of range, repeats and other types are refused."""
     with pytest.raises(InvalidInput):
         RankingDataset.from_arrays(**_FITTING).select_queries(indices)

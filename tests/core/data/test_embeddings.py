@@ -182,7 +182,7 @@ def test_features_of_lists_are_counted(tmp_path: Path) -> None:
     ("features", "expected"),
     [
         (("bm25", *NAMES), NAMES),
-        (("emb.1",), NAMES),  # a model that has left the others out: they are ignored later
+        (("emb.1",), NAMES),  # a model without the other numbers of the list, which are ignored later
         (("emb", "other.0"), ("other.0", "other.1", "other.2")),
     ],
 )

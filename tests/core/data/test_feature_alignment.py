@@ -36,7 +36,7 @@ def test_numbered_features_that_are_absent_are_zero(names: tuple[str, str]) -> N
     assert align_features(dataset(names[0]), names).matrix.tolist() == [[1, 0], [-1, 0]]
 
 
-def test_what_else_is_known_stays() -> None:
+def test_weights_and_columns_are_kept() -> None:
     """Weights and columns belong to documents and queries, not to features."""
     same = replace(dataset("a", "b"), document_weights=np.ones(2), query_columns={"market": ("de",)})
     fitted = align_features(same, ("b", "a"))
@@ -51,14 +51,14 @@ def test_a_named_feature_that_is_absent_is_missing(has: tuple[str, ...], wants: 
 
 
 def test_bare_judgments_are_refused() -> None:
-    """No model can score them."""
+    """A dataset of judgments without features cannot be fitted to a model."""
     bare = dataset("a").with_features(np.zeros((2, 0), np.float32), ())
     with pytest.raises(DatasetError, match="judgments but no features"):
         align_features(bare, ("a",))
 
 
 @pytest.mark.parametrize(("absent", "refused"), [(0, False), (2, False), (3, True), (4, True)])
-def test_more_than_half_is_too_much(absent: int, refused: bool) -> None:
+def test_more_than_half_of_the_used_features_may_not_be_absent(absent: int, refused: bool) -> None:
     """The share is counted over the features that are used, whatever else the dataset has."""
     used = ("a", "b", "c", "d")
     found = AbsentFeatures.of(dataset(*used[absent:], "extra"), used)

@@ -9,7 +9,7 @@ from core.stored import read_entries, write_entries
 NAMES = ("bm25", "pagerank", "clicks")
 
 
-def test_both_ways_keep_the_order_of_the_dataset() -> None:
+def test_both_options_keep_the_order_of_the_dataset() -> None:
     """The order of a list has no meaning."""
     assert FeatureChoice(use=("clicks", "bm25")).of(NAMES) == ("bm25", "clicks")
     assert FeatureChoice(leave_out=("pagerank",)).of(NAMES) == ("bm25", "clicks")
@@ -25,7 +25,7 @@ def test_a_block_name_selects_its_features() -> None:
         FeatureChoice(use=("emb",)).of(("emb.0", "emb.2"))
 
 
-def test_it_is_read_back_as_it_was_stored() -> None:
+def test_a_choice_reads_back_as_it_was_stored() -> None:
     """A choice stays the same through JSON."""
     for choice in (FeatureChoice(use=("bm25",)), FeatureChoice(leave_out=("clicks", "bm25"))):
         assert read_entries(FeatureChoice, write_entries(choice)) == choice

@@ -30,7 +30,7 @@ def test_marks_of_writers_are_left_out() -> None:
     ],
 )
 def test_patterns_that_cannot_be_used_are_refused(pattern: str, detail: str) -> None:
-    """With what is wrong, at the place of the pattern."""
+    """The error points at `/files` and describes the mistake."""
     with pytest.raises(InvalidInput) as caught:
         matching([f"part-{number}" for number in range(MAX_FILES + 1)], pattern)
     assert caught.value.problems[0].pointer == "/files"

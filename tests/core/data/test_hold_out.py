@@ -1,4 +1,4 @@
-"""The parts of a dataset that a job may ask to set aside."""
+"""Specifications of the queries that a job holds out."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def dataset() -> RankingDataset:
     ],
 )
 def test_each_form_is_read(values: dict[str, Any], expected: HoldOut) -> None:
-    """From the JSON of a job."""
+    """A fraction, a fold and values of a column are read from the JSON of a job."""
     assert hold_out(values) == expected
 
 
@@ -37,13 +37,13 @@ def test_each_form_is_read(values: dict[str, Any], expected: HoldOut) -> None:
     [{}, {"fraction": "half"}, {"folds": 5}, {"column": "split", "values": []}, {"dataset_id": "ds_1"}],
 )
 def test_other_forms_are_refused(values: dict[str, Any]) -> None:
-    """The error shows the three that there are."""
+    """The error describes the valid forms."""
     with pytest.raises(InvalidInput, match="fraction"):
         hold_out(values)
 
 
-def test_each_form_splits_in_its_way(dataset: RankingDataset) -> None:
-    """With the seed where chance has a part."""
+def test_each_form_splits_as_its_function_does(dataset: RankingDataset) -> None:
+    """Fractions and folds use the given seed."""
     for form, expected in (
         (HeldOutFraction(0.3), split_queries(dataset, 0.3, 7)),
         (HeldOutFold(5, 2), fold_queries(dataset, 5, 2, 7)),

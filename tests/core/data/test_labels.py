@@ -30,7 +30,7 @@ def _labels(*labels: float) -> Any:
         ([NAN, NAN], LabelRange(None, None, 2, True)),
     ],
 )
-def test_the_range_has_what_a_job_must_know(labels: list[float], expected: LabelRange) -> None:
+def test_the_range_has_ends_missing_labels_and_whole(labels: list[float], expected: LabelRange) -> None:
     """The range has its ends as people write them, the count of missing labels, and whether all are whole."""
     assert LabelRange.of(_labels(*labels)) == expected
 
@@ -53,7 +53,7 @@ def test_the_range_has_what_a_job_must_know(labels: list[float], expected: Label
 def test_labels_that_nothing_can_use_are_refused_with_the_way_out(
     labels: list[float], details: list[str]
 ) -> None:
-    """All faults are reported together, each at the map that mends it."""
+    """All problems are reported together, each with the label map that solves it."""
     with pytest.raises(InvalidInput) as caught:
         LabelRange.of(_labels(*labels)).check()
     assert [(p.pointer, p.detail) for p in caught.value.problems] == [("/label_map", d) for d in details]
@@ -78,7 +78,7 @@ def test_labels_from_0_are_accepted(labels: list[float]) -> None:
     ],
 )
 def test_labels_are_written_as_people_do(label: float, text: str) -> None:
-    """Shortest spelling in float32; equal labels alike."""
+    """A label has its shortest spelling in float32, and equal labels have the same spelling."""
     assert label_text(label) == text
 
 
@@ -140,7 +140,7 @@ def test_all_labels_are_mapped_at_the_same_time() -> None:
         st.sampled_from(["nan", "-1", "0", "1", "2.5", "31", "7"]), st.sampled_from([0.0, 0.5, 40.0])
     ),
 )
-def test_the_range_of_mapped_labels_is_computed_without_them(
+def test_the_range_of_mapped_labels_is_computed_from_the_statistics(
     labels: list[float], mapped: dict[str, float]
 ) -> None:
     """The range is exact if all different labels are known."""
@@ -150,7 +150,7 @@ def test_the_range_of_mapped_labels_is_computed_without_them(
     assert computed == LabelRange.of(map_labels(dataset, mapped).labels)
 
 
-def test_unknown_labels_have_the_benefit_of_the_doubt() -> None:
+def test_the_mapped_range_assumes_that_unknown_labels_are_valid() -> None:
     """Of the labels that a map leaves, only known labels and the ends are certain."""
     wide = LabelRange(-1.0, 500.0, 0, False)
     assert map_range(wide, [2.0], {}) == wide

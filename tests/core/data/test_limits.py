@@ -1,4 +1,4 @@
-"""Files that would become too large are refused before room is made for them."""
+"""Files that would become too large are refused before memory is allocated for them."""
 
 import gzip
 import io

@@ -88,7 +88,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
 
 
 def test_rows_are_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any span of queries reads as the same queries of the whole do, wherever row groups end."""
+    """Any span of queries equals these queries of the whole dataset, wherever row groups end."""
     monkeypatch.setattr("core.data.parquet._ROW_GROUP_ROWS", (1, 7))
     dataset = synthetic_dataset(5, seed=1, documents_per_query=10, n_features=3)
     path = tmp_path / "data.parquet"

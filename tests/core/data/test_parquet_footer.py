@@ -15,7 +15,7 @@ from core.errors import DatasetError
 
 
 def written(dataset: RankingDataset) -> io.BytesIO:
-    """Return the file that is stored of a dataset."""
+    """Return a dataset as the Parquet file that is stored."""
     file = io.BytesIO()
     write_parquet(dataset, file)
     return file
@@ -35,8 +35,8 @@ def dataset() -> RankingDataset:
 
 
 @pytest.mark.long
-def test_it_is_the_file_that_would_be_written(dataset: RankingDataset, tmp_path: Path) -> None:
-    """The same table for Arrow and for polars, which finds columns by the paths; the same dataset again."""
+def test_a_renamed_file_equals_one_written_with_these_names(dataset: RankingDataset, tmp_path: Path) -> None:
+    """Arrow and polars, which finds columns by path, read the same table, and the dataset is the same."""
     file = written(dataset.select_queries(np.arange(900)))
     named = named_file(file)
     assert named is not None
@@ -55,7 +55,7 @@ def test_it_is_the_file_that_would_be_written(dataset: RankingDataset, tmp_path:
 
 
 @pytest.mark.long
-def test_any_range_is_that_of_the_whole(dataset: RankingDataset) -> None:
+def test_any_byte_range_is_that_of_the_whole_file(dataset: RankingDataset) -> None:
     """Ranges may be before, behind and across the beginning of the footer."""
     file = written(dataset)
     named = named_file(file)

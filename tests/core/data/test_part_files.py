@@ -162,7 +162,7 @@ def test_a_query_that_ends_one_part_and_begins_the_next_is_whole(tmp_path: Path)
 
 
 def test_a_scattered_query_is_gathered_or_refused_with_its_place(tmp_path: Path) -> None:
-    """As within one file; of Parquet the row is known."""
+    """The error has the place as for one file; for Parquet it has the row."""
     first, second = ["a", "b"], ["c", "a"]
     for number, queries in enumerate((first, second)):
         rows = pa.table({"query_id": queries, "label": [1, 0], "x": [0.5, 1.5]})
@@ -192,13 +192,13 @@ CSV = "query_id,label,bm25,price\nq1,1,0.5,2\n"
     ],
 )
 def test_columns_that_disagree_are_named(tmp_path: Path, second: str, message: str) -> None:
-    """With the part and the difference."""
+    """The error names the part and the difference."""
     with pytest.raises(DatasetError, match=message):
         joined(parts_of(tmp_path, CSV, second))
 
 
 def test_types_that_disagree_are_named(tmp_path: Path) -> None:
-    """A column of numbers in the first Parquet part is one in all."""
+    """A column of numbers in the first Parquet part must have numbers in all parts."""
     for number, values in enumerate(([0.5], ["high"])):
         rows = pa.table({"query_id": ["q"], "label": [1], "bm25": values})
         pq.write_table(rows, tmp_path / f"part-{number}")
@@ -207,7 +207,7 @@ def test_types_that_disagree_are_named(tmp_path: Path) -> None:
 
 
 def test_different_values_of_a_query_are_named(tmp_path: Path) -> None:
-    """A text of a query has one value in all parts."""
+    """A query has one value of a text column in all parts."""
     paths = parts_of(
         tmp_path,
         "query_id,label,bm25,market\nq1,1,0.5,de\nq2,1,0.5,at\n",
@@ -225,7 +225,7 @@ def sized(**bounds: int) -> Callable[[Sequence[Path]], Reading]:
 
 @pytest.mark.long
 def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
-    """Each part is small enough alone; padded to the widest of them, they are not."""
+    """Parts that are small enough alone are refused if together, with all features, they are too large."""
     paths = parts_of(tmp_path, "1 qid:1 1:1\n" * 30_000, "1 qid:2 9000:1\n")
     with pytest.raises(DatasetError, match="30,001 documents by 9,000 features"):
         joined(paths)
@@ -235,13 +235,13 @@ def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["q1 0 d1 2\nq1 0 d2 0\n", "2 1:0.5\n1 1:0.2\n"])
 def test_formats_without_rows_of_queries_are_refused(tmp_path: Path, text: str) -> None:
-    """Judgments without features, and LightGBM's data whose queries are in a file beside it."""
+    """TREC judgments, and LightGBM's data with a separate query file, cannot be joined."""
     with pytest.raises(DatasetError, match="several files can only be joined to a dataset if"):
         joined(parts_of(tmp_path, text, text))
 
 
 def test_names_of_features_that_no_part_has_are_refused(tmp_path: Path) -> None:
-    """A name for a feature of one part alone is taken."""
+    """A name for a feature that only one part has is accepted; one for an absent feature is refused."""
     paths = parts_of(tmp_path, "1 qid:1 1:1\n", "1 qid:1 3:1\n")
     assert joined(paths, ReadingOptions(feature_names={"3": "c"})).dataset.feature_names == ("f1", "f2", "c")
     with pytest.raises(InvalidInput, match="a feature of the file, 1 to 3"):

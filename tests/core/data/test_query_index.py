@@ -50,14 +50,14 @@ def test_a_page_of_queries(index: QueryIndex) -> None:
 
 
 def test_one_query_by_its_id(index: QueryIndex) -> None:
-    """The whole id decides."""
+    """A query is found by its whole id only, not by a part of it."""
     assert index.find("ad").first_row == 5
     with pytest.raises(NotFound, match="there is no query 'web'"):
         index.find("web")
 
 
 def test_texts_of_some_queries() -> None:
-    """By id; what has no text, or is not a query of the dataset, is left out."""
+    """Texts are found by id; queries without a text, and unknown ids, are left out."""
     dataset = RankingDataset.from_arrays(
         np.zeros((3, 1)),
         [0, 0, 0],
@@ -73,7 +73,7 @@ def test_texts_of_some_queries() -> None:
 
 
 def test_queries_by_the_start_of_their_ids(index: QueryIndex) -> None:
-    """Every character counts as itself."""
+    """Every character of a prefix is literal, so that there are no wildcards."""
     assert [entry.first_row for entry in index.with_prefix("web").entries(0, 10)] == [0, 3]
     assert index.with_prefix("web").find("web 2").columns == {"market": "fr", "split": "test"}
     assert len(index.with_prefix(".")) == 0
@@ -82,7 +82,7 @@ def test_queries_by_the_start_of_their_ids(index: QueryIndex) -> None:
 @pytest.mark.long
 @given(datasets())
 def test_the_rows_are_those_of_the_dataset(dataset: RankingDataset) -> None:
-    """Whatever the ids, each query is found where it is."""
+    """Each query of any dataset is found at its first row, whatever the ids are."""
     index = index_of(dataset)
     bounds = dataset.query_boundaries
     for position, query_id in enumerate(dataset.query_ids):

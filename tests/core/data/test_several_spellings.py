@@ -1,4 +1,4 @@
-"""Ids of queries that one file spells in several ways are read as one, and counted."""
+"""Several spellings of one query id in a file are read as one id, and reported."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +44,8 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_they_are_counted(tmp_path: Path, name: str) -> None:
-    """With what they are read as, whichever way they come in; the others are not."""
+def test_queries_with_several_spellings_are_reported(tmp_path: Path, name: str) -> None:
+    """The finding has the number of such queries and their ids as read, for every file format."""
     path = tmp_path / name
     path.write_bytes(FILES[name])
     reading = read_file(JudgedFile(path, name), ReadingOptions())
@@ -57,23 +57,23 @@ def test_they_are_counted(tmp_path: Path, name: str) -> None:
     assert finding.examples == ("1", "3")
 
 
-def test_blocks_of_a_column_are_looked_at_together(tmp_path: Path) -> None:
-    """The two spellings may be a million rows apart."""
+def test_spellings_in_different_blocks_are_found(tmp_path: Path) -> None:
+    """The two spellings may be in different blocks of a large file."""
     path = tmp_path / "large.csv"
     rows = "".join(f"q{row // 10},1,0.5\n" for row in range(200_000))
     path.write_text(f"query_id,label,bm25\n7,1,0.5\n{rows}7.0,1,0.5\n")
     assert read_file(JudgedFile(path, path.name), ReadingOptions()).several_spellings == ("7",)
 
 
-def test_a_file_that_spells_them_alike(tmp_path: Path) -> None:
-    """Whole numbers of which one is missing are all written with a point."""
+def test_a_file_with_one_spelling_per_id_has_no_finding(tmp_path: Path) -> None:
+    """A file may have a point in all ids, as pandas writes whole numbers beside a missing one."""
     path = tmp_path / "a.csv"
     path.write_text("query_id,label,bm25\n1.0,1,0.5\n1.0,0,0.5\n2.0,1,0.5\n")
     assert read_file(JudgedFile(path, path.name), ReadingOptions()).several_spellings == ()
 
 
-def test_several_files(tmp_path: Path) -> None:
-    """Each counts for itself: another file may well be written by another tool."""
+def test_spellings_that_differ_between_files_are_not_reported(tmp_path: Path) -> None:
+    """Each file is examined separately, since another tool may have written the other file."""
     parts = []
     for place, queries in enumerate((("1", "1.0", "5"), ("5.0", "6"))):
         path = tmp_path / f"part-{place}.txt"
@@ -86,8 +86,8 @@ def test_several_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pa.array, pd.Series, pl.Series])
-def test_the_library_warns(kind: Callable[[Any], Any]) -> None:
-    """Of texts in memory, too, before their queries are measured as one."""
+def test_the_library_warns_of_several_spellings(kind: Callable[[Any], Any]) -> None:
+    """Ids in lists, arrays and series cause a warning that the spellings count as one id."""
     with pytest.warns(
         DataWarning, match="query_ids: 1 id is spelled in several ways; 1 and 1.0 count as one id"
     ):
@@ -95,7 +95,7 @@ def test_the_library_warns(kind: Callable[[Any], Any]) -> None:
 
 
 def test_runs_of_frames_warn() -> None:
-    """Their ids are spelled before they are sent, so that the service could not count them."""
+    """The client normalises ids before it sends a run, so that only the client can report the spellings."""
     columns = {"query": ["1", "1.0"], "document": ["a", "b"], "score": [0.5, 0.4]}
     with pytest.warns(DataWarning, match="column 'query': 1 id is spelled in several ways"):
         run_of_frame(pd.DataFrame(columns))

@@ -35,7 +35,7 @@ def relevant_queries(dataset: RankingDataset) -> int:
 
 
 def positions(part: RankingDataset) -> list[int]:
-    """Return which queries of the whole a part has."""
+    """Return the positions in the whole dataset of the queries of a part."""
     return [int(query_id) - 1 for query_id in part.query_ids]
 
 
@@ -49,7 +49,7 @@ def assert_parted(dataset: RankingDataset, *parts: RankingDataset) -> None:
 
 @given(judged(), st.floats(0, 1, exclude_min=True, exclude_max=True), SEEDS)
 def test_a_fraction_parts_the_queries(dataset: RankingDataset, fraction: float, seed: int) -> None:
-    """Every query is on one side; the share is rounded, but both sides hold some."""
+    """Every query is on one side; the share is rounded, but no side is empty."""
     kept, held_out = split_queries(dataset, fraction, seed)
     assert_parted(dataset, kept, held_out)
     expected = min(max(round(fraction * dataset.n_queries), 1), dataset.n_queries - 1)
@@ -57,7 +57,7 @@ def test_a_fraction_parts_the_queries(dataset: RankingDataset, fraction: float, 
 
 
 @given(judged(least=10), st.floats(0.1, 0.9), SEEDS)
-def test_a_fraction_is_one_of_documents_and_of_relevance_too(
+def test_a_fraction_applies_to_documents_and_relevant_queries_too(
     dataset: RankingDataset, fraction: float, seed: int
 ) -> None:
     """Both sides have their share of documents, give or take a few queries, and of relevant queries."""
@@ -102,7 +102,7 @@ def test_folds_part_the_queries(dataset: RankingDataset, folds: int, seed: int) 
 
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8])
 def test_every_query_may_be_held_out(fraction: float) -> None:
-    """Chance leaves no query out, neither the shortest nor the last."""
+    """For each query, some seed holds it out, also the shortest and the last."""
     dataset = synthetic_dataset(11, seed=0, documents_per_query=2, n_features=2)
     seen = {query for seed in range(200) for query in split_queries(dataset, fraction, seed)[1].query_ids}
     assert len(seen) == 11
@@ -121,7 +121,7 @@ def test_the_seed_decides() -> None:
 @pytest.mark.long
 @given(judged(), st.data())
 def test_a_column_parts_the_queries(dataset: RankingDataset, data: Any) -> None:
-    """Held out are exactly the queries with one of the values."""
+    """Exactly the queries with one of the values are held out."""
     markets = data.draw(
         st.lists(
             st.sampled_from(["de", "fr", ""]), min_size=dataset.n_queries, max_size=dataset.n_queries
@@ -150,7 +150,7 @@ def _plain(n_queries: int) -> RankingDataset:
     [(5, 0.0, 0), (5, 1.0, 0), (5, -0.1, 0), (5, float("nan"), 0), (1, 0.5, 0), (5, 0.5, -1)],
 )
 def test_fractions_that_cannot_be_are_refused(n_queries: int, fraction: float, seed: int) -> None:
-    """An empty side, a share that is none and a negative seed are invalid input."""
+    """An empty side, a fraction outside 0 to 1, and a negative seed are invalid input."""
     with pytest.raises(InvalidInput):
         split_queries(_plain(n_queries), fraction, seed)
 
@@ -173,8 +173,8 @@ def test_folds_that_cannot_be_are_refused(folds: int, fold: int, pointer: str) -
         ("split", [], "/values: .* must leave at least one query"),
     ],
 )
-def test_columns_that_cannot_part_are_refused(column: str, values: list[str], message: str) -> None:
-    """The error names what there is to choose from."""
+def test_columns_that_cannot_split_are_refused(column: str, values: list[str], message: str) -> None:
+    """The error lists the available columns or values."""
     with pytest.raises(InvalidInput, match=message):
         column_queries(_plain(5), column, values)
 

@@ -1,4 +1,4 @@
-"""Counting what a dataset holds."""
+"""Statistics of a dataset: queries, documents, labels and query columns."""
 
 import json
 from itertools import pairwise
@@ -23,7 +23,7 @@ def _of_lengths(lengths: list[int]) -> dict[str, Any]:
 
 
 def test_statistics_count_queries_documents_and_labels() -> None:
-    """Counted by hand, on queries of 3, 2, 1 and 4 documents."""
+    """Statistics of queries of 3, 2, 1 and 4 documents equal counts by hand."""
     dataset = RankingDataset.from_arrays(
         np.zeros((10, 2)), [0, 1, 2, 0, 0, 0.1, 4, 4, 4, 4], np.cumsum([0, 3, 2, 1, 4])
     )
@@ -55,7 +55,7 @@ def test_statistics_count_queries_documents_and_labels() -> None:
 
 
 def test_statistics_are_small_json_whatever_the_labels() -> None:
-    """Of more than 100 different labels the commonest are listed, in rising order."""
+    """If there are more than 100 different labels, the most frequent are listed in ascending order."""
     labels = np.append(np.arange(300.0), 250.0)
     dataset = RankingDataset.from_arrays(np.zeros((301, 1)), labels, [0, 301])
     listed = json.loads(json.dumps(dataset_statistics(dataset)))["labels"]
@@ -79,7 +79,7 @@ def test_statistics_are_small_json_whatever_the_labels() -> None:
 def test_labels_of_any_kind_are_json(
     labels: list[float], listed: list[Any], label_range: tuple[Any, ...]
 ) -> None:
-    """Documents without a label are counted in the range alone; -0 is 0."""
+    """Documents without a label are counted only in the label range; -0 is 0."""
     dataset = RankingDataset.from_arrays(np.zeros((3, 1)), labels, [0, 3])
     statistics = json.loads(json.dumps(dataset_statistics(dataset), allow_nan=False))
     assert str(statistics["labels"]) == str(listed)
@@ -87,7 +87,7 @@ def test_labels_of_any_kind_are_json(
 
 
 def test_a_missing_label_is_one_more_label_of_its_query() -> None:
-    """It may be mapped to another than the rest; a query without any has one label, none."""
+    """A missing label counts as another label, since a map may replace it."""
     labels = [NAN, NAN, NAN, 1, -1, -1, -1, 0, 0, 2]
     dataset = RankingDataset.from_arrays(np.zeros((10, 1)), labels, np.arange(0, 11, 2))
     found = QueryLabels.of(dataset)
@@ -101,7 +101,7 @@ def test_a_missing_label_is_one_more_label_of_its_query() -> None:
 
 
 def test_query_columns_are_counted_by_value() -> None:
-    """The commonest values first, 20 at most."""
+    """At most the 20 most frequent values are listed, in descending order of their counts."""
     columns = {"market": ["de", "us", "us"], "session": ["a", "b", "c"]}
     dataset = RankingDataset.from_arrays(np.zeros((3, 1)), np.zeros(3), [0, 1, 2, 3], query_columns=columns)
     found = dataset_statistics(dataset)["query_columns"]
@@ -132,14 +132,14 @@ def test_query_columns_are_counted_by_value() -> None:
     ids=["all alike", "close together", "wide", "one far off"],
 )
 def test_lengths_are_counted_in_round_ranges(lengths: list[int], ranges: list[tuple[int, int]]) -> None:
-    """Of one width, or in steps of 1, 2, 5 where a few queries are much longer than the rest."""
+    """Ranges have equal widths, or bounds of 1, 2, 5, 10, … if a few queries are much longer than others."""
     assert [(bar["from"], bar["to"]) for bar in _of_lengths(lengths)["histogram"]] == ranges
 
 
 @pytest.mark.long
 @given(st.lists(st.one_of(st.integers(1, 30), st.integers(1, 3000)), min_size=1, max_size=40))
 def test_the_histogram_counts_every_query_once(lengths: list[int]) -> None:
-    """Ranges follow one another from the shortest to the longest, few enough to look at."""
+    """A small number of ranges covers all lengths from the shortest to the longest without gaps."""
     bars = _of_lengths(lengths)["histogram"]
     assert len(bars) <= 20
     assert bars[0]["from"] <= min(lengths) <= bars[0]["to"]

@@ -96,8 +96,8 @@ def _all(path: Path) -> StoredFeatures:
     ],
     ids=str,
 )
-def test_it_is_read_as_the_matrix_is(key: Any, path: Path, matrix: Float32Array) -> None:
-    """Each part is that of the matrix of `read_parquet`, bit for bit, codes of categories included."""
+def test_stored_features_read_as_the_matrix_does(key: Any, path: Path, matrix: Float32Array) -> None:
+    """Each selection equals that of the matrix of `read_parquet`, bit for bit, with codes of categories."""
     _same(np.asarray(_all(path)[key]), np.asarray(matrix[key]))
 
 
@@ -114,7 +114,7 @@ def test_chosen_rows_and_columns(path: Path, matrix: Float32Array) -> None:
 
 
 def test_columns_of_which_the_file_has_none(path: Path, read_groups: list[tuple[int, str]]) -> None:
-    """All are absent; nothing is read."""
+    """If the file has none of the columns, all values are absent and nothing is read."""
     found = StoredFeatures(path.as_uri(), np.arange(150), np.array([-1, -1]), absent=0.0)
     _same(found[:], np.zeros((150, 2), np.float32))
     assert read_groups == []
@@ -138,14 +138,14 @@ def test_rising_rows_are_read_once(
     assert sorted(read_groups) == [(group, name) for group in groups for name in ("f3", "f5", "f6")]
 
 
-def test_what_reads_blocks_of_features_reads_them(path: Path, matrix: Float32Array) -> None:
+def test_blocks_of_stored_features_are_read_like_those_of_a_matrix(path: Path, matrix: Float32Array) -> None:
     """Stored features are accepted in place of the features of a dataset."""
     features: Any = _all(path)
     _same(np.concatenate([block for _, block in row_blocks(features)]), matrix)
 
 
 @pytest.mark.long
-def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_takes_the_memory_of_one_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row group and a block are in memory, and little more of Arrow's, whatever the size of the file."""
     n_rows, n_features, n_groups = 20_000, 64, 8
     features = np.random.default_rng(3).normal(size=(n_rows * n_groups, n_features)).astype(np.float32)
@@ -204,7 +204,7 @@ def test_a_damaged_row_group_is_reported(path: Path, tmp_path: Path) -> None:
 
 
 class _Storage(ThreadingHTTPServer):
-    """Answers as S3 does to presigned URLs: ranges to GET alone, and only for the very text of the URL.
+    """Answer presigned URLs as S3 does: only GET with a range, and only for the exact text of the URL.
 
     Attributes:
         content: Bytes of the file.
@@ -297,10 +297,10 @@ def test_no_message_holds_the_signature(storage: _Storage, monkeypatch: pytest.M
         assert raised.value.__cause__ is None
 
 
-def test_a_row_group_is_let_go_at_the_end_of_a_reading(
+def test_a_row_group_is_released_after_its_last_document(
     path: Path, read_groups: list[tuple[int, str]]
 ) -> None:
-    """One that has a document of the middle is kept for the next ones; the last document frees the memory."""
+    """A row group is kept for the next documents; reading its last document frees the memory."""
     features = _all(path)
     for rows in (slice(10, 20), slice(20, 30), slice(-2, None), slice(-2, None)):
         _ = features[rows]

@@ -14,7 +14,7 @@ from tests.core.data.strategies import assert_same
 
 @pytest.mark.long
 def test_the_same_seeds_make_the_same_data() -> None:
-    """Data is a function of the arguments; this digest changes only when the recipe does."""
+    """Data depend on the arguments alone; this digest changes only if the generation of the data changes."""
     dataset = synthetic_dataset(20, seed=3, polynomial_seed=5)
     assert_same(synthetic_dataset(20, seed=3, polynomial_seed=5), dataset)
     content = dataset.matrix.astype("<f4").tobytes() + dataset.labels.astype("<f4").tobytes()
@@ -58,7 +58,7 @@ def test_features_are_uniform_between_minus_one_and_one() -> None:
 
 
 def _mean_label_top_10(train: RankingDataset, test: RankingDataset) -> float:
-    """The mean label of the ten best of each test query, by a linear fit to the training labels."""
+    """Return the mean label of each test query's ten best documents by a linear fit to training labels."""
     weights = np.linalg.lstsq(train.features, train.labels, rcond=None)[0]
     scores = (test.features @ weights).reshape(test.n_queries, -1)
     best = np.argsort(-scores, axis=1)[:, :10]
@@ -80,7 +80,7 @@ def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
 
 @pytest.mark.long
 def test_the_polynomial_is_not_linear() -> None:
-    """A linear fit explains about the third that the linear part has by construction, no more."""
+    """A linear fit explains only the third of the variance that the linear terms have by construction."""
     dataset = synthetic_dataset(1000, seed=1, n_features=20)
     residual = np.linalg.lstsq(dataset.features, dataset.labels - dataset.labels.mean(), rcond=None)[1][0]
     assert 0.15 < 1 - residual / (dataset.labels.var() * dataset.n_documents) < 0.5
@@ -114,7 +114,7 @@ def test_gains_replace_the_labels() -> None:
 
 
 def _relevant(dataset: RankingDataset) -> list[int]:
-    """The number of documents of each query with a label above 0."""
+    """Return the number of documents of each query with a label above 0."""
     return [int(count) for count in np.add.reduceat(dataset.labels > 0, dataset.query_boundaries[:-1])]
 
 

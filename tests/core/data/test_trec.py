@@ -28,7 +28,7 @@ def _file(folder: Path, content: bytes, name: str = "file") -> Path:
 
 
 def test_qrels_are_a_dataset_without_features(tmp_path: Path) -> None:
-    """Queries in the order of their first line, their documents gathered; blanks of any kind."""
+    """Queries have the order of their first lines, with all their documents; any white space separates."""
     for content, asked in ((QRELS, "auto"), (gzip.compress(QRELS), "trec-qrels")):
         dataset = read_dataset(_file(tmp_path, content), asked)
         assert dataset.query_ids == ("q2", "q1")
@@ -95,7 +95,7 @@ def test_judged_and_retrieved_documents_are_joined(tmp_path: Path) -> None:
     assert (joined.unknown_queries, joined.queries_without_results) == (1, 0)
 
 
-def test_a_join_needs_a_common_query_and_ids_that_tell_documents_apart() -> None:
+def test_a_join_needs_a_common_query_and_unique_document_ids() -> None:
     """Each refusal points at what to change."""
     dataset = RankingDataset.from_arrays(
         np.empty((2, 0)), [1, 0], [0, 2], query_ids=["q"], document_ids=["a", "a"]
@@ -161,7 +161,7 @@ def test_of_many_mistakes_a_hundred_are_listed(tmp_path: Path) -> None:
 
 
 def test_published_judgments_measure_as_in_trec_eval(shared_data: Path, tmp_path: Path) -> None:
-    """TREC News 2018 and a run with ties, unjudged documents and queries left out, down to each query."""
+    """Each query agrees for TREC News 2018 and a run with ties, unjudged documents and fewer queries."""
     path = shared_data / "fastrank-trec-news" / "newsir18-entity.qrel"
     judged: dict[str, dict[str, int]] = {}
     for query, _, document, relevance in map(str.split, path.read_text().splitlines()):
@@ -205,7 +205,7 @@ PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=10, unique=True)
 def test_what_is_written_reads_back(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], data: st.DataObject
 ) -> None:
-    """Any ids without blanks, any labels that are whole; a run keeps the order of equal scores."""
+    """Any ids without blanks and whole labels are kept; a run keeps the order of equal scores."""
     folder = tmp_path_factory.mktemp("trec")
     pairs = sorted(pairs)
     queries, documents = (list(column) for column in zip(*pairs, strict=True))

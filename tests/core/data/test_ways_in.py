@@ -1,4 +1,4 @@
-"""One table is the same dataset, or is refused, whichever way it comes in."""
+"""A table gives the same dataset in every file format and library, or is refused."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ def _drawn(rng: np.random.Generator) -> Drawn:
     shape = (n, 2)
     numbers = 10 ** rng.normal(0, 9, shape) if rng.random() < 0.5 else rng.integers(-9, 9, shape) + 0.0
     numbers[rng.random((n, 2)) < 0.1] = rng.choice([np.nan, 0.0])
-    numbers[0] = 1.0  # sparse text knows the features that some row has
+    numbers[0] = 1.0  # sparse text has only features that some row gives
     kind = str(rng.choice(["float64", "float32"]))
     features = pd.DataFrame({"f1": numbers[:, 0].astype(kind), "f2": numbers[:, 1].astype(kind)})
     kinds = rng.choice(KINDS, 2).tolist()
@@ -154,7 +154,7 @@ def _letor(drawn: Drawn, path: Path) -> Outcome:
 
 
 def _svmlight(drawn: Drawn, path: Path) -> Outcome:
-    """Write by scikit-learn, whose text has whole numbers for queries, and no documents."""
+    """Write with scikit-learn, whose text has whole numbers as query ids and no document ids."""
     features = np.nan_to_num(drawn.features.to_numpy(np.float64))
     queries = drawn.queries.column.to_numpy(np.int64, copy=True)
     dump_svmlight_file(
@@ -301,7 +301,7 @@ def _is_possible(way: Way, drawn: Drawn) -> bool:
         return pd.api.types.is_integer_dtype(drawn.queries.column) and drawn.queries.is_fit
     if way is _lightgbm:
         return len(_starts(drawn)) == len(set(drawn.queries.texts))
-    if way in (_polars, _polars_parquet):  # which cannot take decimals from pandas
+    if way in (_polars, _polars_parquet):  # polars cannot convert decimals from pandas
         return not any(ids.column.map(type).isin([Decimal]).any() for ids in (drawn.queries, drawn.documents))
     return True
 
@@ -313,7 +313,7 @@ def _is_possible(way: Way, drawn: Drawn) -> bool:
     [(0, 20), *(pytest.param(seed, 500, marks=pytest.mark.slow) for seed in range(1, 6))],
 )
 def test_one_table_is_one_dataset_or_is_refused(tmp_path: Path, seed: int, n_tables: int) -> None:
-    """Every way that takes a table makes the same of it; ids that are none are refused where types tell."""
+    """Every reader that accepts a table gives the same dataset; typed forms refuse invalid ids."""
     rng = np.random.default_rng(seed)
     taken = 0
     for number in range(n_tables):
@@ -341,5 +341,5 @@ def test_one_table_is_one_dataset_or_is_refused(tmp_path: Path, seed: int, n_tab
 
 
 def _unexpected(refusals: dict[str, Exception], drawn: Drawn) -> dict[str, Exception]:
-    """Leave out those of documents that come twice in a query, since several texts may be one id."""
+    """Return refusals except those of a repeated document in a query, since several texts may be one id."""
     return {way: refusal for way, refusal in refusals.items() if "each document once" not in str(refusal)}

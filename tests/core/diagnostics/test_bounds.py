@@ -39,7 +39,7 @@ def _queries() -> list[RankedQuery]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_bound_holds(name: str) -> None:
-    """The statement of the paper that `BOUNDS[name].source` names: its smaller side is the smaller one."""
+    """In the inequality of the paper in `BOUNDS[name].source`, the first side does not exceed the second."""
     sides = np.array([BOUNDS[name].sides(query) for query in _queries()])
     assert np.isfinite(sides).all()
     excess = (sides[:, 0] - sides[:, 1]) / np.maximum(1.0, sides[:, 1])
@@ -54,7 +54,7 @@ TERMS = (
 
 @pytest.mark.parametrize("terms", TERMS)
 def test_the_bounds_hold_for_the_terms_of_any_loss(terms: BoundTerms) -> None:
-    """Gains that rise with the label, either discount, any σ and μ."""
+    """Bounds hold for other gains that rise with the label, both discounts, and other σ and μ."""
     queries = [RankedQuery.of(query.scores, query.labels, terms) for query in _queries()[:300]]
     for name, bound in BOUNDS.items():
         sides = np.array([bound.sides(query) for query in queries])
@@ -62,7 +62,7 @@ def test_the_bounds_hold_for_the_terms_of_any_loss(terms: BoundTerms) -> None:
 
 
 def test_the_bound_of_ndcg_loss2pp_has_the_mu_of_the_loss() -> None:
-    """Wang et al. 2018, equation 19: what is trained, over ln 2, with σ and μ of the loss."""
+    """Wang et al. 2018, equation 19: the bound is the loss over ln 2, with its σ and μ, plus constants."""
     loss = make_loss("ndcg-loss2++", sigma=3.0, gain="linear", mu=0.5)
     scores, labels = np.array([0.3, 0.2, 0.0]), np.array([0.0, 2.0, 1.0])
     trained = loss(scores, labels, np.array([0, 3])).value[0] / np.log(2)
@@ -122,7 +122,7 @@ def _loss_of(query: RankedQuery, permutation: tuple[int, ...], weights: Float64A
 
 
 def test_the_essential_loss_is_zero_for_consistent_rankings_alone() -> None:
-    """Chen et al. 2009, section 3.1: and then 1 − NDCG and 1 − MAP are zero."""
+    """Chen et al. 2009, section 3.1: for consistent rankings, 1 − NDCG and 1 − MAP are zero as well."""
     for query in _queries():
         consistent = bool((np.diff(query.labels) <= 0).all())
         assert (essential_loss(query, np.ones(len(query))) == 0.0) == consistent
@@ -132,7 +132,7 @@ def test_the_essential_loss_is_zero_for_consistent_rankings_alone() -> None:
 
 
 def test_the_losses_of_the_bounds_are_those_that_are_trained() -> None:
-    """NDCG-Loss2 in bits is the loss in nats over ln 2, its constants apart; so is softmax cross entropy."""
+    """Without constants, NDCG-Loss2 in bits is the loss in nats over ln 2; softmax is the listnet loss."""
     for query in _queries()[:200]:
         boundaries = np.array([0, len(query)])
         trained = make_loss("ndcg-loss2")(query.scores, query.labels, boundaries).value[0] / np.log(2)
@@ -143,8 +143,8 @@ def test_the_losses_of_the_bounds_are_those_that_are_trained() -> None:
         assert softmax_bounds_ndcg(query)[1] == pytest.approx(softmax, abs=1e-6)
 
 
-def test_mse_bounds_the_error_of_ndcg_by_linear_gains_alone() -> None:
-    """Chen et al. 2009, section 2.3: labels are gains there. With 2^y − 1 it fails."""
+def test_mse_bounds_the_error_of_ndcg_only_with_linear_gains() -> None:
+    """Chen et al. 2009, section 2.3, use labels as gains. With gains of 2^y − 1 the bound fails."""
 
     def sides(scores: Float64Array, labels: Float64Array, gain: str) -> tuple[float, float]:
         boundaries = np.array([0, len(labels)])

@@ -26,7 +26,7 @@ def judged() -> Judged:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_diagnosis_names_everything_and_no_bound_is_broken(judged: Judged, name: str) -> None:
-    """For every loss; and within one ranking the gradient of every loss is that of a cost."""
+    """All diagnostics exist for every loss; within one ranking, each loss is the gradient of a cost."""
     found = diagnose(make_loss(name), *judged, cutoff=5)
     assert set(found) == set(DIAGNOSTICS)
     assert found["broken-bounds"] == 0.0
@@ -37,7 +37,7 @@ def test_a_diagnosis_names_everything_and_no_bound_is_broken(judged: Judged, nam
 
 
 def test_lightgbms_normalisation_makes_the_jacobian_asymmetric(judged: Judged) -> None:
-    """Burges et al. 2006, equation 5: dividing by sums over the query leaves no cost behind the λs."""
+    """Burges et al. 2006, equation 5: divided by sums over the query, the λs are no gradient of a cost."""
     found = diagnose(make_loss("lambdarank", normalization="lightgbm"), *judged, cutoff=5)
     assert found["asymmetric-jacobians"] is not None
     assert found["asymmetric-jacobians"] > 0.9  # of two documents it may be symmetric by accident
@@ -56,7 +56,7 @@ class _Field:
 
 @pytest.mark.parametrize("across_ranks", [False, True])
 def test_a_known_jacobian_is_measured(across_ranks: bool) -> None:
-    """Its asymmetry is |s1 − 1| over its largest entry; being bilinear, at any step."""
+    """The asymmetry is |s1 − 1| over the largest entry, at any step, since the field is bilinear."""
     field = cast("Loss", _Field())
     judged = (np.array([0.25, 0.26]), np.array([0.0, 1.0]), np.array([0, 2]))
     (jacobian,) = jacobians(field, *judged, across_ranks=across_ranks)
@@ -67,7 +67,7 @@ def test_a_known_jacobian_is_measured(across_ranks: bool) -> None:
 
 
 def test_a_cost_that_curves_downwards_is_indefinite() -> None:
-    """Burges et al. 2006, section 4: of a convex cost the Jacobian is positive semi-definite."""
+    """Burges et al. 2006, section 4: the Jacobian of a convex cost is positive semi-definite."""
     saddle, bowl = np.diag([1.0, -0.5]), np.diag([1.0, 0.0])
     assert indefinite_share([saddle, None, bowl, np.zeros((2, 2))]) == pytest.approx(1 / 3)
     assert indefinite_share([None]) is None
@@ -85,10 +85,10 @@ def test_bounds_have_the_terms_of_the_loss(judged: Judged) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_across_ranks_rank_weights_leave_no_cost_behind(judged: Judged, name: str) -> None:
-    """Burges et al. 2006, equation 5, everywhere: only losses that know no ranks are gradients of a cost.
+def test_across_ranks_rank_weighted_losses_are_not_gradients_of_a_cost(judged: Judged, name: str) -> None:
+    """Burges et al. 2006, equation 5: across ranks, only losses without rank weights have a cost.
 
-    Not every query shows it: documents of one label that swap ranks only exchange what they push.
+    Some queries are symmetric all the same: documents of one label that swap ranks exchange their gradients.
     """
     rank_weighted = {"lambdarank", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2++"}
     share = diagnose(make_loss(name), *judged, cutoff=5)["asymmetric-across-ranks"]
@@ -97,7 +97,7 @@ def test_across_ranks_rank_weights_leave_no_cost_behind(judged: Judged, name: st
 
 
 def test_a_large_gap_is_not_stepped_across() -> None:
-    """Differences over it would not be derivatives."""
+    """If the step to the next rank is large, there is no Jacobian, since a difference is no derivative."""
     judged = (np.array([0.5, 0.4, 0.1]), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
     assert jacobians(make_loss("listnet"), *judged, across_ranks=True) == [None]
     (jacobian,) = jacobians(make_loss("listnet"), *judged)
@@ -105,8 +105,8 @@ def test_a_large_gap_is_not_stepped_across() -> None:
     assert asymmetry(jacobian) < 1e-6
 
 
-def test_samples_are_as_large_as_asked(judged: Judged) -> None:
-    """Of one query NDCGcost is that of some query; an eighth of one query is none, which has no Jacobian."""
+def test_samples_have_the_requested_number_of_queries(judged: Judged) -> None:
+    """A sample of one query has the NDCGcost of a query; an eighth of it is empty and has no Jacobian."""
     costs = parse_metric("ndcg-cost")(*judged)
     found = diagnose(make_loss("ranknet"), *judged, cutoff=5, queries=1)
     assert found["ndcg-cost"] in [pytest.approx(cost) for cost in costs]
@@ -116,15 +116,15 @@ def test_samples_are_as_large_as_asked(judged: Judged) -> None:
 
 
 def test_tied_scores_and_long_queries_are_left_out() -> None:
-    """A step would change ranks, or cost too much."""
+    """Tied scores change ranks at any step, and a long query takes too much time; neither has a Jacobian."""
     loss = make_loss("lambdarank")
     tied = jacobians(loss, np.zeros(3), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
     long = jacobians(loss, np.arange(101.0), np.arange(101.0) % 3, np.array([0, 101]))
     assert (tied, long) == ([None], [None])
 
 
-def test_what_cannot_be_looked_at_is_none() -> None:
-    """Without a relevant document there is no bound and no sample."""
+def test_diagnostics_without_relevant_documents_are_none() -> None:
+    """Without a relevant document, NDCGcost, bounds and Jacobians are None."""
     found = diagnose(make_loss("lambdarank"), np.array([0.2, 0.1]), np.zeros(2), np.array([0, 2]), cutoff=1)
     assert (found["ndcg-cost"], found["broken-bounds"], found["asymmetric-jacobians"]) == (None, None, None)
     assert found["incoherent-queries"] == 0.0

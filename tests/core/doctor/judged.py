@@ -1,4 +1,4 @@
-"""Judged data that is in order, to be damaged by each test in one way."""
+"""Judged data without findings, of which each test changes one property."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ QUERIES, DOCUMENTS, FEATURES = 20, 10, 4
 
 
 def sound(**parts: Any) -> RankingDataset:
-    """20 queries of 10 documents, labels 0 to 3 and weak features, some parts replaced by others."""
+    """Return 20 queries of 10 documents, with labels 0 to 3 and weak features; arguments replace parts."""
     generator = np.random.default_rng(5)
     rows = QUERIES * DOCUMENTS
     labels = np.tile([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0], QUERIES)
@@ -29,7 +29,7 @@ def sound(**parts: Any) -> RankingDataset:
 
 
 def features(**columns: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The features of `sound`, some columns replaced by name."""
+    """Return the features of `sound`, with columns replaced by name."""
     dataset = sound()
     changed = dataset.matrix.copy()
     for name, values in columns.items():
@@ -38,7 +38,7 @@ def features(**columns: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def labels(changes: dict[int, float]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The labels of `sound`, some replaced by row."""
+    """Return the labels of `sound`, with labels replaced by row."""
     changed = sound().labels.copy()
     changed[list(changes)] = list(changes.values())
     return changed

@@ -69,7 +69,7 @@ def test_parts_of_a_fold_add_up_to_the_whole() -> None:
 
 
 def test_the_parts_of_the_first_fold_are_as_printed() -> None:
-    """Each of them has printed counts, whatever its folder is called; the same of Yahoo's parts."""
+    """The parts of WEB30K's first fold and of Yahoo are recognised by printed counts, in any folder."""
     parts = fold((18_919, 6_306, 6_306), (2_270_296, 747_218, 753_611))
     for folder in (None, "MSLR-WEB30K/Fold1", "somewhere"):
         found = recognise(parts, folder)
@@ -93,7 +93,7 @@ def test_the_parts_of_the_first_fold_are_as_printed() -> None:
 def test_other_folds_are_recognised_by_their_queries_and_folder(
     queries: tuple[int, ...], folder: str | None, expected: int | None
 ) -> None:
-    """Papers print their documents together, not by part; folds 4 and 5 have the same queries."""
+    """Papers print only the total documents of these folds; the folder decides between folds 4 and 5."""
     found = recognise(fold(queries, (2_300_000, 700_000, 771_125)), folder)
     assert (found.corpus, found.fold, found.as_printed) == ("MSLR-WEB30K", expected, True)
     assert "its parts together have the printed counts (Marcuzzi et al. 2023, table 3)" in found.sentence
@@ -103,20 +103,20 @@ def test_other_folds_are_recognised_by_their_queries_and_folder(
 @pytest.mark.parametrize(
     ("queries", "folder"),
     [
-        ((18_918, 6_306, 6_307), "MSLR-WEB30K/Fold3"),  # those of fold 2
-        ((18_919, 6_306, 6_306), "MSLR-WEB30K/Fold1"),  # whose documents are printed otherwise
-        ((18_917, 6_307, 6_307), "MSLR-WEB30K/Fold2"),  # of none
+        ((18_918, 6_306, 6_307), "MSLR-WEB30K/Fold3"),  # queries of fold 2
+        ((18_919, 6_306, 6_306), "MSLR-WEB30K/Fold1"),  # queries of fold 1, but other documents than printed
+        ((18_917, 6_307, 6_307), "MSLR-WEB30K/Fold2"),  # queries of no fold
     ],
 )
-def test_a_split_of_ones_own_is_no_fold(queries: tuple[int, ...], folder: str) -> None:
-    """Printed numbers are for orientation only if all of the corpus is there, but split otherwise."""
+def test_a_custom_split_of_a_corpus_is_no_fold(queries: tuple[int, ...], folder: str) -> None:
+    """If the whole corpus is split differently, printed numbers are for orientation only."""
     found = recognise(fold(queries, (2_300_000, 700_000, 771_125)), folder)
     assert (found.corpus, found.fold, found.as_printed) == ("MSLR-WEB30K", None, False)
     assert "none of its folds. Printed numbers are for orientation only." in found.sentence
 
 
 def test_folds_of_ohsumed_are_recognised_together() -> None:
-    """LETOR 3.0 prints the whole; its labels are 0 to 2."""
+    """LETOR 3.0 prints the counts of all parts together; labels above 2 are not of OHSUMED."""
     queries, documents = (63, 21, 22), (9_219, 3_400, 3_521)
     found = recognise(fold(queries, documents, features=45, label=2.0), "OHSUMED/Fold2")
     assert (found.corpus, found.fold, found.as_printed) == ("OHSUMED", 2, True)

@@ -1,4 +1,4 @@
-"""Looking one dataset over, whatever it lacks."""
+"""Examination of a dataset without features."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from core.doctor import examine
 
 
 def test_bare_judgments_are_examined_without_features() -> None:
-    """Labels and queries are looked over; no feature is described, and no document repeats another."""
+    """Labels and queries are examined; there are no feature profiles and no duplicate documents."""
     dataset = RankingDataset.from_arrays(np.empty((40, 0)), np.arange(40) % 3, np.arange(0, 41, 10))
     report = examine(dataset)
     assert report.features == ()

@@ -1,4 +1,4 @@
-"""Hashes: equal for what compares equal, different for the rest."""
+"""Hashes: equal for values that compare equal, different for other values."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ def _noisy(judged: Any, deviation: float) -> Any:
     ],
 )
 def test_a_copy_of_the_label_is_found(name: str, column: Any) -> None:
-    """As it is, turned, bent, blurred, or left out where it is 0."""
+    """The label may be copied, negated, transformed, noisy, or missing for irrelevant documents."""
     dataset = synthetic_dataset(50, seed=1, n_features=10)
     assert _leaking(_with_column(dataset, column(dataset.labels))) == ("last",)
 
@@ -47,8 +47,8 @@ def test_a_copy_of_the_label_is_found(name: str, column: Any) -> None:
         ("as strong as a trained model", lambda judged: _noisy(judged, 0.9)),
     ],
 )
-def test_an_honest_feature_is_not(name: str, column: Any) -> None:
-    """However the rows are sorted: here the best documents come first."""
+def test_a_feature_that_does_not_copy_the_label_is_no_leak(name: str, column: Any) -> None:
+    """The feature is not reported, even if the rows are sorted by label, best first."""
     dataset = synthetic_dataset(50, seed=1, n_features=3)
     order = np.lexsort((-dataset.labels, np.repeat(np.arange(50), 50)))
     dataset = dataset.with_labels(dataset.labels[order])
@@ -56,7 +56,7 @@ def test_an_honest_feature_is_not(name: str, column: Any) -> None:
 
 
 def test_luck_among_many_features_is_no_leak() -> None:
-    """On a few small queries some of a thousand random features are perfect."""
+    """On a few small queries, some of a thousand random features rank perfectly, and none is reported."""
     generator = np.random.default_rng(0)
     dataset = RankingDataset.from_arrays(
         generator.normal(size=(18, 1000)), np.tile([0, 1], 9), np.arange(0, 19, 2)
@@ -66,7 +66,7 @@ def test_luck_among_many_features_is_no_leak() -> None:
 
 
 def test_leaks_are_named_the_strongest_first() -> None:
-    """With how good they are, and how good chance is."""
+    """The strongest leak is first in the examples, and the title has their number."""
     dataset = synthetic_dataset(50, seed=1, n_features=2)
     columns = np.column_stack([_noisy(dataset.labels, 0.3), dataset.labels]).astype(np.float32)
     (finding,) = examine(dataset.with_features(columns, ("blurred", "copied"))).findings

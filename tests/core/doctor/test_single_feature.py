@@ -78,7 +78,7 @@ def test_chance_is_the_mean_of_random_orders() -> None:
     assert _single([0.0] * 30, judged).by_chance == pytest.approx(np.mean(simulated), abs=0.01)
 
 
-def test_the_label_and_its_negative_go_all_the_way() -> None:
+def test_the_label_and_its_negative_rank_ideally() -> None:
     """The lift is 1 in the better direction."""
     judged = labels({})
     values = np.stack([judged, -judged], axis=1)
@@ -101,7 +101,7 @@ def test_infinite_values_rank_as_the_largest_and_the_smallest() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_without_ties_it_is_the_metric_itself(seed: int) -> None:
-    """NDCG@10 as `core.metrics` measures it, over the queries whose documents differ in label."""
+    """The value equals NDCG@10 of `core.metrics` over the queries whose documents differ in label."""
     dataset = synthetic_dataset(30, seed=seed, documents_per_query=25, n_features=3)
     dataset = dataset.with_labels(np.where(np.arange(750) < 50, 1, dataset.labels).astype(np.float32))
     single = rank_by_single_features(dataset, 0)
@@ -134,15 +134,15 @@ def test_labels_too_large_for_the_exponential_gain_gain_their_own_value() -> Non
 
 
 def test_the_sample_is_bounded_and_drawn_by_the_seed() -> None:
-    """1,000 queries at most; the same seed draws the same ones, another seed others."""
+    """At most 1,000 queries are drawn; the same seed draws the same queries, another seed different ones."""
     dataset = synthetic_dataset(MAX_QUERIES + 500, seed=3, documents_per_query=20, n_features=2)
     first, again, other = (rank_by_single_features(dataset, seed) for seed in (1, 1, 2))
     assert first.queries == MAX_QUERIES
     assert first.descending.tolist() == again.descending.tolist() != other.descending.tolist()
 
 
-def test_the_sample_has_room_for_so_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A query that does not fit is passed over, the rest is taken while it fits."""
+def test_the_sample_has_a_limit_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query that exceeds the limit is skipped, and later queries are taken while they fit."""
     monkeypatch.setattr("core.doctor.single_feature.MAX_CELLS", 60)
     generator = np.random.default_rng(0)
     dataset = RankingDataset.from_arrays(

@@ -1,4 +1,4 @@
-"""Compiling ahead."""
+"""Compilation of the doctor's kernels ahead of the first job."""
 
 import importlib
 import pkgutil
@@ -27,7 +27,7 @@ def _compiled() -> dict[str, list[Any]]:
 
 @pytest.mark.long
 def test_nothing_is_left_to_compile_after_warming_up() -> None:
-    """No job waits for a compiler, wherever its data come from."""
+    """After the warm-up, no kernel is compiled, whatever the source of a job's data."""
     examination()
     comparison()
     before = _compiled()

@@ -38,7 +38,7 @@ def test_a_clear_difference_is_reported_with_its_size() -> None:
 
 
 def test_of_a_cost_less_is_better() -> None:
-    """The direction of the metric turns the verdict and the changed queries round."""
+    """For a cost, the verdict and the order of the changed queries are reversed."""
     (pair,) = _compare(0.0, 0.1, higher_is_better=False).pairs
     assert pair.verdict == "worse"
     assert pair.sentence.startswith("s1 is worse than s0")
@@ -63,7 +63,7 @@ def test_too_few_queries_for_any_verdict_are_named() -> None:
 
 
 def test_changed_queries_are_the_extremes() -> None:
-    """Ten each, by how much they change."""
+    """The ten largest gains and the ten largest losses are listed, largest first."""
     a: Float64Array = np.zeros(30)
     b = np.concatenate((np.linspace(0.1, 1.0, 12), np.linspace(-1.0, -0.1, 12), np.zeros(6)))
     comparison = compare_systems(["a", "b"], {"map": np.column_stack((a, b))}, {"map": True})

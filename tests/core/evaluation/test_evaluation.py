@@ -23,7 +23,7 @@ def dataset() -> RankingDataset:
 
 
 def test_documents_are_ranked_within_their_query(dataset: RankingDataset) -> None:
-    """By descending score, ties in input order, ranks from 1."""
+    """Documents are sorted by descending score, with ties in input order and ranks from 1."""
     rows = rank_documents(np.array([0.1, 0.3, 0.2, 0.5, 0.5]), dataset).to_pylist()
     assert [(r["query_id"], r["document_id"], r["rank"], r["label"]) for r in rows] == [
         ("q1", "b", 1, 2.0),

@@ -1,4 +1,4 @@
-"""Segments at rest beside the values of queries."""
+"""Segments that are stored beside the values of queries."""
 
 import io
 
@@ -8,7 +8,7 @@ from core.evaluation import Segment, Slice, StoredSegments, write_segments
 
 
 def test_segments_read_back_with_their_queries() -> None:
-    """By name, in the order of their sizes; a segment of fewer than five queries cannot be asked for."""
+    """Segments are found by name and listed by size; one of fewer than five queries is not stored."""
     parts = [
         Slice("documents a query", "11 to 20", np.arange(5)),
         Slice("documents a query", "3 to 5", np.arange(5, 10)),

@@ -16,7 +16,7 @@ def values() -> list[np.ndarray]:
 
 
 def test_the_test_is_the_paired_t_test_adjusted_by_holm(values: list[np.ndarray]) -> None:
-    """As scipy computes it; the smaller p-value counts twice, and what is not below 0.05 is tied."""
+    """P-values are scipy's, the smaller one doubled; a system whose p-value is at least 0.05 is tied."""
     p = [float(stats.ttest_rel(each, values[1]).pvalue) for each in (values[0], values[2])]
     near, best, far = against_best(values)
     assert (best.difference, best.p, best.tied) == (0.0, None, True)
@@ -27,19 +27,19 @@ def test_the_test_is_the_paired_t_test_adjusted_by_holm(values: list[np.ndarray]
 
 
 def test_the_best_is_the_least_where_less_is_better(values: list[np.ndarray]) -> None:
-    """A cost."""
+    """If lower values are better, the system with the lowest mean is the best."""
     assert [found.p for found in against_best(values, higher_is_better=False)].index(None) == 2
 
 
-def test_queries_that_one_of_them_does_not_define_are_left_out(values: list[np.ndarray]) -> None:
-    """By pair."""
+def test_queries_without_a_value_of_one_system_are_left_out(values: list[np.ndarray]) -> None:
+    """A query is left out only of pairs in which one system has no value."""
     values[2][:50] = np.nan
     expected = np.mean((values[2] - values[1])[50:])
     assert against_best(values)[2].difference == pytest.approx(expected)
 
 
 def test_equal_systems_are_tied() -> None:
-    """Also a single one, and a pair on one query, where nothing can be tested."""
+    """A single system, and two systems on one query, are tied as well, since no test is possible."""
     same = np.array([0.2, 0.4])
     assert [found.tied for found in against_best([same, same.copy()])] == [True, True]
     assert [found.tied for found in against_best([same])] == [True]
@@ -47,6 +47,6 @@ def test_equal_systems_are_tied() -> None:
 
 
 def test_a_constant_loss_is_no_tie() -> None:
-    """Every query is worse by the same: the test has no doubt."""
+    """A system that is worse by the same amount on every query is not tied."""
     best = np.array([0.5, 0.75, 0.25, 0.5])
     assert [found.tied for found in against_best([best, best - 0.125])] == [True, False]

@@ -14,7 +14,7 @@ from tests.core.evaluation.populations import effect_of_power
 
 
 def test_the_t_test_is_scipys() -> None:
-    """On the queries that both systems define; the others are counted."""
+    """The test uses the queries with values of both systems; the others are counted as skipped."""
     generator = np.random.default_rng(1)
     a, b = generator.random((200, 2)), generator.random((200, 2))
     a[:10, 1] = np.nan
@@ -39,7 +39,7 @@ def test_twelve_queries_are_enumerated() -> None:
 
 
 def test_many_queries_agree_with_scipys_permutation_test() -> None:
-    """Within what so many random assignments allow."""
+    """P-values differ by at most 0.01, the error of the random sign assignments."""
     differences = np.random.default_rng(3).standard_normal(60) + 0.25
     ours = randomisation_p_values(differences[:, None], 50_000)[0]
     theirs = stats.permutation_test(
@@ -54,7 +54,7 @@ def test_many_queries_agree_with_scipys_permutation_test() -> None:
 
 
 def test_p_values_are_uniform_under_the_null() -> None:
-    """Over 2,000 simulated pairs of equal systems (Kolmogorov-Smirnov)."""
+    """P-values of 2,000 simulated pairs of equal systems pass a Kolmogorov-Smirnov test."""
     differences = np.random.default_rng(4).standard_normal((50, 2_000))
     assert stats.kstest(randomisation_p_values(differences, 2_000, threads=2), "uniform").pvalue > 0.01
 
@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads() -> None
 
 
 def test_queries_needed_follow_the_noncentral_t() -> None:
-    """From 8 to 800: so many queries have a power of 0.80 by it, and one query less has not."""
+    """From 8 to 800 queries, the result is the smallest number with a power of 0.80 by the noncentral t."""
     for n in (*range(8, 40), 60, 100, 200, 400, 800):
         larger, effect = effect_of_power(n - 0.3), effect_of_power(n)
         assert queries_needed(larger, 1.0) == n
@@ -77,7 +77,7 @@ def test_queries_needed_follow_the_noncentral_t() -> None:
 
 
 def test_equal_systems_are_no_evidence() -> None:
-    """No difference anywhere: p = 1, no effect, no number of queries."""
+    """Without any difference, p is 1, and there is neither a t-test nor a number of queries needed."""
     values = np.full((30, 1), 0.5)
     (compared,) = paired_differences(values, values)
     assert compared is not None
@@ -86,7 +86,7 @@ def test_equal_systems_are_no_evidence() -> None:
 
 
 def test_holm_and_verdicts() -> None:
-    """Adjusted p-values rise with the number of tests; the sign of the difference tells the winner."""
+    """Adjusted p-values rise with the number of tests; the sign of the difference decides the verdict."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
     assert [verdict(0.1, 0.01), verdict(-0.1, 0.01), verdict(0.1, 0.05)] == ["better", "worse", "no evidence"]
@@ -112,7 +112,7 @@ def test_few_differing_queries_are_named() -> None:
 
 
 def test_unfit_input_is_refused() -> None:
-    """Shapes, infinities and counts."""
+    """Different shapes, values that are not finite, and counts of 0 are refused."""
     with pytest.raises(InvalidInput):
         paired_differences(np.zeros((2, 1)), np.zeros((3, 1)))
     with pytest.raises(InvalidInput):

@@ -30,7 +30,7 @@ def _coverage(name: str, population: Float64Array, n_queries: int, n_samples: in
 def _check(name: str, n_queries: int, n_samples: int) -> None:
     for relevant, quality in POPULATIONS:
         covered = _coverage(name, rankings(relevant, quality)[name][:, 0], n_queries, n_samples)
-        # Less the error of the simulation, of which two standard deviations are allowed.
+        # Two standard deviations of the simulation's error are allowed.
         assert covered >= 0.93 - 2.0 * np.sqrt(0.93 * 0.07 / n_samples), (relevant, quality, covered)
 
 
@@ -43,8 +43,8 @@ def test_the_interval_of_ten_queries_covers_the_mean(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [10, 15, 20, 30, 50, 100, 300, 999])
 @pytest.mark.parametrize("name", METRIC_SPELLINGS)
-def test_intervals_of_more_queries_cover_the_mean(name: str, n_queries: int) -> None:
-    """The same from 10 queries on, up to the number where the method changes."""
+def test_intervals_of_10_to_999_queries_cover_the_mean(name: str, n_queries: int) -> None:
+    """Coverage is at least 93% from 10 queries up to the number at which the method changes."""
     _check(name, n_queries, 1_000)
 
 
@@ -58,14 +58,14 @@ def _power(n_queries: int, n_samples: int) -> float:
 @pytest.mark.long
 @pytest.mark.parametrize("n_queries", [10, 100])
 def test_queries_needed_give_the_power_they_promise(n_queries: int) -> None:
-    """The test that decides finds four in five differences whose size asks for so many queries."""
+    """With the number of queries needed, the randomisation test finds four in five differences."""
     assert _power(n_queries, 3_000) == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [8, 9, 10, 12, 15, 18, 25, 40, 60, 100, 200, 400, 800])
 def test_queries_needed_hold_over_their_range(n_queries: int) -> None:
-    """The same from the smallest number to 800."""
+    """The power is 0.80 from the smallest number of queries to 800."""
     assert _power(n_queries, 10_000) == pytest.approx(0.8, abs=0.03)
 
 
@@ -75,7 +75,7 @@ def _called_better(n_samples: int) -> float:
     generator = np.random.default_rng(4)
     called = 0
     for n_queries in (10, 30, 100, 300):
-        # Which system is called A is a coin toss, so that neither is better.
+        # A coin toss per query swaps the systems, so that neither is better.
         drawn = values[generator.integers(0, len(values), (n_queries, n_samples // 4))]
         swapped = generator.random(drawn.shape[:2]) < 0.5
         a, b = (
@@ -88,12 +88,12 @@ def _called_better(n_samples: int) -> float:
     return called / n_samples
 
 
-def test_equal_systems_are_seldom_called_better() -> None:
-    """In 5% of comparisons at most."""
+def test_equal_systems_are_called_better_in_at_most_5_percent() -> None:
+    """At most 5% of 800 comparisons of equal systems have the verdict `better`."""
     assert _called_better(800) <= 0.05
 
 
 @pytest.mark.slow
-def test_equal_systems_are_seldom_called_better_in_many_comparisons() -> None:
-    """In 5% of 10,000 comparisons at most."""
+def test_equal_systems_are_called_better_in_at_most_5_percent_of_many_comparisons() -> None:
+    """At most 5% of 10,000 comparisons of equal systems have the verdict `better`."""
     assert _called_better(10_000) <= 0.05

@@ -1,4 +1,4 @@
-"""Epochs that figure 1 of 2006 takes the time of."""
+"""Epochs whose times are figure 1 of the 2006 paper."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ QUERIES: Int64Array = np.repeat(np.arange(4), 60)
 
 
 def test_pairs_are_those_of_different_labels_within_a_query() -> None:
-    """Each once, the better document first."""
+    """Each pair occurs once, with the better document first."""
     found = np.concatenate(list(pairs_of(DATASET.labels, QUERIES)))
     better, worse = DATASET.labels[:, None], DATASET.labels[None, :]
     expected = np.argwhere((better > worse) & (QUERIES[:, None] == QUERIES[None, :]))

@@ -147,7 +147,7 @@ def test_a_difference_has_the_digits_of_its_table(unit: float, words: str) -> No
 
 @pytest.mark.parametrize(("largest", "verdict"), [(1.1, "held"), (1.185, "held"), (1.2, "contradicted")])
 def test_a_bound_is_one_of_all_numbers(largest: float, verdict: str) -> None:
-    """The largest decides; where one is missing, nothing is shown."""
+    """The largest number decides; if a number is missing, the verdict is `not-shown`."""
     rule = AtMost((A, B), 1.185)
     found = judged(rule, {A: CellValue(0.9), B: CellValue(largest)})
     assert found.verdict == verdict

@@ -83,7 +83,7 @@ def test_tables_share_trainings() -> None:
 
 
 def test_a_digest_follows_what_decides_the_model() -> None:
-    """Metrics that are only measured leave it alone; the loss and the metric that selects change it."""
+    """Metrics that are only measured do not change the digest; the loss and the selecting metric do."""
     spec: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {}, "metrics": ["ndcg@5"]}
     same = spec | {"metrics": ["ndcg@5", "ndcg@10"], "diagnostics": {"interval": 5}}
     assert spec_digest(spec, "main") == spec_digest(same, "main")
@@ -113,13 +113,13 @@ DIGESTS = {
 
 @pytest.mark.parametrize(("name", "scale"), DIGESTS)
 def test_trainings_of_trees_are_shared_with_earlier_releases(name: str, scale: Scale) -> None:
-    """Their digests are what they were, so that no finished training is made again."""
+    """Digests are those of earlier releases, so that no finished training is run again."""
     runs = sorted(plan(name, scale=scale).runs)
     assert hashlib.sha256("".join(runs).encode()).hexdigest() == DIGESTS[name, scale]
 
 
 def test_the_grid_of_a_network_changes_its_scorer() -> None:
-    """Epochs are the protocol's, the paper's schedule is kept, and trees have no part in it."""
+    """Epochs are the protocol's, the paper's schedule is kept, and networks count no trees."""
     quick, whole = (plan("lambdarank-2006", ["figure-2"], scale) for scale in ("quick", "paper"))
     for planned, epochs, batch in ((quick, 100, 500), (whole, 300, 1)):
         nets = [run for run in planned.runs.values() if run.is_network]

@@ -63,7 +63,7 @@ def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:
 
 
 def test_a_number_is_shown_beside_the_printed_one(found: Report) -> None:
-    """Both are in the table's unit, with the mark of the paper's test."""
+    """Both numbers are in the table's unit, with the mark of the paper's test."""
     cell = found.tables[0].cells["LambdaMART-eX random", "NDCG@5"]
     assert cell.ours == pytest.approx(100.0 * BASE.mean() + 2.0, abs=0.3)
     assert cell.lower is not None

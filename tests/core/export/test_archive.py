@@ -64,7 +64,7 @@ def test_an_archive_holds_the_file_and_its_proof(format: str) -> None:
 @pytest.mark.parametrize("with_data", [True, False])
 @pytest.mark.parametrize("format", TREE_FORMATS)
 def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_data: bool) -> None:
-    """Our engines find the same scores to the bit: for rows of data, missing values, and thresholds."""
+    """The engines of the tests find the same scores to the bit: on data, missing values, and thresholds."""
     options = {"never_missing": True} if format == "ranklib" else {}
     export, packed = made(format, with_data=with_data, **options)
     golden = lines(packed)
@@ -119,8 +119,8 @@ def test_the_readme_names_what_the_engine_needs(format: str) -> None:
     assert addresses.get(format, "/_ltr/_featureset/rankery/_createmodel") in readme
 
 
-def test_solr_gets_features_to_start_from() -> None:
-    """A missing one is NaN, which the model then sends where it belongs."""
+def test_the_archive_for_solr_has_features() -> None:
+    """The default value of each feature is NaN, which the model treats as missing."""
     _, packed = made("solr", feature_set="shop")
     features = json.loads(packed.read("features.json"))
     assert [feature["name"] for feature in features] == list(NAMES)

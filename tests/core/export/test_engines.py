@@ -34,7 +34,7 @@ def by_row(score: engines.Score) -> Scores:
 
 
 def engines_of(export: Export) -> list[tuple[Scores, tuple[type[np.floating], type[np.floating]]]]:
-    """Return the engines that read a format, with the kinds of their leaves and of their sums."""
+    """Return the engines that read a format, with the float types of their leaves and of their sums."""
     content = export.content
     match export.target.name:
         case "vespa":
@@ -73,7 +73,7 @@ def rows_near(model_text: str, seed: int, *, doubles: bool, missing: bool, infin
 
 
 def check(model_text: str, format: str, seed: int) -> None:
-    """Hold a format against LightGBM on documents around the model's thresholds."""
+    """Compare a format's scores with LightGBM's on documents around the model's thresholds."""
     options = ExportOptions(never_missing=format == "ranklib")
     export = export_trees(model_text, format, options=options)
     (first, *_) = export.target.arithmetics(options)
@@ -102,15 +102,15 @@ def test_an_engine_finds_the_leaves_of_lightgbm(format: str, variant: str) -> No
 @pytest.mark.long
 @pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "solr"])
 @given(seed=st.integers(0, 2**32 - 1))
-def test_no_threshold_is_too_special(format: str, seed: int) -> None:
-    """Infinite, denormal, zero, beyond float32; NaN and zeros missing or not."""
+def test_forests_with_special_thresholds_score_as_in_lightgbm(format: str, seed: int) -> None:
+    """Thresholds may be infinite, denormal, zero or beyond float32; NaN and zeros may be missing or not."""
     check(special(seed), format, seed)
 
 
 @pytest.mark.long
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solr_finds_the_leaves_of_lightgbm(seed: int) -> None:
-    """Its 1e-6 is made up for wherever there is a number that makes up for it."""
+    """Solr adds 1e-6 to thresholds; the export compensates for it wherever float32 has such a number."""
     text = ModelText.read(special(seed))
     for tree in text.trees:
         tree.thresholds[:] = [t if _can_be_made_up_for(t) else 0.7 for t in tree.thresholds]
@@ -128,7 +128,7 @@ def _can_be_made_up_for(threshold: float) -> bool:
             number = tried
             for _ in range(20):
                 if number + np.float32(1e-6) == wanted:
-                    return bool(abs(threshold) > 1e-35)  # what LightGBM takes for 0 goes with it
+                    return bool(abs(threshold) > 1e-35)  # LightGBM treats smaller values as 0
                 number = np.nextafter(number, np.float32(towards))
     return False
 
@@ -136,7 +136,7 @@ def _can_be_made_up_for(threshold: float) -> bool:
 @pytest.mark.usefixtures("cc")
 @pytest.mark.parametrize("seed", range(3))
 def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path) -> None:
-    """Without a warning; float64 in, the bits of LightGBM's score out, whatever is missing."""
+    """The compiler has no warning; scores of float64 features equal LightGBM's to the bit."""
     for number, text in enumerate([special(seed), trained(missing=True, zero_as_missing=True)]):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -158,7 +158,7 @@ def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
     assert scores.tolist() == expected(written, rows, *SINGLE)
 
 
-def test_zeros_that_are_missing_are_exported_where_they_can_be() -> None:
+def test_python_exports_models_with_zero_as_missing() -> None:
     """Trained with zero_as_missing, only code that decides as LightGBM does can always express the model."""
     text = _named(trained(zero_as_missing=True, missing=True))
     check(text, "python", seed=2)
@@ -177,7 +177,7 @@ def test_older_plugins_take_a_missing_feature_for_0(version: str) -> None:
 
 
 def test_old_solr_takes_a_missing_feature_for_0() -> None:
-    """Without the keys that it does not know."""
+    """For old versions of Solr, the export lacks the keys that they do not accept."""
     text = _named(trained())
     export = export_model(text, "solr", options=ExportOptions(target_version="8.11"))
     rows = documents(4, 80, missing=True).astype(np.float64)

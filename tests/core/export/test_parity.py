@@ -1,4 +1,4 @@
-"""The parity report: that it finds nothing where there is nothing, and everything where there is."""
+"""The parity report: faithful exports have no differences, and every change of an export is found."""
 
 import json
 from collections.abc import Callable
@@ -233,7 +233,7 @@ def test_of_categories_only_the_bytes_are_compared() -> None:
 
 
 def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
-    """LightGBM's example of ranking, a ranker of ours: every format, over its test documents."""
+    """A model of LightGBM's example has the same leaves in every format; only Solr's residue is left."""
     folder = shared_data / "lightgbm-rank"
     training, test = (read_dataset(folder / f"{part}.letor.txt") for part in ("train", "test"))
     test = align_features(test, training.feature_names)
@@ -249,8 +249,8 @@ def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
             assert engine.neighbours.differing_splits == residue
 
 
-def test_wide_models_of_ours_are_exact() -> None:
-    """Synthetic data as the service makes it."""
+def test_models_of_synthetic_data_are_exact() -> None:
+    """The data are as the service generates them."""
     dataset = synthetic_dataset(40, seed=3)
     values = {"loss": {"name": "ndcg-loss2++"}, "hyperparameters": {"num_iterations": 10, "num_leaves": 64}}
     text = train(training_spec(values), dataset).model_text

@@ -19,7 +19,7 @@ ALL_AS_LIGHTGBM = ("lightgbm", "c", "python")
 
 
 def chain(n_splits: int, leaf: float = 1.0) -> str:
-    """Write a model whose one tree goes down on one side."""
+    """Write a model of one tree in which the left child of every split is a leaf."""
     numbers = np.arange(n_splits)
     tree = Tree(
         features=numbers % 5,
@@ -36,8 +36,8 @@ def chain(n_splits: int, leaf: float = 1.0) -> str:
 
 
 @pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {*ALL_AS_LIGHTGBM}))
-def test_zeros_that_go_astray_are_refused(format: str) -> None:
-    """The error has the feature and threshold of a split that sends zeros elsewhere than values around 0."""
+def test_zeros_that_an_engine_would_send_to_another_side_are_refused(format: str) -> None:
+    """The error has the feature and threshold of a split that treats zeros differently from values near 0."""
     text = trained(zero_as_missing=True, missing=True)
     with pytest.raises(ModelError, match=r"cannot express \d+ of the \d+ splits \('f\d' <= .* in tree \d"):
         export_model(text, format, NAMES)
@@ -59,10 +59,10 @@ def test_zeros_that_go_astray_are_refused(format: str) -> None:
         ("opensearch-xgboost", "3.7.1", "3.8 and later"),
     ],
 )
-def test_missing_values_that_would_go_astray_are_refused(
+def test_missing_values_that_an_engine_would_send_to_another_side_are_refused(
     format: str, version: str | None, words: str
 ) -> None:
-    """The error has alternatives; a user may declare `never_missing`, which the report repeats."""
+    """The error lists alternatives; an export with `never_missing` succeeds, and its report notes that."""
     with pytest.raises(ModelError, match=words):
         export_model(MISSING, format, NAMES, options=ExportOptions(target_version=version))
     options = ExportOptions(target_version=version, never_missing=True)
@@ -83,21 +83,21 @@ def test_missing_values_that_would_go_astray_are_refused(
         ("elastic-learning-to-rank", "8.12"),
     ],
 )
-def test_versions_that_follow_the_split_take_any_missing_value(format: str, version: str) -> None:
-    """The first such version accepts missing values, and so do later ones."""
+def test_versions_with_a_side_for_missing_values_accept_the_model(format: str, version: str) -> None:
+    """The first version with a side for missing values at each split accepts the model, as do later ones."""
     export_model(MISSING, format, NAMES, options=ExportOptions(target_version=version))
 
 
 @pytest.mark.parametrize("version", ["2.19", "3.1"])
-def test_0_for_missing_is_exact_where_the_model_says_the_same(version: str) -> None:
-    """OpenSearch 3.2 to 3.7 goes right with NaN, which such a model does not."""
+def test_engines_that_read_missing_as_0_are_exact_if_the_model_does_so_too(version: str) -> None:
+    """OpenSearch 3.2 to 3.7 sends NaN right at every split and is refused, since the model does not."""
     options = ExportOptions(target_version=version)
     assert parity(export_model(COMPLETE, "opensearch-xgboost", NAMES, options=options)).exact
     with pytest.raises(ModelError, match="go right at every split"):
         export_model(COMPLETE, "opensearch-xgboost", NAMES, options=ExportOptions(target_version="3.5"))
 
 
-def test_elasticsearch_before_8_15_wants_input_fields() -> None:
+def test_exports_for_elasticsearch_before_8_15_list_input_fields() -> None:
     """Versions before 8.12, which had no learning to rank, are refused."""
     body = export_model(
         COMPLETE, "elastic-learning-to-rank", NAMES, options=ExportOptions(target_version="8.14")
@@ -111,8 +111,8 @@ def test_elasticsearch_before_8_15_wants_input_fields() -> None:
 
 @pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {"lightgbm"}))
 @pytest.mark.parametrize(("kind", "words"), [("linear", "linear trees"), ("averages", "boosting=rf")])
-def test_models_that_are_no_sums_of_leaves_are_refused(format: str, kind: str, words: str) -> None:
-    """Linear leaves and averages; only LightGBM reads its own."""
+def test_models_that_are_not_sums_of_constant_leaves_are_refused(format: str, kind: str, words: str) -> None:
+    """Models with linear leaves or averaged trees can be exported only as LightGBM's text."""
     random = np.random.default_rng(0)
     flags: dict[str, Any] = {kind: True}
     text = random_model_text(random, 5, 3, 8, categorical=False, **flags)
@@ -122,8 +122,8 @@ def test_models_that_are_no_sums_of_leaves_are_refused(format: str, kind: str, w
 
 
 @pytest.mark.parametrize("format", TREE_FORMATS)
-def test_deep_trees_are_written_where_nothing_nests(format: str) -> None:
-    """Readers of JSON within JSON give up; the same at its bound is fine."""
+def test_only_nested_formats_refuse_deep_trees(format: str) -> None:
+    """Parsers limit the depth of nested JSON; a tree of the maximum depth is exported in every format."""
     assert parity(export_model(chain(MAX_DEPTH), format, NAMES)).engines
     if TREE_FORMATS[format].nests:
         with pytest.raises(ModelError, match="a depth of 301"):
@@ -133,7 +133,7 @@ def test_deep_trees_are_written_where_nothing_nests(format: str) -> None:
 
 
 def test_leaves_beyond_float32_are_refused() -> None:
-    """They would be infinite in the engine."""
+    """Such leaves would be infinite in an engine that computes in float32."""
     text = chain(3, leaf=1e39)
     for name in ("vespa", "solr", "ranklib", "onnx", "opensearch-xgboost"):
         with pytest.raises(ModelError, match="exceed the range of float32"):
@@ -167,8 +167,8 @@ def test_leaves_beyond_float32_are_refused() -> None:
         ("vespa", {"feature_names": {"f0": "attribute(x"}}, "/feature_names"),
     ],
 )
-def test_bad_options_are_pointed_at(format: str, options: dict[str, Any], pointer: str) -> None:
-    """An option that a format does not have is an error."""
+def test_bad_options_are_refused_by_pointer(format: str, options: dict[str, Any], pointer: str) -> None:
+    """An option that the format does not have is refused, as is an invalid value."""
     with pytest.raises(InvalidInput) as refused:
         export_model(COMPLETE, format, NAMES, options=ExportOptions(**options))
     assert [problem.pointer for problem in refused.value.problems] == [pointer]

@@ -6,7 +6,7 @@ from core.data import RankingDataset
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 
-NAN_GOES_LEFT = 2 | 2 << 2  # of LightGBM's decision_type
+NAN_GOES_LEFT = 2 | 2 << 2  # bits of LightGBM's decision_type
 NAN_GOES_RIGHT = 2 << 2
 
 
@@ -26,7 +26,7 @@ def stump(feature: int, threshold: float, left: float, right: float, decision: i
 
 
 def forest_of(*trees: Tree, n_features: int) -> ModelText:
-    """Put trees together."""
+    """Make a model of these trees."""
     return ModelText(tuple(f"f{feature}" for feature in range(n_features)), trees)
 
 
@@ -37,7 +37,7 @@ def staircase(feature: int, n_features: int) -> ModelText:
 
 
 def judged(n_queries: int, n_features: int, seed: int, documents: int = 12) -> RankingDataset:
-    """Draw documents whose label is the first feature in thirds; the last feature is the query's own."""
+    """Draw documents whose label is the third of the first feature; the last one is constant in a query."""
     random = np.random.default_rng(seed)
     features = random.random((n_queries * documents, n_features)).astype(np.float32)
     features[:, -1] = np.repeat(random.random(n_queries), documents)

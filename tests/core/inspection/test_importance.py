@@ -21,8 +21,8 @@ from tests.core.inspection.forests import forest_of, stump
     ],
     ids=lambda options: options.get("boosting") or list(options)[-1],
 )
-def test_it_is_lightgbms(options: dict[str, object]) -> None:
-    """Both kinds are what LightGBM says of the same text, bit for bit, categories included."""
+def test_importance_equals_lightgbms(options: dict[str, object]) -> None:
+    """Gain and split importance equal LightGBM's for the same text, bit for bit, categories included."""
     random = np.random.default_rng(1)
     features = random.normal(size=(600, 8))
     features[:, 3] = random.integers(12, size=600)
@@ -38,8 +38,8 @@ def test_it_is_lightgbms(options: dict[str, object]) -> None:
     assert found.gain[3] > 0.0
 
 
-def test_a_forest_without_splits_needs_nothing() -> None:
-    """All is 0, and no feature is used."""
+def test_a_forest_without_splits_uses_no_feature() -> None:
+    """Every importance is 0, and no feature is used."""
     text = forest_of(Tree.leaf(0.5), stump(1, 0.5, 0.0, 1.0), n_features=3)
     assert used_features(text).tolist() == [1]
     assert split_importance(text).split.tolist() == [0, 1, 0]

@@ -18,8 +18,8 @@ def _dataset(columns: list[list[float]]) -> RankingDataset:
     return RankingDataset.from_arrays(features, np.zeros(len(features)), [0, len(features)])
 
 
-def test_a_forest_made_by_hand_is_followed_exactly() -> None:
-    """f0 adds 1 above 0.5 and 4 where it is missing; f1 adds its own 10 or 20 whatever f0 is."""
+def test_responses_of_a_small_forest_are_exact() -> None:
+    """f0 adds 1 above 0.5 and 4 if it is missing; f1 adds 10 or 20, whatever the value of f0."""
     text = forest_of(
         stump(0, 0.5, 0.0, 1.0), stump(0, np.inf, 0.0, 3.0), stump(1, 0.0, 10.0, 20.0), n_features=2
     )
@@ -27,7 +27,7 @@ def test_a_forest_made_by_hand_is_followed_exactly() -> None:
     (found,) = partial_dependence(TreeModel(text), [0], dataset, Grid(values=4))
     assert found.values == [0.0, 0.25, 0.5, 0.75]
     assert found.shares == [0.25, 0.5, 0.75, 1.0]
-    # Four documents have 10 from f1 and one has 20; the quantiles lie between, as numpy has them.
+    # f1 adds 10 to four documents and 20 to one; the quantiles are interpolated as numpy does.
     assert [each.mean for each in found.responses] == [12.0, 12.0, 12.0, 13.0]
     assert (found.responses[0].lower, found.responses[0].upper) == (10.0, 16.0)
     assert found.missing is not None
@@ -41,8 +41,8 @@ def test_a_forest_made_by_hand_is_followed_exactly() -> None:
     }
 
 
-def test_what_is_never_missing_has_no_such_point() -> None:
-    """Nor has a feature that is always missing any other."""
+def test_a_feature_that_is_never_missing_has_no_point_for_missing_values() -> None:
+    """A feature that is always missing has no other point."""
     dataset = _dataset([[1.0, 2.0, np.inf], [np.nan] * 3])
     text = forest_of(stump(1, 0.5, 1.0, 2.0, NAN_GOES_LEFT), n_features=2)
     whole, empty = partial_dependence(TreeModel(text), [0, 1], dataset)
@@ -54,8 +54,8 @@ def test_what_is_never_missing_has_no_such_point() -> None:
 
 @pytest.mark.long
 @given(st.integers(0, 10_000))
-def test_it_is_what_setting_the_values_by_hand_gives(seed: int) -> None:
-    """Of any forest and any documents, one feature after the other, on any number of threads."""
+def test_responses_equal_the_scores_after_setting_the_values_by_hand(seed: int) -> None:
+    """Means and quantiles are equal for random forests and documents, two features and two threads."""
     random = np.random.default_rng(seed)
     text = random_model_text(random, n_features=3, n_trees=4, max_leaves=8)
     near = documents_near(random, thresholds_of(text), 30, 3)
@@ -75,8 +75,8 @@ def test_it_is_what_setting_the_values_by_hand_gives(seed: int) -> None:
             assert (response.lower, response.upper) == tuple(np.quantile(scores, [0.1, 0.9]))
 
 
-def test_a_sample_is_taken_and_the_grid_is_of_all_documents() -> None:
-    """The seed decides which documents; values are quantiles of the whole column, none twice."""
+def test_responses_use_a_sample_and_the_grid_uses_all_documents() -> None:
+    """The seed decides the sampled documents; grid values are distinct quantiles of the whole column."""
     dataset = judged(100, 3, seed=1)
     forest = TreeModel(forest_of(stump(1, 0.5, 0.0, 1.0), n_features=3))
     few = [partial_dependence(forest, [0], dataset, Grid(8, 50, seed))[0] for seed in (1, 1, 2)]

@@ -31,7 +31,7 @@ def _found(text: ModelText, permutations: Permutations, threads: int = 1) -> dic
     return {each.feature: each for each in found}
 
 
-def test_what_decides_counts_and_what_is_not_used_does_not() -> None:
+def test_importance_is_large_for_the_deciding_feature_and_0_for_unused_ones() -> None:
     """The feature behind the labels has a large importance, noise almost none, an unused one exactly none."""
     noise = stump(1, 0.5, 0.0, 1e-6)
     text = forest_of(*staircase(0, 4).trees, noise, n_features=4)
@@ -44,10 +44,10 @@ def test_what_decides_counts_and_what_is_not_used_does_not() -> None:
         assert found[unused] == PermutationImportance(unused, 0.0, 0.0, 0.0, 0.0)
 
 
-def test_a_feature_of_the_query_shows_over_the_dataset_only() -> None:
-    """All documents of a query have its value; only a permutation over the dataset separates it from them."""
+def test_a_feature_constant_within_queries_matters_only_if_permuted_over_the_dataset() -> None:
+    """Documents of a query share the value, so that a permutation within the query changes nothing."""
     root = stump(3, 0.5, 0.0, 0.0)
-    asks_query_first = replace(  # where f3 is small it ranks by f0, else against it
+    asks_query_first = replace(  # scores increase with f0 where f3 is small, else they decrease
         root,
         features=np.array([3, 0, 0]),
         thresholds=np.array([0.5, 0.5, 0.5]),
@@ -70,8 +70,8 @@ _KINDS: tuple[Within, Within] = ("query", "dataset")
 
 @pytest.mark.parametrize("within", _KINDS)
 @pytest.mark.parametrize("metric", [METRIC, "arp"])
-def test_it_is_what_shuffling_by_hand_gives(within: Within, metric: str) -> None:
-    """The mean over the repeats of metric before less metric after, or the reverse where less is better."""
+def test_importance_equals_the_difference_after_shuffling_by_hand(within: Within, metric: str) -> None:
+    """It is the mean over the repeats of (metric before - after), or (after - before) if lower is better."""
     dataset, random = judged(30, 4, seed=2), np.random.default_rng(3)
     stumps = (stump(int(random.integers(3)), *random.normal(size=3)) for _ in range(60))
     text = forest_of(*staircase(0, 4).trees, *stumps, n_features=4)
@@ -106,7 +106,7 @@ def test_it_is_what_shuffling_by_hand_gives(within: Within, metric: str) -> None
 
 
 def test_a_sum_has_the_importance_of_its_scores() -> None:
-    """That of trees and a member without weight is that of the trees."""
+    """A sum of trees and a member of weight 0 has the importance of the trees."""
     content = staircase(0, 4).write().encode()
     names = ("f0", "f1", "f2", "f3")
     added = Sum.of([Member("web:1", content, names, 2.0), Member("off:1", content, names[::-1], 0.0)])
@@ -118,20 +118,28 @@ def test_a_sum_has_the_importance_of_its_scores() -> None:
     assert [(each.feature, each.mean) for each in of_sum] == [(each.feature, each.mean) for each in of_trees]
 
 
-def test_it_is_the_same_on_any_number_of_threads() -> None:
-    """Orders, scores and intervals do not depend on the threads, and the data are left as they were."""
+def test_importance_is_the_same_on_any_number_of_threads() -> None:
+    """Orders, scores and intervals do not depend on the number of threads."""
     text = staircase(0, 4)
     assert _found(text, Permutations(seed=4)) == _found(text, Permutations(seed=4), threads=2)
     assert _found(text, Permutations(seed=4)) != _found(text, Permutations(seed=5))
 
 
-def test_one_repeat_has_no_error() -> None:
+def test_features_are_unchanged_after_the_permutations() -> None:
+    """Columns are shuffled in copies."""
+    dataset = judged(20, 4, seed=1)
+    before = dataset.features.copy()
+    permutation_importance(TreeModel(staircase(0, 4)), dataset, METRIC, permutations=Permutations(2))
+    np.testing.assert_array_equal(dataset.features, before)
+
+
+def test_one_repeat_has_no_standard_error() -> None:
     """The standard error of one repeat is unknown."""
     assert _found(staircase(0, 4), Permutations(repeats=1))[0].standard_error is None
 
 
-def test_a_metric_that_no_query_defines_tells_nothing() -> None:
-    """Without a relevant document there is nothing to lose, and nothing is claimed."""
+def test_a_metric_that_no_query_defines_gives_no_importance() -> None:
+    """Without a relevant document the importance is None, or 0 for an unused feature."""
     dataset = judged(5, 4, seed=3)
     barren = dataset.with_labels(np.zeros_like(dataset.labels))
     baseline, (unused, *_, found) = permutation_importance(TreeModel(staircase(0, 4)), barren, METRIC)
@@ -139,7 +147,7 @@ def test_a_metric_that_no_query_defines_tells_nothing() -> None:
     assert unused.mean == 0.0
 
 
-def test_it_can_be_stopped() -> None:
+def test_a_callback_can_stop_the_computation() -> None:
     """An exception of the callback ends the computation immediately."""
 
     def stop(done: int, total: int) -> None:
@@ -149,8 +157,8 @@ def test_it_can_be_stopped() -> None:
         permutation_importance(TreeModel(staircase(0, 4)), judged(5, 4, seed=3), METRIC, on_step=stop)
 
 
-def test_every_order_is_as_likely() -> None:
-    """The 24 orders of four values come equally often; groups keep their own."""
+def test_all_orders_are_equally_likely() -> None:
+    """The 24 orders of four values are equally frequent; each group keeps its values."""
     counts: dict[tuple[int, ...], int] = {}
     for number in range(24_000):
         values = np.arange(7)

@@ -20,7 +20,7 @@ _ZERO = float(np.float32(1e-35))
 
 
 def _answer(node: Split | Leaf | None, document: dict[str, float]) -> float:
-    """Go down as a reader of the nodes would."""
+    """Return the score of a document by following the nodes."""
     assert node is not None
     if isinstance(node, Leaf):
         return node.value
@@ -39,7 +39,7 @@ def _side(node: Split, value: float) -> str:
 
 @given(st.integers(0, 10_000))
 def test_following_the_nodes_gives_the_score(seed: int) -> None:
-    """Thresholds, categories and missing values lead every document to the leaf that the model gives it."""
+    """Following thresholds, categories and missing values gives each document the score of the model."""
     random = np.random.default_rng(seed)
     text = random_model_text(random, n_features=3, n_trees=1, max_leaves=12)
     read = ModelText.read(text)
@@ -53,7 +53,7 @@ def test_following_the_nodes_gives_the_score(seed: int) -> None:
 
 
 def test_a_trained_tree_is_as_lightgbm_dumps_it() -> None:
-    """Features, thresholds, gains and counts of all nodes."""
+    """Features, thresholds, gains and counts of all nodes equal those of `dump_model`."""
     random = np.random.default_rng(1)
     features = random.normal(size=(300, 3))
     parameters = {"objective": "regression", "num_leaves": 9, "min_data_in_leaf": 5, "verbosity": -1}
@@ -99,7 +99,7 @@ def test_below_the_depth_only_the_leaves_are_counted() -> None:
     assert again.left is not None
 
 
-def test_what_a_stump_says() -> None:
+def test_nodes_of_trees_with_special_values() -> None:
     """Infinite thresholds are null, a bare leaf is a leaf, and linear leaves name their coefficients."""
     linear = LinearLeaves(
         np.array([1.0, 2.0]), np.array([1, 2]), np.array([1, 0, 1]), np.array([0.5, 3.0, 4.0])

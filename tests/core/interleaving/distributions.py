@@ -1,4 +1,4 @@
-"""The exact distribution of a random list, by all ways that its draws can end."""
+"""The exact distribution of a random list, by enumeration of all sequences of draws."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ from core.interleaving.lists import Draw, InterleavedList
 
 
 def exact_distribution(build: Callable[[Draw], InterleavedList]) -> list[tuple[InterleavedList, float]]:
-    """Return each way to build a list, with its probability."""
+    """Return the list of each possible sequence of draws, with the probability of the sequence."""
     found: list[tuple[InterleavedList, float]] = []
     open_prefixes: list[list[int]] = [[]]
     while open_prefixes:

@@ -9,7 +9,7 @@ RULE = {"error": 0.05, "miss": 0.2, "difference": 0.2}
 
 
 def pairs(wins: int, losses: int, *names: str) -> list[PairVerdict]:
-    """Return the pairs of a verdict in which users preferred the first or the second ranker so often."""
+    """Return the pairs of a verdict with these numbers of users who preferred the first or second ranker."""
     lists = [(f"u{n}", [1.0, 0.0]) for n in range(wins)] + [(f"v{n}", [0.0, 1.0]) for n in range(losses)]
     return list(verdict_of_lists(names or ("web:3", "web:4"), lists, RULE, "user", 0).pairs)
 
@@ -24,7 +24,7 @@ def pairs(wins: int, losses: int, *names: str) -> list[PairVerdict]:
     ],
 )
 def test_users_admit_a_challenger(wins: int, losses: int, better: bool, not_worse: bool, words: str) -> None:
-    """`better` needs their preference, `not_worse` only that they do not prefer the champion."""
+    """`better` requires a preference for the challenger, `not_worse` only no preference for the champion."""
     requirements: list[tuple[Preference, bool]] = [("better", better), ("not_worse", not_worse)]
     for require, expected in requirements:
         admitted, sentence = admits(require, "web:3", "web:4", pairs(wins, losses))
@@ -33,7 +33,7 @@ def test_users_admit_a_challenger(wins: int, losses: int, better: bool, not_wors
 
 
 def test_the_order_of_the_rankers_does_not_matter() -> None:
-    """The challenger may be the first of them."""
+    """The challenger may be the first ranker of the interleaving."""
     found = pairs(60, 0, "web:4", "web:3")
     assert admits("better", "web:3", "web:4", found) == (
         True,
@@ -42,7 +42,7 @@ def test_the_order_of_the_rankers_does_not_matter() -> None:
 
 
 def test_nothing_is_admitted_without_an_interleaving() -> None:
-    """Nor by one of other models."""
+    """An interleaving of other models does not admit a challenger either."""
     for found in ([], pairs(0, 60, "web:1", "web:4")):
         admitted, sentence = admits("not_worse", "web:3", "web:4", found)
         assert not admitted

@@ -91,7 +91,7 @@ def test_balanced(rankings: list[list[int]], length: int, expected: dict[tuple[i
             {(0, 1, 2): (2, 2), (0, 1): (1, 1), (0, 2): (1, 2), (1, 2): (1, 1), (0,): (0, 1), (1,): (1, 0)},
         ),
         (
-            # compute_scores, run
+            # printed by compute_scores
             [3, 1, 2, 5],
             [[1, 2, 3, 4], [3, 1, 5, 2]],
             {(0,): (0, 1), (1,): (1, 0), (2,): (1, 0), (3,): (0, 1), (0, 2): (1, 1), (1, 3): (1, 2)},
@@ -101,11 +101,11 @@ def test_balanced(rankings: list[list[int]], length: int, expected: dict[tuple[i
 def test_balanced_credits(
     documents: list[int], rankings: list[list[int]], credits: dict[tuple[int, ...], tuple[int, int]]
 ) -> None:
-    """Clicks in each top k are counted, k the better rank of the lowest click."""
+    """Clicks in the top k of each ranking are counted; k is the better rank of the lowest click."""
     shown = InterleavedList(documents, [], None, ranks_of(documents, rankings))
     for clicked, (first, second) in credits.items():
         ours = shown.credits(clicked)
-        # The outcome of the second case is asserted by its sign there; both are counts in ours.
+        # The other implementation's test asserts only the sign of the second case.
         assert np.sign(ours[0] - ours[1]) == np.sign(first - second)
         if documents != [2, 1, 3]:
             assert tuple(ours) == (first, second)
@@ -154,7 +154,7 @@ def test_probabilistic_credits() -> None:
     rankings = [[1, 2, 3, 4], [3, 1, 5, 2], [2, 5, 1, 3]]
     probabilities = np.array(contribution_probabilities(rankings, [1, 3, 2]))
     expected = (probabilities / probabilities.sum(axis=0))[:, [0, 2]].sum(axis=1)
-    # compute_scores of the list [1, 3, 2] with clicks at 0 and 2, run
+    # printed by compute_scores for the list [1, 3, 2] with clicks at 0 and 2
     printed = [1.2890451144216544, 0.2505950301208353, 0.4603598554575107]
     assert expected == pytest.approx(printed, abs=1e-14)
     for seed in range(40):
@@ -169,7 +169,7 @@ def test_probabilistic_credits() -> None:
     ("rankings", "expected"),
     [
         ([[1, 2], [2, 3]], {(1, 2): 0.4285714, (2, 1): 0.3714286, (2, 3): 0.2}),
-        # _compute_probabilities with all lists, run
+        # printed by _compute_probabilities for all lists
         ([[1, 2, 3], [2, 3, 1]], {(1, 2, 3): 0.428571, (2, 1, 3): 0.371429, (2, 3, 1): 0.2}),
         ([[1, 2, 3, 4], [4, 3, 2, 1]], {(1, 4, 3, 2): 0.5, (4, 1, 2, 3): 0.5}),
     ],

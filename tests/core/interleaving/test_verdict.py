@@ -38,7 +38,7 @@ def test_conclusions_are_symmetric() -> None:
 
 
 def test_sample_size() -> None:
-    """A fixed test of that size has the power asked for."""
+    """A fixed test with the computed number of units has the power 1 - `miss`."""
     n = sample_size(RULE)
     critical = stats.binom.ppf(0.025, n, 0.5)
     power = stats.binom.cdf(critical - 1, n, 0.5 - RULE.difference)
@@ -47,13 +47,13 @@ def test_sample_size() -> None:
 
 @pytest.mark.parametrize("decided", [1, 40, 41, 500])
 def test_the_winning_share_is_where_the_test_concludes(decided: int) -> None:
-    """One win fewer is not enough; with too few units no share is."""
+    """One win fewer does not conclude the test; the share is None if no number of wins does."""
     winning = [w for w in range(decided + 1) if sequential_test(w, decided - w, RULE).conclusion == "first"]
     assert winning_share(decided, RULE) == (winning[0] / decided if winning else None)
 
 
 def test_the_path_follows_the_units() -> None:
-    """Units are in the order of their lists, one unit a user, up to all of them."""
+    """The path has units in the order of their lists, one unit per user, and ends with all units."""
     earned = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     (pair,) = verdict(["a", "b"], earned, ["late", "early", "early", "late", None], RULE).pairs
     assert [(look.decided, look.preferring_first) for look in pair.path] == [(1, 1), (2, 1), (3, 2)]
@@ -61,9 +61,9 @@ def test_the_path_follows_the_units() -> None:
 
 
 def _first_conclusions(steps: BoolArray, rule: SequentialRule) -> tuple[BoolArray, npt.NDArray[np.int64]]:
-    """Return by experiment whether a ranker is called better at any look, and the units until the end.
+    """Return for each experiment whether any look finds a better ranker, and the units until the end.
 
-    It looks after each unit, by the bounds of `sequential_test` on whole arrays.
+    There is a look after each unit, with the bounds of `sequential_test` computed on whole arrays.
     """
     wins = np.cumsum(steps, axis=1)
     n = np.arange(1, steps.shape[1] + 1)
@@ -79,7 +79,7 @@ def _experiments(seed: int, experiments: int, units: int, share: float) -> BoolA
     return np.random.default_rng(seed).random((experiments, units), np.float32) < share
 
 
-def test_bounds_of_many_experiments_are_those_of_one() -> None:
+def test_array_bounds_are_those_of_the_sequential_test() -> None:
     """The array form of this file concludes as `sequential_test` does, look by look."""
     rule = replace(RULE, difference=0.15)
     steps = _experiments(5, 20, 300, 0.6)
@@ -101,7 +101,7 @@ def test_error_under_a_look_after_each_unit(experiments: int) -> None:
     errors = int(_first_conclusions(steps, rule)[0].sum())
     assert errors <= stats.binom.ppf(0.999, experiments, rule.error)
     assert experiments < 10_000 or errors / experiments <= rule.error
-    assert errors > 0.01 * experiments  # not by never deciding
+    assert errors > 0.01 * experiments  # the test does decide in some experiments
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ STUDY = {
     "priority": "low",
 }
 
-# Every entry, as a request with nothing left out stores it.
+# Specifications with every entry, as stored for requests without omitted values.
 CLICK_MODEL: Mapping[str, Any] = MappingProxyType(
     {
         "model": "dbn",
@@ -273,7 +273,7 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
     }
 )
 
-# What the first release that had the kind stored, as far as it differs.
+# Specifications as the first release with the kind stored them, for kinds whose JSON has changed.
 EARLIER: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
         "train": {

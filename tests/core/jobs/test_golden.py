@@ -24,8 +24,8 @@ def test_the_golden_files_hold_every_kind() -> None:
 
 
 @pytest.mark.parametrize("entry", STORED)
-def test_a_golden_specification_is_read_and_written_as_ever(entry: dict[str, Any]) -> None:
-    """Workers of this release run queued jobs of earlier ones, and the other way round during an upgrade."""
+def test_a_golden_specification_is_read_and_written_as_before(entry: dict[str, Any]) -> None:
+    """Workers of this release run queued jobs of earlier ones; during an upgrade the reverse holds, too."""
     specification = parse(entry["kind"], entry["stored"])
     written = json.loads(json.dumps(specification.to_json()))
     dropped = entry.get("dropped", ())

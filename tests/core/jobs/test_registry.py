@@ -121,7 +121,7 @@ def test_a_title_names_what_a_job_makes_measures_or_moves(kind: str, title: str)
 
 
 def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
-    """The title is a reference or an id where nothing else is there; an empty specification has none."""
+    """The title is a reference or an id if nothing else is stored; an empty specification has no title."""
     assert title_of("evaluate", EARLIER["evaluate"]) == "web"
     assert title_of("evaluate", {"model_id": "mdl_1"}) == "mdl_1"
     assert title_of("compare", {"systems": [{"model": "web"}, {"ranking_id": "rnk_1"}]}) == "web, rnk_1"
@@ -150,10 +150,10 @@ def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
         ),
     ],
 )
-def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
+def test_the_main_metric_is_that_of_early_stopping_or_the_first_requested(
     kind: str, spec: dict[str, Any], metrics: dict[str, Any] | None, found: MainMetric | None
 ) -> None:
-    """A training uses the metrics of validation data before those of test data, which no choice may use."""
+    """Validation metrics have priority over test metrics, which no choice may use."""
     assert main_metric_of(kind, spec, metrics) == found
 
 
@@ -178,8 +178,8 @@ def test_a_job_names_the_artifacts_to_clean_up(kind: str, folders: list[str]) ->
     assert set(orphaned_artifacts(Unfinished(kind))) <= set(folders)
 
 
-def test_a_kind_of_a_later_release_is_left_to_it() -> None:
-    """While a release is installed, workers of the one before sweep its jobs, too."""
+def test_jobs_of_unknown_kinds_are_left_to_a_later_release() -> None:
+    """During an upgrade, workers of the previous release sweep jobs of the new release, too."""
     assert specification_of("dream") is JobSpec
     assert title_of("dream", {"name": "x"}) is None
     assert orphaned_artifacts(Unfinished("dream", {"upload_id": "run_1"})) == []

@@ -1,4 +1,4 @@
-"""Specifications of jobs: what is stored is read back, whatever release stored it."""
+"""Specifications of jobs are read back as they were stored, by any release."""
 
 import json
 import subprocess
@@ -30,20 +30,20 @@ def as_stored(spec: JobSpec) -> dict[str, Any]:
 
 
 def test_there_is_a_specification_of_every_kind() -> None:
-    """The specifications below are all."""
+    """`CURRENT` has each kind, so that the tests below cover all kinds."""
     assert set(CURRENT) == set(JobKind)
 
 
 @pytest.mark.parametrize("kind", CURRENT)
 def test_a_specification_is_stored_as_it_was_submitted(kind: str) -> None:
-    """JSON to specification to JSON, nothing is lost and nothing added."""
+    """A round trip from JSON to a specification and back neither loses nor adds entries."""
     assert as_stored(parse(kind, CURRENT[kind])) == json.loads(json.dumps(CURRENT[kind]))
 
 
 @pytest.mark.parametrize("kind", JobKind)
 @pytest.mark.parametrize("stored", [CURRENT, EARLIER], ids=["current", "earlier"])
 def test_a_specification_is_read_back_as_it_was_stored(kind: JobKind, stored: dict[str, Any]) -> None:
-    """Specification to JSON to specification, whatever release wrote the first JSON."""
+    """A round trip from a specification to JSON and back is lossless, whatever release wrote the JSON."""
     if kind not in stored:
         return
     spec = parse(kind, stored[kind])
@@ -53,7 +53,7 @@ def test_a_specification_is_read_back_as_it_was_stored(kind: JobKind, stored: di
         setattr(spec, fields(spec)[0].name, None)
 
 
-def test_what_the_first_release_stored_means_what_it_meant() -> None:
+def test_specifications_of_the_first_release_keep_their_meaning() -> None:
     """Values that the first release did not store have the defaults of that time."""
     spec = parse("train", EARLIER["train"])
     assert isinstance(spec, TrainJob)
@@ -75,7 +75,7 @@ def test_what_the_first_release_stored_means_what_it_meant() -> None:
 
 
 def test_a_reproduction_takes_the_specification_of_a_training() -> None:
-    """Without what decided how the training was queued and what was measured beside it."""
+    """The reproduction drops the priority, the limits and the diagnostics of the training."""
     asked = {**CURRENT["train"], "model_id": "mdl_1", "system": "web:3"}
     spec = parse("reproduce", asked)
     assert isinstance(spec, ReproduceJob)
@@ -98,7 +98,7 @@ def test_a_reproduction_takes_the_specification_of_a_training() -> None:
         ("evaluate", {**EARLIER["evaluate"], "contract": "none"}, "/contract"),
     ],
 )
-def test_what_cannot_be_parsed_is_named(kind: str, stored: dict[str, Any], pointer: str) -> None:
+def test_an_invalid_specification_has_a_pointer(kind: str, stored: dict[str, Any], pointer: str) -> None:
     """The job fails with the place in its specification."""
     with pytest.raises(InvalidInput) as invalid:
         parse(kind, stored)
@@ -106,7 +106,7 @@ def test_what_cannot_be_parsed_is_named(kind: str, stored: dict[str, Any], point
 
 
 def test_limits_are_read_from_any_specification() -> None:
-    """They hold before it is parsed."""
+    """Limits apply before the specification is parsed."""
     assert JobLimits.of({}) is None
     assert JobLimits.of({"limits": {"seconds": 3.0}}) == JobLimits(seconds=3.0)
 
@@ -121,8 +121,8 @@ def test_a_job_names_its_datasets(kind: str) -> None:
     assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == held
 
 
-def test_parts_are_distinguished_from_datasets() -> None:
-    """Queries are drawn where a part of the dataset is held out, and not for a column or another dataset."""
+def test_parts_are_random_only_if_queries_are_drawn() -> None:
+    """Queries are drawn to hold out a part of the dataset, but not for a column or another dataset."""
     train, again = parse("train", CURRENT["train"]), parse("reproduce", CURRENT["reproduce"])
     assert isinstance(train, TrainJob)
     assert isinstance(again, ReproduceJob)
@@ -131,21 +131,21 @@ def test_parts_are_distinguished_from_datasets() -> None:
 
 
 def test_a_bootstrap_sample_is_random() -> None:
-    """A seed that draws the training queries is not without effect."""
+    """The seed has an effect, since it draws the training queries."""
     train = parse("train", CURRENT["train"] | {"bootstrap": True})
     assert isinstance(train, TrainJob)
     assert train.parts_are_random
 
 
-def test_a_training_without_choices_stores_what_earlier_releases_stored() -> None:
-    """A digest over the specification stays the same."""
+def test_a_training_without_newer_options_is_stored_as_by_earlier_releases() -> None:
+    """The digest of the specification then stays the same, too."""
     without = {name: value for name, value in CURRENT["train"].items() if name != "automatic"}
     stored = parse("train", without | {"bootstrap": False, "automatic": None, "distribution": None}).to_json()
     assert json.loads(json.dumps(stored)) == without
 
 
 def test_a_distribution_is_read_with_its_defaults() -> None:
-    """A reproduction takes it from the training, whose stored JSON names all of it."""
+    """A reproduction copies the distribution of the training, whose stored JSON has all values."""
     asked = EARLIER["train"] | {"distribution": {"ranks": {"at_most": 3}}}
     train = parse("train", asked)
     assert isinstance(train, TrainJob)
@@ -170,8 +170,8 @@ def test_a_job_that_cannot_be_distributed_is_refused(changes: dict[str, Any], po
     assert [problem.pointer for problem in invalid.value.problems] == [pointer]
 
 
-def test_a_dataset_is_named_where_its_job_was_queued() -> None:
-    """Its name is the title of the job."""
+def test_the_title_of_an_ingestion_is_the_name_of_its_dataset() -> None:
+    """The name is stored when the job is queued."""
     spec = IngestJob(dataset_id="ds_1", name="train.txt")
     assert IngestJob.title_of(spec.to_json()) == "train.txt"
 

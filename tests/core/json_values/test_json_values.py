@@ -23,7 +23,7 @@ NAMES = ("bm25", "b", "page rank", 'a "quoted" one', "größe", "features", "a n
 READER = FeatureReader("features", NAMES)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18) | st.none()
 BLANKS = st.text(" \t\n\r", max_size=2)
-# Halves between two numbers and their neighbours, the ends of what there is, and unusual spellings.
+# Midpoints between two floats and their neighbours, extreme values, and unusual spellings.
 SPELLINGS = (
     *(
         "0",
@@ -41,7 +41,7 @@ SPELLINGS = (
     *("8.9e307", "2.2250738585072014e-308", "0.00000000000000000000000012345678901234567"),
     *("9223372036854775807", "18446744073709551615", "3.4028236e38", "1.00000017881393432617187499"),
 )
-# What a writer may put in place of features, or beside them.
+# Text that a damaged document may have in place of features or beside them.
 NOISE = (
     '"\\u0066eatures":0',
     '"\\u0066eatures":null,',
@@ -88,7 +88,7 @@ def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
 
 @given(st.integers(0, 10**19 - 1), st.integers(-60, 60))
 def test_decimals_of_19_digits_are_rounded_correctly(mantissa: int, exponent: int) -> None:
-    """Numbers near the middle of two floats are right, too, where a product of fewer bits would guess."""
+    """Numbers near the midpoint of two floats are correct, too, where a product of fewer bits would fail."""
     text = f"{mantissa}e{exponent}"
     found = read_arrays(f'{{"data":[{text}]}}'.encode(), "data")
     assert found is not None
@@ -96,8 +96,8 @@ def test_decimals_of_19_digits_are_rounded_correctly(mantissa: int, exponent: in
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_unusual_spellings(spelling: str) -> None:
-    """They are read rightly, or left to a general parser."""
+def test_unusual_spellings_are_read_exactly_or_left_to_a_general_parser(spelling: str) -> None:
+    """A general parser reads numbers with more than 19 digits."""
     found = read_arrays(f'{{"data":[{spelling}]}}'.encode(), "data")
     if found is not None:
         assert _bits(found.arrays[0][0]) == _bits(float(spelling))
@@ -113,8 +113,8 @@ def test_unusual_spellings(spelling: str) -> None:
         f"-{'0.' + '0' * 150_000}5e149999",
     ],
 )
-def test_digits_without_end_and_exponents_without_end_count_against_each_other(spelling: str) -> None:
-    """Numbers of any length are read as Python reads them, or left to a general parser."""
+def test_many_digits_and_a_large_exponent_can_cancel_out(spelling: str) -> None:
+    """Numbers of any length are read as Python reads them; infinite ones are left to a general parser."""
     found = read_arrays(f'{{"data":[{spelling}]}}'.encode(), "data")
     if found is not None:
         assert _bits(found.arrays[0][0]) == _bits(float(spelling))
@@ -122,8 +122,8 @@ def test_digits_without_end_and_exponents_without_end_count_against_each_other(s
 
 
 @pytest.mark.parametrize("spelling", MALFORMED)
-def test_what_is_no_json_is_not_read(spelling: str) -> None:
-    """Python's `float` would take some of it."""
+def test_spellings_that_are_not_json_are_not_read(spelling: str) -> None:
+    """Python's `float` would accept some of them."""
     assert read_arrays(f'{{"data":[1,{spelling}]}}'.encode(), "data") is None
 
 
@@ -174,13 +174,13 @@ def test_documents_are_read_as_python_reads_them(data: st.DataObject) -> None:
         *("5", "null", '"x"', "{", "[", '{"bm25', '{"bm25":', '{"bm25":1', "[1", "[1,", '{"bm25\\'),
     ],
 )
-def test_anything_else_is_left_to_a_general_parser(value: str) -> None:
-    """It may be a mistake, which that parser explains, or a way of writing that is rare."""
+def test_unusual_documents_are_left_to_a_general_parser(value: str) -> None:
+    """Such a document may be invalid, which the general parser explains, or have a rare but valid form."""
     assert READER.read(f'{{"features":{value}'.encode(), 10**6) is None
 
 
-def test_names_written_twice_count_as_the_last_time() -> None:
-    """The last one counts, as in Python's parser."""
+def test_the_last_value_of_a_duplicate_name_counts() -> None:
+    """Python's parser also takes the last value."""
     found = READER.read(b'{"features":{"b":1,"bm25":3,"b":null}}', 10**6)
     assert found is not None
     np.testing.assert_array_equal(found.rows[0], [3.0] + [np.nan] * (len(NAMES) - 1))
@@ -212,8 +212,8 @@ def test_a_block_is_read_as_an_array() -> None:
     np.testing.assert_array_equal(found.rows, expected)
 
 
-def test_a_block_written_twice_counts_as_the_last_time() -> None:
-    """The last block counts, as for a feature."""
+def test_the_last_value_of_a_duplicate_block_counts() -> None:
+    """A duplicate feature has the same rule."""
     found = BLOCKS.read(b'{"features":{"emb":[1,2,3],"a":0,"emb":[4,null,6]}}', 1)
     assert found is not None
     np.testing.assert_array_equal(found.rows[0], [0, 4, math.nan, 6, math.nan])
@@ -227,13 +227,13 @@ def test_a_block_written_twice_counts_as_the_last_time() -> None:
         *('{"emb":[1,2,3],"emb.0":1}', '{"emb.2":1,"emb":[1,2,3]}', '{"emb.0":[1]}', '{"emb":[1,2,3'),
     ],
 )
-def test_what_is_no_whole_block_is_left_to_a_general_parser(value: str) -> None:
-    """A block beside one of its features is left, too, because that parser names the duplicate."""
+def test_an_invalid_block_is_left_to_a_general_parser(value: str) -> None:
+    """So is a block beside one of its features, because the general parser names the duplicate."""
     assert BLOCKS.read(f'{{"features":{value}}}'.encode(), 10) is None
 
 
-def test_there_is_no_room_for_too_many() -> None:
-    """Memory is bounded before it is asked for."""
+def test_more_documents_than_the_limit_are_not_read() -> None:
+    """The limit bounds the memory before it is allocated."""
     text = json.dumps([{"features": {"b": 1}}] * 3).encode()
     assert READER.read(text, 3) is not None
     assert READER.read(text, 2) is None
@@ -247,7 +247,7 @@ def test_there_is_no_room_for_too_many() -> None:
     st.integers(0, 20),
 )
 def test_a_damaged_text_is_not_misread(noise: str, at: int, lost: int) -> None:
-    """If what is left is JSON, so was the text, and its members are the rows where there are as many."""
+    """If the rest is valid JSON, so was the text; an equal number of members and rows means equal values."""
     documents = [{"features": {"bm25": 12.5, "b": None}}, {"features": {"b": 3}, "other": 1}]
     whole = json.dumps({"documents": documents, "id": "7"})
     text = whole[:at] + noise + whole[at + lost :]
@@ -266,7 +266,7 @@ def test_a_damaged_text_is_not_misread(noise: str, at: int, lost: int) -> None:
 
 
 def _members(value: Any) -> Iterator[Any]:
-    """List the features in a parsed text, in its order."""
+    """Yield the value of each `features` member in a parsed text, in order."""
     for name, member in value.items() if isinstance(value, dict) else ():
         yield from (member,) if name == "features" else _members(member)
     for member in value if isinstance(value, list) else ():
@@ -279,16 +279,16 @@ def _row(document: Any) -> Float64Array:
 
 
 def _longest_run(slots: Int64Array) -> int:
-    """Return how many neighbouring places of a table are taken at most."""
+    """Return the length of the longest run of occupied slots in a hash table."""
     taken = "".join("x" if slot >= 0 else " " for slot in slots)
     return max(map(len, taken.split()))
 
 
 @pytest.mark.long
-def test_names_that_collide_elsewhere_do_not_collide_here() -> None:
-    """The author of a model's names cannot know those that share a place in the table."""
+def test_names_that_collide_under_a_public_hash_do_not_collide() -> None:
+    """The author of a model cannot choose names that share a slot of the table."""
     candidates = [f"f{number:06d}" for number in range(400_000)]
-    hashes = np.full(len(candidates), 0xCBF29CE484222325, np.uint64)  # FNV-1a, whose basis is public
+    hashes = np.full(len(candidates), 0xCBF29CE484222325, np.uint64)  # FNV-1a, whose offset basis is public
     for column in np.array([[*name.encode(), ord('"')] for name in candidates], np.uint64).T:
         hashes = (hashes ^ column) * np.uint64(0x100000001B3)
     names = [candidates[number] for number in np.flatnonzero(hashes % np.uint64(1024) == 0)[:300]]

@@ -24,7 +24,7 @@ POINTWISE = {"mse"}
 HINGES = {"ranksvm", "w-ranksvm"}
 EXPONENTIALS = {"rankboost", "w-rankboost"}
 LISTWISE = {"listnet", "listmle", "w-listmle", "xe-ndcg"}
-# These count on queries of one label, too.
+# The losses that are not zero on queries of one label.
 EXCEPTIONS_TO_ZERO = {"mse", "arp-loss1", "ndcg-loss1", "listnet", "xe-ndcg"}
 
 
@@ -38,7 +38,7 @@ def ranks_of(scores: Any) -> list[int]:
 
 
 def gain_of(label: float, options: Options) -> float:
-    """2^y − 1, y, or the list's entry."""
+    """Return the gain of a label: 2^y − 1, y, or the entry of the given list."""
     gain = options.get("gain", "exp2")
     if gain == "exp2":
         return float(2**label - 1)
@@ -51,14 +51,14 @@ def discount_of(rank: int, options: Options) -> float:
 
 
 def max_dcg(labels: Float64Array, options: Options) -> float:
-    """DCG of the ideal ranking's top `ideal_cutoff`, else its top τ."""
+    """Return the DCG of the ideal ranking's top `ideal_cutoff`, or of its top τ without that option."""
     cutoff = options.get("ideal_cutoff", options.get("truncation_level"))
     ideal = sorted((gain_of(y, options) for y in labels), reverse=True)[:cutoff]
     return math.fsum(g / discount_of(r, options) for r, g in enumerate(ideal, start=1))
 
 
 def average_precision(by_rank: Sequence[float], options: Options) -> float:
-    """AP with relevant meaning label > 0."""
+    """Return AP, where documents with a label above 0 are relevant."""
     found = [r for r, y in enumerate(by_rank, start=1) if y > 0]
     return math.fsum((n / r) for n, r in enumerate(found, start=1)) / max(len(found), 1)
 
@@ -96,7 +96,7 @@ TARGETS: dict[str, Callable[[Sequence[float], Options], float]] = {
 
 
 def change_by_swap(labels: Float64Array, ranks: list[int], i: int, j: int, options: Options) -> float:
-    """|ΔZ|: the target metric after documents i and j swap ranks, minus before."""
+    """Return |ΔZ|, the absolute change of the target metric if documents i and j swap ranks."""
     metric = TARGETS[options["target"]]
     swapped = list(ranks)
     swapped[i], swapped[j] = swapped[j], swapped[i]
@@ -149,7 +149,7 @@ def selected_documents(labels: Float64Array, ranks: list[int], options: Options)
 
 
 def _as_many_as_false(top: set[int], missed: list[int], false: int, by_rank: bool) -> list[set[int]]:
-    """The top k with h missed documents, the printed rule: the best ranked ones, or any."""
+    """Return the top k with `false` missed documents, the paper's printed rule: the best ranked, or any."""
     if by_rank:
         return [top | set(missed[:false])]
     return [top | set(chosen) for chosen in combinations(missed, min(false, len(missed)))]
@@ -221,7 +221,7 @@ def pairwise_value(
 ) -> Value:
     """Σ w φ(σ(s_i − s_j)), w frozen, with LightGBM's normalisation where asked for.
 
-    A document's weight in `options` multiplies the pairs in which it is i.
+    A document's weight in `options` multiplies the pairs in which the document is i.
     """
     sigma = options.get("sigma", 1.0)
     if selected is None:
@@ -253,7 +253,7 @@ def pairwise_value(
 def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
     """ListNet, ListMLE and W-ListMLE; randomised targets and orders are given in `options`.
 
-    A document's weight multiplies its target, or the term that chooses it.
+    A document's weight multiplies its target, or the term in which the document is chosen.
     """
     sigma = options.get("sigma", 1.0)
     documents = options.get("document_weights", np.ones(len(labels)))
@@ -308,7 +308,7 @@ def hessian_of(value: Value, scores: Float64Array, step: float = 1e-3) -> Float6
 
 
 def _slopes(value: Value, scores: Float64Array, step: float) -> Float64Array:
-    """For each document, the derivative by its score where that score alone is a step further."""
+    """Return for each document the derivative by its score after a step of that score alone."""
     shifted = scores + np.eye(len(scores)) * (step + 1e-30j)
     return np.asarray(np.imag(value(shifted)) / 1e-30)
 

@@ -91,7 +91,7 @@ def joined(queries: list[tuple[Any, Any]]) -> tuple[Any, Any, Any]:
 
 
 def assert_close(actual: Any, expected: Any) -> None:
-    """Relative error below 1e-7; below 1e-8 of the query's largest where an entry is a small difference."""
+    """Require a relative error below 1e-7, or an absolute error below 1e-8 of the largest entry."""
     np.testing.assert_allclose(
         actual, expected, rtol=1e-7, atol=1e-8 * max(abs(expected).max(initial=0.0), 1e-12)
     )
@@ -164,7 +164,7 @@ def test_xe_ndcg_draws_new_targets_each_iteration() -> None:
 
 @pytest.mark.parametrize("name", PAIRWISE)
 def test_the_soft_assignment_without_noise_is_the_hard_one(name: str) -> None:
-    """With ε = 0 every drawn ranking is the present one, selections included."""
+    """With ε = 0 every drawn ranking, and its selection of documents, is that of the scores."""
     scores, labels, boundaries = joined(random_queries(seed=6, count=8))
     options: Options = {"truncation_level": 4, "pair_selection": "static"}
     hard = make_loss(name, **options)(scores, labels, boundaries)
@@ -192,7 +192,7 @@ def test_the_soft_assignment_averages_the_weights_over_noisy_rankings(name: str)
 
 @pytest.mark.long
 def test_plackett_luce_rankings_are_drawn_by_successive_choices() -> None:
-    """The next document is always chosen by the softmax of the scores over ε that are left."""
+    """Each next document is drawn by the softmax of score / ε over the documents that are left."""
     generator = np.random.default_rng(22)
     scores, labels = np.array([0.9, 0.4, 0.1, -0.3, -0.8]), np.array([0.0, 2.0, 0.0, 1.0, 3.0])
     options: Options = {"assignment": "soft", "samples": 1000, "noise": 0.7}
@@ -215,7 +215,7 @@ def test_plackett_luce_rankings_are_drawn_by_successive_choices() -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_training_buffers_hold_the_same_numbers_in_float32(name: str) -> None:
-    """LightGBM receives the inspected gradient and hessian, weighted, rounded to float32."""
+    """LightGBM receives the gradient and hessian that the loss returns, weighted and rounded to float32."""
     scores, labels, boundaries = joined(random_queries(seed=2, count=9))
     weights = np.linspace(0.5, 2.0, len(boundaries) - 1)
     objective = make_loss(name).prepare(labels, boundaries, weights)

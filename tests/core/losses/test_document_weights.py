@@ -37,7 +37,7 @@ def weighted_terms(name: str, options: Options, judged: Any, weights: Any, itera
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_weight_multiplies_the_terms_of_its_document(name: str, options: Options) -> None:
-    """Pairs by the weight of i, targets and choices by that of their document: values and derivatives."""
+    """A pair has the weight of i, a target or choice that of its document, in values and derivatives."""
     queries = random_queries(seed=len(str(options)) + 40, count=9, longest=20)
     judged = joined(queries)
     weights = np.random.default_rng(1).uniform(0.0, 3.0, len(judged[0]))
@@ -48,7 +48,7 @@ def test_a_weight_multiplies_the_terms_of_its_document(name: str, options: Optio
         value = value_of(name, scores, labels, options | {"document_weights": weights[rows]})
         np.testing.assert_allclose(terms.value[number], np.real(value(scores)), rtol=1e-10, atol=1e-12)
         assert_close(terms.gradient[rows], gradient_of(value, scores))
-        if not name.endswith("ranksvm"):  # the hinge has no curvature; its hessian is chosen
+        if not name.endswith("ranksvm"):  # the hinge has no curvature; its hessian is a substitute
             assert_close(terms.hessian[rows], hessian_of(value, scores))
 
 
@@ -69,7 +69,7 @@ def test_weights_multiply_drawn_targets() -> None:
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
 def test_a_drawn_order_takes_the_weights_along(name: str) -> None:
-    """The weight belongs to the document, wherever among its equals it is drawn."""
+    """A weight follows its document to any drawn position among documents of the same label."""
     scores, labels = np.array([0.3, -0.2, 0.8, 0.1]), np.array([1.0, 1.0, 2.0, 0.0])
     weights = np.array([2.0, 0.5, 1.0, 3.0])
     seen = set()
@@ -88,7 +88,7 @@ def test_a_drawn_order_takes_the_weights_along(name: str) -> None:
 @pytest.mark.parametrize("options", [{}, {"truncation_level": 4, "pair_selection": "random"}])
 @pytest.mark.parametrize("name", NDCG_WEIGHTED)
 def test_the_soft_assignment_is_weighted(name: str, options: Options) -> None:
-    """Pair by pair the same weight: one relevant document makes it a factor of the query."""
+    """With one relevant document all pairs have its weight, which is thus a factor of the query."""
     generator = np.random.default_rng(2)
     scores, labels = generator.normal(size=30), np.zeros(30)
     labels[17] = 3.0
@@ -102,7 +102,7 @@ def test_the_soft_assignment_is_weighted(name: str, options: Options) -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_equal_weights_are_a_factor(name: str) -> None:
-    """Weight 2 throughout doubles the loss; so does a weight of 2 for each query."""
+    """A weight of 2 for each document, or for each query, doubles the loss."""
     scores, labels, boundaries = joined(random_queries(seed=3, count=12))
     loss = make_loss(name)
     plain = loss(scores, labels, boundaries)
@@ -116,7 +116,7 @@ def test_equal_weights_are_a_factor(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_training_gets_the_weighted_numbers_in_float32(name: str) -> None:
-    """The way without a value, and its short cut for unweighted pairs, knows the weights, too."""
+    """The computation without a value, with its short cut for unweighted pairs, applies the weights, too."""
     scores, labels, boundaries = joined(random_queries(seed=8, count=12))
     weights = np.random.default_rng(3).uniform(0.2, 3.0, len(labels))
     objective = make_loss(name).prepare(labels, boundaries, document_weights=weights)

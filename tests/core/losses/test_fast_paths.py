@@ -1,4 +1,4 @@
-"""Loops that are written twice for speed, against the plain ones."""
+"""Fast versions of loops, compared with the plain ones."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def queries(spread: float) -> tuple[Float64Array, Float64Array, Int64Array]:
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("options", [{}, {"truncation_level": 7}, {"target": "rbp"}, {"sigma": 0.5}])
 def test_pairs_of_two_documents_at_a_time_are_those_of_one(options: Options, spread: float) -> None:
-    """The gradient, hessian and loss of a training are those that are inspected, pair by pair."""
+    """Gradient, hessian and loss of a training equal those of `terms`, which visits pair by pair."""
     scores, labels, boundaries = queries(spread)
     objective = make_loss("lambdarank", **options).prepare(labels, boundaries)
     exact = objective.terms(scores, 0)
@@ -36,10 +36,10 @@ def test_pairs_of_two_documents_at_a_time_are_those_of_one(options: Options, spr
 
 @pytest.mark.parametrize("samples", [1, 2, 7, 8])
 @pytest.mark.parametrize("truncation_level", [None, 5, 1_000])
-def test_drawn_rankings_weigh_alike_in_sums_and_one_by_one(
+def test_drawn_rankings_have_equal_terms_summed_and_one_by_one(
     samples: int, truncation_level: int | None
 ) -> None:
-    """LambdaRank sums the distances of ranks up, NDCG-Loss2++ without its own part weighs each ranking."""
+    """LambdaRank sums the rank distances of all rankings; NDCG-Loss2++ with μ = 0 visits each ranking."""
     scores, labels, boundaries = queries(1.0)
     soft = {"assignment": "soft", "samples": samples, "seed": 3, "truncation_level": truncation_level}
     summed = make_loss("lambdarank", **soft)(scores, labels, boundaries, 4)
@@ -50,8 +50,8 @@ def test_drawn_rankings_weigh_alike_in_sums_and_one_by_one(
 
 
 @pytest.mark.parametrize("name", ["lambdarank", "ndcg-loss2++", "ranknet", "ndcg-loss1"])
-def test_documents_laid_out_by_label_have_the_terms_of_those_laid_out_by_rank(name: str) -> None:
-    """A truncation that leaves out one document keeps all pairs, and changes the layout alone."""
+def test_layouts_by_label_and_by_rank_have_equal_terms(name: str) -> None:
+    """A truncation that leaves out one document keeps all pairs and changes only the layout."""
     generator = np.random.default_rng(4)
     scores, labels = generator.normal(size=90), generator.integers(0, 4, 90).astype(np.float64)
     boundaries = np.array([0, 90])

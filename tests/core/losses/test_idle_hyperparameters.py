@@ -1,4 +1,4 @@
-"""Hyperparameters that change nothing beside others: each loss names them, and it is so."""
+"""Hyperparameters without effect beside others: each loss names exactly these."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -11,7 +11,7 @@ from core.losses import LOSSES, Loss, make_loss
 from core.parameters import Parameter, parameters_of, values_of
 from tests.core.losses.test_derivatives import joined, random_queries
 
-# A query whose first relevant document is below every truncation level, with more than can be selected.
+# A query with its relevant documents below every truncation level, and more of them than can be selected.
 _SPARSE = np.zeros(20)
 _SPARSE[[9, 12, 15, 17, 18]] = 1, 1, 1, 2, 1
 SCORES, LABELS, BOUNDARIES = joined(
@@ -34,9 +34,9 @@ NUMBERS: dict[str, list[Any]] = {
 
 
 def combinations() -> Iterator[Any]:
-    """Every choice beside every other, with and without noise and truncation; slow: every two of one loss.
+    """Yield choices beside each other, with and without noise and truncation; slow: all for each loss.
 
-    Losses that have the same hyperparameters alternate, so that any three choices meet in one of them.
+    Losses with the same hyperparameters alternate: any three choices are combined in one of the losses.
     """
     for place, (name, cls) in enumerate(LOSSES.items()):
         declared = {p.name: p for p in parameters_of(cls)}
@@ -46,7 +46,7 @@ def combinations() -> Iterator[Any]:
         varied.pop("gain", None)
         varied.pop("discount", None)
         varied.pop("normalization", None)
-        # Each one is changed beside all others; the combinations of the others are below.
+        # The test changes these two beside all others; combinations in which they are set are below.
         varied.pop("missed_labels", None)
         varied.pop("ranking_model", None)
         if "noise" in declared:
@@ -74,7 +74,7 @@ def terms_of(loss: Loss) -> Any:
 
 
 def other_values(declared: Parameter, values: dict[str, Any]) -> list[Any]:
-    """Each other value of a hyperparameter that the rest of the values allow."""
+    """Return the other values of a hyperparameter that are valid beside the remaining values."""
     choices: list[Any] = list(declared.choices) or NUMBERS[declared.name]
     if declared.name == "gain":
         choices = ["linear", (0.0, 1.0, 4.0, 5.0, 30.0, 31.0, 32.0, 33.0)]
@@ -85,8 +85,8 @@ def other_values(declared: Parameter, values: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), list(combinations()))
-def test_what_changes_nothing_is_named_and_nothing_else(name: str, options: dict[str, Any]) -> None:
-    """Change one hyperparameter: terms stay, rounding aside, exactly where the loss calls it ineffective."""
+def test_a_loss_names_exactly_the_hyperparameters_without_effect(name: str, options: dict[str, Any]) -> None:
+    """A change of a hyperparameter keeps the terms, up to rounding, exactly if the loss names it."""
     loss = make_loss(name, **options)
     plain, values = terms_of(loss), values_of(loss)
 

@@ -1,4 +1,4 @@
-"""The loss that a training follows: computed beside the gradient, and the same except for speed."""
+"""The loss that a training records: faster, computed with the gradient, and equal to the exact one."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ DRAWN: list[tuple[str, Options]] = [
 
 @pytest.mark.parametrize(("name", "options"), [*CASES, *DRAWN])
 def test_the_loss_beside_the_gradient_is_the_exact_one(name: str, options: Options) -> None:
-    """Its mean to 1e-8, with the very gradient and hessian that a tree follows, for any spread of scores."""
+    """The mean is exact to 1e-8, and the derivatives are those without the loss, for any spread of scores."""
     scores, labels, boundaries = joined(random_queries(seed=5, count=20))
     query_weights = np.linspace(0.0, 3.0, len(boundaries) - 1)
     document_weights = np.random.default_rng(1).uniform(0.2, 4.0, len(scores))
@@ -33,11 +33,11 @@ def test_the_loss_beside_the_gradient_is_the_exact_one(name: str, options: Optio
             np.testing.assert_array_equal(derivatives, expected)
             exact = objective.terms(spread * scores, 7).value
             assert losses.mean() == pytest.approx(exact.mean(), rel=1e-8)
-            np.testing.assert_allclose(losses, exact, rtol=1e-8, atol=1e-5)  # 1e-9 a pair of hundreds
+            np.testing.assert_allclose(losses, exact, rtol=1e-8, atol=1e-5)  # 1e-9 for each of many pairs
 
 
-def test_a_loss_that_was_asked_for_leaves_nothing_behind() -> None:
-    """Buffers are reused: another call with other scores gives what a fresh objective gives."""
+def test_a_call_with_the_loss_leaves_no_state_behind() -> None:
+    """A call with other scores reuses the buffers, and gives the values of a new objective."""
     scores, labels, boundaries = joined(random_queries(seed=6, count=12))
     objective = make_loss("lambdarank").prepare(labels, boundaries)
     objective.with_value(scores, 0)

@@ -108,7 +108,7 @@ def test_queries_without_pairs_contribute_zero(name: str, labels: list[float]) -
 @pytest.mark.parametrize("name", RANKED)
 @pytest.mark.parametrize("label", [0.0, 2.0])
 def test_a_query_of_one_document_contributes_zero(name: str, label: float) -> None:
-    """There is nothing to put it before."""
+    """Its document has no other document to be ranked above."""
     terms = make_loss(name)(np.array([0.7]), np.array([label]), np.array([0, 1]))
     assert [*terms.value, *terms.gradient, *terms.hessian] == [0.0, 0.0, 0.0]
 
@@ -170,7 +170,7 @@ def test_scores_that_have_no_rank_are_refused(name: str, score: float) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRWISE if name != "rankboost"])
-def test_both_ways_to_the_logistic_function_agree(name: str) -> None:
+def test_both_computations_of_the_logistic_function_agree(name: str) -> None:
     """Just inside and just outside the spread where exponentials are shared, the terms are continuous."""
     labels = np.array([0.0, 1.0, 2.0, 0.0, 1.0])
     scores = np.array([0.3, 0.1, 0.2, 0.0, 600.0])
@@ -258,7 +258,7 @@ def test_bins_hold_every_query_once_and_are_balanced() -> None:
 def test_labels_that_do_not_fit_the_gain_are_refused(
     name: str, hyperparameters: dict[str, object], labels: list[float], message: str
 ) -> None:
-    """The error has a solution, before training starts."""
+    """The error has a solution and is raised before training starts."""
     with pytest.raises(InvalidInput, match=message):
         make_loss(name, **hyperparameters).prepare(np.array(labels), np.array([0, 2]))
 
@@ -272,7 +272,7 @@ def test_exponentials_are_accurate_to_the_last_places() -> None:
 
 
 def test_normal_numbers_are_those_of_box_and_muller() -> None:
-    """Two from two uniform numbers, which are open at 0, to the last places; an odd one is left."""
+    """Two uniform numbers above 0 give two normal ones, exact to 1e-14; an odd last one is dropped."""
     key = np.uint64(mix(np.uint64(3), 5))
     for n in (1, 2, 20_005):
         drawn, bits = np.empty(n), np.empty(n, np.int64)

@@ -13,7 +13,7 @@ from core.losses.smooth_pairs import MIN_DOCUMENTS
 from core.ranges import _MIN_PARALLEL_WORK as MIN_PARALLEL_WORK
 from core.ranges import use_threads
 
-# Of so many documents that the whole is divided among threads, and no shard is.
+# The whole dataset has enough documents to be divided among threads, and no shard has.
 LENGTHS = [*range(14), 40, 1, 70, 2, 300, 3, *[30] * 280, 5]
 QUERIES = len(LENGTHS)
 CUTS = [0, 3, 17, 160, QUERIES]
@@ -36,12 +36,12 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "listnet": [{"target": "softmax"}, {"target": "gain-softmax"}],
 }
 CASES = [(name, options) for name in LOSSES for options in [{}, *OPTIONS.get(name, [])]]
-SMOOTH = ("ranknet", "w-ranknet")  # these sum the pairs of long queries otherwise
+SMOOTH = ("ranknet", "w-ranknet")  # these sum the pairs of long queries by interpolation
 
 
 @pytest.fixture
 def threads(request: Any) -> Iterator[int]:
-    """Threads of the kernels."""
+    """The number of threads of the kernels."""
     use_threads(request.param)
     yield request.param
     use_threads(2)
@@ -90,7 +90,7 @@ def _outcomes(objective: Objective, scores: Any, iteration: int) -> list[Any]:
 
 
 def combinations() -> Iterator[Any]:
-    """Alternate weights and threads over the cases; slow: every case with and without, on one and two."""
+    """Alternate weights and threads over the cases; slow: each with all four combinations."""
     for place, (name, options) in enumerate(CASES):
         for number, (weighted, threads) in enumerate(product((False, True), (1, 2))):
             marks = () if number == place % 4 else pytest.mark.slow

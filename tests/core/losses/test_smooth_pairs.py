@@ -18,7 +18,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("w-ranknet", {}),
     ("ranknet", {"sigma": 2.0, "hessian_factor": 2.0}),
 ]
-# The last ones are so far apart that many cells are needed.
+# Scores of the last spread are so far apart that many cells are needed.
 SPREADS = [0.0, 0.01, 1.0, 5.0, 100.0]
 
 
@@ -41,7 +41,7 @@ def queries(spread: float, seed: int = 0) -> tuple[Float64Array, Float64Array, I
 
 
 def prepared(name: str, options: dict[str, Any], spread: float) -> tuple[PairwiseObjective, Float64Array]:
-    """Bind a loss to such queries; return it with their scores."""
+    """Bind a loss to drawn queries; return the objective and the scores."""
     scores, labels, boundaries, weights = queries(spread)
     objective = make_loss(name, **options).prepare(labels, boundaries, *weights)
     assert isinstance(objective, PairwiseObjective)
@@ -70,7 +70,7 @@ def test_interpolated_sums_are_those_of_the_pairs(name: str, options: dict[str, 
 def test_a_training_gets_the_terms_of_the_plain_loop(
     name: str, options: dict[str, Any], spread: float
 ) -> None:
-    """With and without the loss, and beside short queries, whose terms are the same bytes as ever."""
+    """Terms are equal with and without the loss; a short query has equal bytes alone or beside a long one."""
     objective, scores = prepared(name, options, spread)
     expected = objective.terms(scores, 0)
     gradient, hessian, losses = objective.with_value(scores, 0)
@@ -87,7 +87,7 @@ def test_a_training_gets_the_terms_of_the_plain_loop(
     assert np.array_equal(short(scores[:20], 0)[0], gradient[:20])
 
 
-def test_what_is_faster_is_chosen_by_the_scores() -> None:
+def test_a_long_query_is_interpolated_only_if_that_is_faster() -> None:
     """A long query of near scores is interpolated; far scores or few pairs are visited one by one."""
     scores, labels, boundaries, _ = queries(1.0)
 
@@ -113,7 +113,7 @@ def test_what_is_faster_is_chosen_by_the_scores() -> None:
     ],
 )
 def test_other_losses_stay_pair_by_pair(name: str, options: dict[str, Any]) -> None:
-    """Weights of both documents or of ranks, and other functions of a pair, have no such sums here."""
+    """Weights of both documents or of ranks, and other functions of a pair, are not interpolated."""
     _, labels, boundaries, _ = queries(1.0)
     objective = make_loss(name, **options).prepare(labels, boundaries)
     assert isinstance(objective, PairwiseObjective)
@@ -121,5 +121,5 @@ def test_other_losses_stay_pair_by_pair(name: str, options: dict[str, Any]) -> N
 
 
 def test_the_shortest_interpolated_query_is_longer_than_those_of_public_corpora() -> None:
-    """Trainings on MSLR, whose longest list has 1,251 documents, stay the same bytes."""
+    """Models of trainings on MSLR, whose longest list has 1,251 documents, keep the same bytes."""
     assert MIN_DOCUMENTS > 1_251

@@ -18,12 +18,12 @@ ONE_QUERY = np.array([0, 5])
 
 
 def orders() -> list[tuple[int, ...]]:
-    """All orders by label of the query above."""
+    """Return all orders of `LABELS` by label."""
     return [(*high, *low) for high in permutations((0, 2)) for low in permutations((1, 3, 4))]
 
 
 def drawn_order(gradient: Any, name: str) -> tuple[int, ...]:
-    """Return the one order whose gradient it is."""
+    """Return the order of documents that has this gradient."""
     matching = [
         order
         for order in orders()
@@ -63,7 +63,7 @@ def test_every_order_is_drawn_equally_often() -> None:
 
 @pytest.mark.parametrize("name", LISTMLES)
 def test_seed_iteration_and_query_decide_the_order(name: str) -> None:
-    """Each of them draws otherwise; equal queries of one dataset are ordered apart."""
+    """Another seed or iteration draws another order, and so does an equal query of the same dataset."""
     labels, scores = np.tile([1.0, 0.0], 40), np.random.default_rng(0).normal(size=80)
     twice = np.tile(scores, 2), np.tile(labels, 2), np.array([0, 80, 160])
     first = make_loss(name, seed=1)(*twice, 0).gradient
@@ -74,8 +74,8 @@ def test_seed_iteration_and_query_decide_the_order(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LISTMLES)
-def test_the_input_order_of_ties_teaches_nothing(name: str) -> None:
-    """In the mean over iterations, tied documents of equal score are pushed alike; by input order not."""
+def test_drawn_ties_do_not_teach_the_input_order(name: str) -> None:
+    """Mean gradients of tied documents with equal scores are equal; with ties in input order they differ."""
     labels, scores = np.array([2.0, 1.0, 1.0, 1.0, 0.0, 0.0]), np.zeros(6)
 
     def mean_gradient(**options: Any) -> Any:
@@ -88,7 +88,7 @@ def test_the_input_order_of_ties_teaches_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", LISTMLES)
 def test_ties_in_input_order_are_never_drawn(name: str) -> None:
-    """The old form: a function of scores and labels alone."""
+    """With `ties` set to `input`, the older form, the gradient depends on scores and labels alone."""
     scores, labels, boundaries = joined(random_queries(seed=4, count=9))
     here, there = (
         make_loss(name, ties="input", seed=seed)(scores, labels, boundaries, iteration).gradient

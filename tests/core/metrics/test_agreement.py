@@ -31,7 +31,7 @@ class _Judged:
         # Halves are exact in float32, in which other tools compare scores.
         self.scores: Float64Array = np.round(2 * generator.standard_normal(n)) / 2
 
-        # Of other lengths and other signs, so that their order as text is not the order of the input.
+        # Ids have different lengths and characters, so that their order as text is not the input order.
         self.document_ids = [f"d{generator.integers(1000)}-{row}" for row in range(n)]
 
     def qrels(self) -> dict[str, dict[str, int]]:
@@ -65,7 +65,7 @@ def judged() -> _Judged:
 @pytest.mark.long
 @pytest.mark.parametrize("cutoff", [None, 1, 5, 10])
 def test_gains_agree_with_scikit_learn(judged: _Judged, cutoff: int | None) -> None:
-    """Linear gains, averaged over the orders of tied documents."""
+    """NDCG and DCG have linear gains, averaged over the orders of tied documents."""
     from sklearn.metrics import dcg_score, ndcg_score
 
     suffix = "" if cutoff is None else f"@{cutoff}"
@@ -123,7 +123,7 @@ def test_means_agree_with_lightgbm(judged: _Judged, metric: str) -> None:
     ],
 )
 def test_queries_agree_with_trec_eval(judged: _Judged, measure: str, field: str, spelling: str) -> None:
-    """Every query by trec_eval itself: ties by document id, queries without a relevant document 0."""
+    """Each query has trec_eval's value: ties are ordered by document id, and it is 0 without relevance."""
     theirs = pytrec_eval.RelevanceEvaluator(judged.qrels(), {measure}).evaluate(judged.run())
     ours = parse_metric(spelling, "trec_eval")(
         judged.scores, judged.labels, judged.boundaries, judged.document_ids
@@ -137,7 +137,7 @@ def test_queries_agree_with_trec_eval(judged: _Judged, measure: str, field: str,
     [(nDCG @ 10, "ndcg@10"), (AP, "map"), (P @ 5, "precision@5"), (R @ 5, "recall@5"), (Bpref, "bpref")],
 )
 def test_means_agree_with_ir_measures(judged: _Judged, measure: "ir_measures.Measure", spelling: str) -> None:
-    """The mean over all queries of the judgments."""
+    """The mean is over all judged queries."""
     expected = ir_measures.calc_aggregate([measure], judged.qrels(), judged.run())[measure]
     ours = parse_metric(spelling, "trec_eval")(
         judged.scores, judged.labels, judged.boundaries, judged.document_ids
@@ -178,7 +178,7 @@ def test_documents_may_be_unjudged_or_not_retrieved() -> None:
     assert parse_metric("bpref", "trec_eval")(scores, labels, boundaries)[0] == 1 / 2
 
 
-def test_letor_wants_as_many_documents_as_the_cutoff() -> None:
+def test_letor_ndcg_is_0_for_fewer_documents_than_the_cutoff() -> None:
     """NDCG@k is 0 for a shorter list, and the discount is 1 at ranks 1 and 2."""
     scores, labels = np.array([3.0, 2.0, 1.0]), np.array([0.0, 2.0, 1.0])
     boundaries = np.array([0, 3])
@@ -188,7 +188,7 @@ def test_letor_wants_as_many_documents_as_the_cutoff() -> None:
 
 
 def test_presets_are_recognised_and_may_be_changed() -> None:
-    """An object takes a preset and changes entries of it."""
+    """An object can name a preset and override some of its entries."""
     assert preset_of(conventions("lightgbm")) == "lightgbm"
     changed = conventions({"preset": "trec_eval", "gain": "exp2"})
     assert changed.ties == "docid"

@@ -1,4 +1,4 @@
-"""Metrics with a cutoff rank no further than they look, and have the values of the whole ranking."""
+"""Metrics with a cutoff rank documents no further than the cutoff, and have the values of a whole ranking."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ CONTRACTS: list[str | dict[str, Any]] = [
 
 
 def queries(share_missing: float) -> tuple[Float64Array, Float64Array, Int64Array, list[str]]:
-    """Draw tied scores and labels of short and long queries, some of either missing."""
+    """Draw tied scores and labels, some of them missing, of short and long queries."""
     generator = np.random.default_rng(5)
     lengths = np.concatenate((generator.integers(1, 40, 60), generator.integers(60, 400, 20)))
     boundaries = np.concatenate(([0], np.cumsum(lengths)))
@@ -54,7 +54,7 @@ def of_whole_rankings(
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("share_missing", [0.0, 0.2])
 def test_values_are_those_of_the_whole_ranking(contract: str | dict[str, Any], share_missing: float) -> None:
-    """Bit by bit: each metric alone, those with a cutoff together, and all together."""
+    """Bits are equal for each metric alone, for those with a cutoff together, and for all together."""
     scores, labels, boundaries, document_ids = queries(share_missing)
     ideal = ideal_labels(labels, boundaries)
     metrics = {spelling: parse_metric(spelling, contract) for spelling in SPELLINGS}
@@ -67,8 +67,8 @@ def test_values_are_those_of_the_whole_ranking(contract: str | dict[str, Any], s
                 np.testing.assert_array_equal(values, expected[spelling], err_msg=spelling)
 
 
-def test_only_the_ranks_that_count_are_ranked() -> None:
-    """The deepest cutoff decides; a metric without one, or averaging over ties, needs the whole ranking."""
+def test_documents_are_ranked_up_to_the_deepest_cutoff() -> None:
+    """A metric without a cutoff, or with averages over ties, needs the whole ranking."""
     scores, labels, boundaries, _ = queries(0.0)
     ranked = rank_labels(scores, ideal_labels(labels, boundaries), depth=10)
     lengths = np.diff(boundaries)

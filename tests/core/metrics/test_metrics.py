@@ -58,7 +58,7 @@ def test_metric_follows_its_formula(spelling: str, expected: float) -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) -> None:
-    """NaN marks a query where the metric is undefined; those without relevance are defined there."""
+    """The value is NaN, except for metrics that are defined without a relevant document."""
     values = parse_metric(name)(SCORES, np.zeros(5), ONE_QUERY)
     defined = {"dcg": 0.0, "arp": 0.0, "judged": 1.0}
     assert values[0] == defined[name] if name in defined else math.isnan(values[0])
@@ -78,20 +78,20 @@ def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) ->
     ],
 )
 def test_judged_documents_are_counted_or_measured_alone(spelling: str, expected: float) -> None:
-    """Of five documents, ranked as labels 0, none, 0, 1 and one that is not retrieved."""
+    """Labels by rank are 0, none, 0 and 1; a fifth document, which is relevant, is not retrieved."""
     scores, labels = np.array([4.0, 3.0, 2.0, 1.0, np.nan]), np.array([0.0, np.nan, 0.0, 1.0, 1.0])
     assert parse_metric(spelling)(scores, labels, ONE_QUERY)[0] == pytest.approx(expected, abs=1e-15)
 
 
 def test_tied_scores_rank_in_input_order() -> None:
-    """Ties are stable, so that the number does not depend on a sort's whims."""
+    """Ties keep the input order, so that values do not depend on the sorting algorithm."""
     scores = np.zeros(3)
     assert parse_metric("mrr")(scores, np.array([0.0, 0.0, 1.0]), np.array([0, 3]))[0] == 1 / 3
     assert parse_metric("mrr")(scores, np.array([1.0, 0.0, 0.0]), np.array([0, 3]))[0] == 1.0
 
 
 def test_queries_are_measured_one_by_one() -> None:
-    """Empty queries and neighbours do not bleed into each other."""
+    """Neither an empty query nor a neighbour changes the value of a query."""
     scores, labels = np.tile(SCORES, 2), np.concatenate([LABELS, LABELS[::-1]])
     values = parse_metric("ndcg")(scores, labels, np.array([0, 5, 5, 10]))
     assert values[0] == parse_metric("ndcg")(SCORES, LABELS, ONE_QUERY)[0]
@@ -120,7 +120,7 @@ def test_every_metric_states_its_contract(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["dcg", "ndcg"])
 def test_gains_that_overflow_are_refused_not_infinite(name: str) -> None:
-    """2^1000 is a number, beyond it a mean would silently be infinite or skip the query."""
+    """A gain of 2^1000 is accepted; beyond it a mean would silently be infinite or skip the query."""
     metric = parse_metric(name)
     assert np.isfinite(metric(SCORES, LABELS * 1000 / 3, ONE_QUERY)).all()
     with pytest.raises(InvalidInput, match="overflows for labels above 1000; the largest label is 1025"):
@@ -129,7 +129,7 @@ def test_gains_that_overflow_are_refused_not_infinite(name: str) -> None:
 
 @pytest.mark.parametrize("n", range(1, 101))
 def test_preferences_that_cancel_are_exactly_zero(n: int) -> None:
-    """For n relevant documents below n others bpref is 0: sums of rounded quotients leave -1e-16."""
+    """The bpref of n relevant documents below n others is 0; a sum of rounded quotients would be -1e-16."""
     labels = np.repeat([0.0, 1.0], n)
     scores, boundaries = np.arange(2.0 * n, 0.0, -1.0), np.array([0, 2 * n])
     assert parse_metric("bpref")(scores, labels, boundaries)[0] == 0.0
@@ -138,14 +138,14 @@ def test_preferences_that_cancel_are_exactly_zero(n: int) -> None:
 @pytest.mark.parametrize("name", ["map", "ndcg", "bpref", "auc", "pairwise-accuracy", "recall"])
 @pytest.mark.parametrize("n", [3, 7, 49, 98, 1000])
 def test_a_perfect_ranking_is_exactly_one(name: str, n: int) -> None:
-    """Sums of what is 1 at each rank are 1, not 1 - 1e-16."""
+    """Rounding does not reduce sums of equal terms to 1 - 1e-16."""
     labels = np.repeat([1.0, 0.0], n)
     scores, boundaries = np.arange(2.0 * n, 0.0, -1.0), np.array([0, 2 * n])
     assert parse_metric(name)(scores, labels, boundaries)[0] == 1.0
 
 
 def test_a_geometric_mean_is_that_of_the_queries() -> None:
-    """(1/2 · 1/8)^(1/2) = 1/4; a query of 0 counts 1e-5, and one that is undefined does not."""
+    """(1/2 · 1/8)^(1/2) = 1/4; a query of value 0 counts as 1e-5, and an undefined one is left out."""
     metric = parse_metric("gm-map")
     assert metric.mean(np.array([1 / 2, 1 / 8, np.nan])) == pytest.approx(1 / 4)
     assert metric.mean(np.array([np.nan])) is None
@@ -175,14 +175,14 @@ def test_a_geometric_mean_is_that_of_the_queries() -> None:
     ],
 )
 def test_trec_evals_spellings_keep_its_conventions(theirs: str, ours: str) -> None:
-    """Under any contract, whose level of relevance and number of documents alone count."""
+    """Of a contract, only the relevance threshold and the number of documents apply."""
     assert parse_metric(theirs) == parse_metric(ours, "trec_eval")
     limited = {"preset": "lightgbm", "relevance_threshold": 1.5, "max_documents": 20}
     assert parse_metric(theirs, limited) == parse_metric(ours, {**limited, "preset": "trec_eval"})
 
 
-def test_only_so_many_documents_count() -> None:
-    """Every metric sees the first documents of each ranking alone; what was judged stays."""
+def test_max_documents_limits_every_metric() -> None:
+    """Every metric uses only the first documents of each ranking, but all judgments."""
     limited = {"max_documents": 2}
     boundaries = np.array([0, 5, 6])
     scores, labels = np.append(SCORES, 0.5), np.append(LABELS, 1.0)
@@ -219,7 +219,7 @@ def test_only_so_many_documents_count() -> None:
     ],
 )
 def test_ir_measures_names_are_other_names_of_ours(theirs: str, ours: str) -> None:
-    """They follow the contract as ours do, and are stored under ours."""
+    """They follow the contract as Rankery's names do, and are stored as Rankery's names."""
     assert str(ir_measures.parse_measure(theirs))  # a name that ir_measures knows
     for contract in ("default", "trec_eval"):
         assert parse_metric(theirs, contract) == parse_metric(ours, contract)
@@ -227,7 +227,7 @@ def test_ir_measures_names_are_other_names_of_ours(theirs: str, ours: str) -> No
 
 
 def test_trec_evals_names_are_stored_as_they_are() -> None:
-    """They name conventions, too, which ours would lose."""
+    """trec_eval's names imply conventions, which Rankery's names would lose."""
     assert [metric_name(name) for name in ("ndcg_cut_10", "Rprec", "infAP")] == [
         "ndcg_cut_10",
         "Rprec",
@@ -251,6 +251,6 @@ def test_trec_evals_names_are_stored_as_they_are() -> None:
     ],
 )
 def test_a_wrong_name_gets_a_suggestion(written: str, meant: str) -> None:
-    """With the cutoff that was asked for; all names are listed where none is near."""
+    """The suggestion keeps the requested cutoff; all names are listed if none is similar."""
     with pytest.raises(InvalidInput, match=re.escape(meant)):
         metric_name(written)

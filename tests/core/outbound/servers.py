@@ -1,4 +1,4 @@
-"""Real HTTP servers on loopback addresses, and a resolver with answers to give."""
+"""Real HTTP servers on loopback addresses, and a resolver with prepared answers."""
 
 import contextlib
 import datetime
@@ -86,7 +86,7 @@ def serving(address: str, port: int = 0, tls: ssl.SSLContext | None = None) -> I
 
 
 class Resolver:
-    """A resolver with a table: each name gets its answers one after another, the last one repeatedly."""
+    """A resolver that returns the prepared answers of a name in order, and then repeats the last one."""
 
     def __init__(self, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
         self._answers = {name: list(each) for name, each in answers.items()}

@@ -76,7 +76,7 @@ ANSWERS = [
     (["::1"], "loopback"),
     (["::ffff:10.0.0.8"], "private"),
     (["fe80::1%lo"], "link-local"),
-    (["93.184.216.34", "127.0.0.1"], "loopback"),  # one address of several is enough
+    (["93.184.216.34", "127.0.0.1"], "loopback"),  # one such address among several is enough
     (["2606:2800:220:1:248:1893:25c8:1946", "fd00::1"], "private"),
 ]
 PUBLIC = ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "64:ff9b::5db8:d822", "::ffff:93.184.216.34"]
@@ -109,7 +109,7 @@ def guarded() -> Iterator[httpx.Client]:
         yield client
 
 
-# The last host of each reason: both clients ask one guard.
+# One host of each reason is enough for the second client, since both clients use the same guard.
 ONE_OF_EACH = {reason: host for host, reason in LITERALS}.values()
 WAYS = pytest.mark.parametrize("way", ["sync", "async"])
 
@@ -135,18 +135,18 @@ def test_addresses_that_are_not_public_are_refused(
 
 
 @pytest.mark.parametrize("host", ["0177.0.0.1", "0x7f.0.0.1", "::ffff:7f00:1"])
-def test_what_httpx_takes_for_no_url_is_refused_as_well(host: str) -> None:
-    """The guard does not rely on what reads the URL."""
+def test_hosts_that_httpx_does_not_accept_are_refused_as_well(host: str) -> None:
+    """The guard does not rely on the parser of the URL."""
     with pytest.raises(AddressRefused, match="loopback"):
         SsrfGuard().addresses_of(host, 80)
 
 
 @WAYS
 @pytest.mark.parametrize(("addresses", "reason"), ANSWERS)
-def test_names_that_lead_inside_are_refused(
+def test_names_with_an_address_that_is_not_public_are_refused(
     local: Served, addresses: list[str], reason: str, way: str
 ) -> None:
-    """A name is judged by all of its addresses."""
+    """One such address among several is enough for a refusal."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [addresses]}))
     with pytest.raises(AddressRefused, match=rf"hooks.example is refused: .*{reason}"):
         _get(guard, f"http://hooks.example:{local.port}/", way)
@@ -165,7 +165,7 @@ def test_the_address_of_a_refused_name_is_only_logged() -> None:
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_are_allowed(address: str) -> None:
-    """Addresses that the whole internet can reach are allowed, through a translation of IPv4 as well."""
+    """Addresses that the whole internet can reach are allowed, also as IPv6 translations of IPv4."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [[address]]}))
     assert guard.addresses_of("hooks.example", 443) == [address]
 
@@ -197,7 +197,7 @@ def test_redirects_are_checked(local: Served, target: str, way: str) -> None:
 
 
 @WAYS
-def test_a_name_is_resolved_once_a_connection(way: str) -> None:
+def test_a_name_is_resolved_once_per_connection(way: str) -> None:
     """DNS rebinding: the connection goes to the address that was checked, whatever the next answer is."""
     with serving("127.0.0.1") as checked, serving("127.0.0.2", checked.port) as rebound:
         resolver = Resolver({"hooks.example": [["127.0.0.1"], ["127.0.0.2"]]})
@@ -221,8 +221,8 @@ def test_a_second_address_is_tried(way: str) -> None:
 
 
 @WAYS
-def test_what_does_not_answer_is_an_error_of_httpx(way: str) -> None:
-    """Callers handle the errors of one library."""
+def test_failed_connections_are_errors_of_httpx(way: str) -> None:
+    """Callers need to handle the errors of one library only."""
     with serving("127.0.0.1") as served:
         port = served.port
     guard = SsrfGuard(["127.0.0.1"])
@@ -237,7 +237,7 @@ def test_what_does_not_answer_is_an_error_of_httpx(way: str) -> None:
 def test_proxies_of_the_environment_are_not_used(
     local: Served, monkeypatch: pytest.MonkeyPatch, variable: str, way: str
 ) -> None:
-    """A proxy would connect to what the guard refuses."""
+    """A proxy would connect to addresses that the guard refuses."""
     monkeypatch.setenv(variable, f"http://127.0.0.1:{local.port}")
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(AddressRefused):
@@ -246,7 +246,7 @@ def test_proxies_of_the_environment_are_not_used(
 
 
 @WAYS
-def test_host_and_tls_name_stay(tmp_path: Path, way: str) -> None:
+def test_the_host_header_and_the_tls_name_are_those_of_the_url(tmp_path: Path, way: str) -> None:
     """The certificate is verified against the name, not against the address connected to."""
     server, client = certificate_for("hooks.example", tmp_path)
     with serving("127.0.0.1", tls=server) as served:
@@ -279,7 +279,7 @@ def test_ipv6_is_connected_to(way: str) -> None:
 
 
 def test_metadata_is_allowed_by_its_own_address_alone() -> None:
-    """A network that contains it, or a name that resolves to it, does not open a machine's credentials."""
+    """Allowing a network that contains the address, or a name that resolves to it, is not enough."""
     resolver = Resolver({"inside.example": [["169.254.169.254"]]})
     for allowed in ("169.254.0.0/16", "inside.example", "0.0.0.0/0"):
         with pytest.raises(AddressRefused, match="metadata"):
@@ -300,15 +300,15 @@ def test_metadata_is_allowed_by_its_own_address_alone() -> None:
         ("https://example.com/" + "a" * 2_000, "at most 2,000 characters"),
     ],
 )
-def test_forms_of_urls(url: str, detail: str) -> None:
-    """Only HTTP and HTTPS, a host, and no credentials, which would appear in logs."""
+def test_invalid_urls_are_refused(url: str, detail: str) -> None:
+    """A URL has HTTP or HTTPS, a host, and no credentials, which would appear in logs."""
     with pytest.raises(InvalidInput, match=detail) as caught:
         checked_url(url, "/url")
     assert caught.value.problems[0].pointer == "/url"
     assert checked_url("https://example.com:8443/hook?a=1", "/url").port == 8443
 
 
-def test_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_allow_list_is_parsed_from_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The allow-list is a list separated by commas, and a mistake in it is found at the start."""
     monkeypatch.setenv("RANKERY_OUTBOUND_ALLOWED", "10.0.0.0/8, hooks.internal,::1")
     assert StoreSettings().outbound_allowed == ["10.0.0.0/8", "hooks.internal", "::1"]

@@ -57,20 +57,20 @@ def test_an_unknown_time_zone_is_refused(name: str) -> None:
 
 
 def test_a_time_of_day_follows_the_clocks_of_its_zone() -> None:
-    """A gap is skipped to its end, and what comes twice is due the first time."""
+    """A time that clocks skip is due at the end of the gap; a repeated time is due the first time only."""
     spring, autumn = Cron.parse("30 2 * * *", ZURICH), Cron.parse("45 2 * * *", ZURICH)
     assert spring.upcoming(utc(2026, 3, 28, 12), 2) == [utc(2026, 3, 29, 1), utc(2026, 3, 30, 0, 30)]
     assert autumn.upcoming(utc(2026, 10, 24, 12), 2) == [utc(2026, 10, 25, 0, 45), utc(2026, 10, 26, 1, 45)]
 
 
-def test_the_second_of_two_equal_hours_has_no_due_time_before_it() -> None:
-    """At the second 02:31, the time 02:45 is over; the library would continue from the first one."""
+def test_the_next_due_time_in_a_repeated_hour_is_not_in_the_past() -> None:
+    """At the second 02:31, the library alone would continue from the first 02:31 and return 02:45."""
     moment = utc(2026, 10, 25, 1, 31)
     assert Cron("45 2 * * *", ZURICH).next_after(moment) == utc(2026, 10, 26, 1, 45)
 
 
 def test_quarters_of_an_hour_are_due_in_both_of_two_equal_hours() -> None:
-    """They follow the elapsed time."""
+    """Intervals follow the elapsed time, not the clocks."""
     due = Cron("*/15 * * * *", ZURICH).upcoming(utc(2026, 10, 25, 0, 0), 8)
     assert due == [utc(2026, 10, 25, 0, 15) + timedelta(minutes=15 * i) for i in range(8)]
 
@@ -83,12 +83,12 @@ def test_quarters_of_an_hour_are_due_in_both_of_two_equal_hours() -> None:
         (utc(2026, 6, 1, 2, 59, 59), utc(2026, 5, 31, 3)),
     ],
 )
-def test_the_latest_due_time_is_the_last_that_has_come(now: datetime, latest: datetime) -> None:
+def test_the_latest_due_time_is_not_in_the_future(now: datetime, latest: datetime) -> None:
     """A due time counts from its exact moment."""
     assert Cron("0 3 * * *").latest(utc(2026, 5, 1, 3), now) == latest
 
 
-def test_the_latest_due_time_is_none_before_the_first() -> None:
-    """An expression that was changed may have been due before the schedule was."""
+def test_the_latest_due_time_is_not_before_the_first() -> None:
+    """A changed expression may have due times before the first one of the schedule."""
     first = utc(2026, 5, 1, 3)
     assert Cron("0 3 1 1 *").latest(first, first) == first

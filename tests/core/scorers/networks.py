@@ -53,7 +53,7 @@ def random_network(
 
 
 def plain_inputs(transform: InputTransform, features: FloatArray) -> Float64Array:
-    """Scale features as the documentation says, by other means than the kernels."""
+    """Scale features as documented, without the kernels."""
     values = np.asarray(features, np.float64)
     missing = ~np.isfinite(values)
     values = np.where(missing, 0.0, values)

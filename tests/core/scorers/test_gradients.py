@@ -21,7 +21,7 @@ from tests.core.scorers.networks import plain_score_of_inputs, random_features, 
 HIDDEN = ((3,), (40,), (17, 9), (33, 40, 8))
 
 
-def _way(network: Network, inputs: Float64Array) -> IntegrationPath:
+def _integration_path(network: Network, inputs: Float64Array) -> IntegrationPath:
     first = network.layers[0].weights
     slopes = np.zeros(network.packed.layout[0, 2])
     slopes[: first.shape[1]] = inputs @ first.astype(np.float64)
@@ -38,7 +38,7 @@ def test_gradients_are_those_of_finite_differences(
     network = random_network(6, hidden, activation=activation, layer_norm=layer_norm, seed=4)
     inputs = np.random.default_rng(1).normal(size=6)
     points = np.linspace(0.05, 0.95, BLOCK)
-    scores, gradients = _way(network, inputs).evaluated(points)
+    scores, gradients = _integration_path(network, inputs).evaluated(points)
     rows = points[:, np.newaxis] * inputs
     np.testing.assert_allclose(scores, plain_score_of_inputs(network, rows), rtol=1e-12, atol=1e-13)
     sums = rows @ network.layers[0].weights.astype(np.float64)
@@ -46,12 +46,12 @@ def test_gradients_are_those_of_finite_differences(
         by_step = [_moved(network, sums, unit, step) for step in (-2e-4, -1e-4, 1e-4, 2e-4)]
         expected = (by_step[0] - 8 * by_step[1] + 8 * by_step[2] - by_step[3]) / (12 * 1e-4)
         off = np.abs(gradients[:, unit] - expected) > 1e-7 * (1 + np.abs(expected))
-        # At the corners of relu there is no derivative, and the difference sees both sides.
+        # relu has no derivative at 0, where the difference covers both sides.
         assert off.mean() <= (0.05 if activation == "relu" else 0)
 
 
 def _moved(network: Network, sums: Float64Array, unit: int, step: float) -> Float64Array:
-    """Score with the sums of one unit of the first layer moved, by a network that begins with the sums."""
+    """Return the scores after adding a step to the first layer's sums of one unit."""
     moved = sums.copy()
     moved[:, unit] += step
     first, *others = network.layers
@@ -66,7 +66,7 @@ def _moved(network: Network, sums: Float64Array, unit: int, step: float) -> Floa
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_contributions_are_those_of_jax(layer_norm: bool, activation: str) -> None:
-    """Automatic differentiation at 2,000 points of the way gives the same integrals."""
+    """Automatic differentiation at 2,000 points of the path gives the same integrals."""
     jax = pytest.importorskip("jax", reason="JAX is not installed: make develop")
     from core.training.networks.differentiation import scores_of
 
@@ -93,7 +93,7 @@ def _parameters(layer: Any) -> dict[str, Float64Array]:
 def test_base_and_contributions_add_up_to_the_score(
     hidden: tuple[int, ...], layer_norm: bool, activation: str, kind: str
 ) -> None:
-    """The tolerance follows how far the score moves, also for documents far beyond the training data."""
+    """The tolerance is relative to the variation of the score, also far beyond the training data."""
     network = random_network(
         8, hidden, activation=activation, layer_norm=layer_norm, kind=kind, missing_indicators=True
     )
@@ -120,7 +120,7 @@ def test_a_linear_scorer_is_explained_exactly() -> None:
 
 
 def test_the_baseline_has_no_contributions() -> None:
-    """Its score is the base; so is that of a document of which nothing is known."""
+    """The base is the score of the baseline, and of a document without any known feature."""
     network = random_network(5, (6,))
     centre = network.inputs.means.astype(np.float32)
     base, contributions = IntegratedGradients(network).of(np.stack([centre, np.full(5, np.nan)]))
@@ -142,9 +142,9 @@ def test_an_explanation_does_not_depend_on_the_documents_beside_it() -> None:
 
 
 def test_steps_grow_with_the_network() -> None:
-    """A request's limit is a number of steps; a linear scorer takes next to none."""
+    """The limit of a request is a number of steps; a linear scorer takes fewer than 10."""
     linear, small, large = random_network(136), random_network(136, (10,)), random_network(136, (128, 128))
     assert explanation_steps(linear) < 10 < explanation_steps(small) < explanation_steps(large)
-    assert explanation_steps(large) * 200 < 2**31  # so many documents may be in one request
+    assert explanation_steps(large) * 200 < 2**31  # 200 documents may be in one request
     found = explainability_of(large)
     assert (found.problem, found.steps) == (None, explanation_steps(large))

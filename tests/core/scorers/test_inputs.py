@@ -19,7 +19,7 @@ def _fit(
 
 @pytest.mark.parametrize("log1p", [False, True])
 def test_standard_inputs_have_mean_0_and_deviation_1(log1p: bool) -> None:
-    """Over what is not missing; a missing value becomes the mean, and a feature of one value becomes 0."""
+    """Mean and deviation are of known values; a missing value becomes the mean, a constant feature 0."""
     features = random_features(500, 6)
     features[:, 3] = 0.1
     inputs = _fit(features, log1p=log1p)(features)
@@ -32,7 +32,7 @@ def test_standard_inputs_have_mean_0_and_deviation_1(log1p: bool) -> None:
 
 
 def test_rank_gauss_inputs_are_normal() -> None:
-    """Whatever the distribution, in the order of the values; what is beyond the data is clipped."""
+    """Inputs keep the order of values of any distribution; values beyond the training data are clipped."""
     features = np.exp(3 * np.random.default_rng(0).normal(size=(4_000, 2))).astype(np.float32)
     transform = _fit(features, "rank-gauss")
     inputs = transform(features)
@@ -43,7 +43,7 @@ def test_rank_gauss_inputs_are_normal() -> None:
     np.testing.assert_allclose(beyond, [stats.norm.ppf(1 / 128), stats.norm.ppf(127 / 128)], rtol=1e-12)
 
 
-def test_equal_quantiles_are_one() -> None:
+def test_equal_quantiles_become_one_value() -> None:
     """A value that half of the documents share becomes the mean of its share of a normal distribution."""
     features = np.concatenate([np.zeros(500), np.random.default_rng(0).random(500) + 1])
     inputs = _fit(features[:, np.newaxis].astype(np.float32), "rank-gauss")(np.zeros((1, 1)))
@@ -53,8 +53,8 @@ def test_equal_quantiles_are_one() -> None:
 
 @pytest.mark.parametrize("kind", ["standard", "rank-gauss", "none"])
 @pytest.mark.parametrize("log1p", [False, True])
-def test_inputs_are_what_is_documented(kind: str, log1p: bool) -> None:
-    """The same by NumPy, missing values and indicators included; a description brings all of it back."""
+def test_inputs_are_as_documented(kind: str, log1p: bool) -> None:
+    """NumPy gives the same inputs and indicators; a transform is restored from its description and arrays."""
     features = random_features(200, 5)
     transform = _fit(features, kind, log1p, indicators=True)
     others = random_features(60, 5, seed=1)
@@ -63,8 +63,8 @@ def test_inputs_are_what_is_documented(kind: str, log1p: bool) -> None:
     np.testing.assert_array_equal(restored(others), transform(others))
 
 
-def test_indicators_are_of_features_that_were_missing() -> None:
-    """In the training data; another feature that is missing later becomes the centre alone."""
+def test_only_features_with_missing_training_values_have_indicators() -> None:
+    """A value of another feature that is missing later becomes the centre, without an indicator."""
     features = random_features(300, 3, missing=0)
     features[7, 1] = np.nan
     transform = _fit(features, indicators=True)
@@ -74,8 +74,8 @@ def test_indicators_are_of_features_that_were_missing() -> None:
     assert _fit(features).n_inputs == 3
 
 
-def test_features_that_are_nowhere_known() -> None:
-    """They become 0, and are known by their indicator alone."""
+def test_features_without_a_known_value_become_0() -> None:
+    """Only their indicators are 1."""
     features = np.full((20, 2), np.nan, np.float32)
     for kind in ("standard", "rank-gauss", "none"):
         inputs = _fit(features, kind, indicators=True)(np.array([[np.nan, np.nan]]))

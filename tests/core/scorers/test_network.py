@@ -21,7 +21,7 @@ KINDS = ("standard", "rank-gauss", "none")
 def test_scores_are_those_of_matrix_products(
     hidden: tuple[int, ...], layer_norm: bool, activation: str
 ) -> None:
-    """Layers may be narrower than a tile, of several tiles, and of several chunks of inputs."""
+    """Layers may be narrower than a tile, or have several tiles or several chunks of inputs."""
     network = random_network(9, hidden, activation=activation, layer_norm=layer_norm)
     features = random_features(71, 9, seed=1)
     np.testing.assert_allclose(
@@ -33,7 +33,7 @@ def test_scores_are_those_of_matrix_products(
 @pytest.mark.parametrize("log1p", [False, True])
 @pytest.mark.parametrize("indicators", [False, True])
 def test_scores_of_any_inputs(kind: str, log1p: bool, indicators: bool) -> None:
-    """Missing and infinite values included, in wide documents as well."""
+    """Scores of missing and infinite values equal NumPy's, also for documents of 300 features."""
     features = random_features(20, 300, seed=2)
     if kind == "none":
         features = np.clip(features, -50, 50)
@@ -106,8 +106,8 @@ def test_features_are_rounded_to_float32() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_finite_is_missing(kind: str) -> None:
-    """NaN, both infinities, and what float32 cannot hold; its indicator is 1."""
+def test_values_that_are_not_finite_are_missing(kind: str) -> None:
+    """NaN, both infinities and values beyond float32 become 0, and their indicator is 1."""
     network = random_network(3, (4,), kind=kind, missing_indicators=True)
     assert len(network.inputs.indicators)
     rows = np.zeros((4, 3))
@@ -119,7 +119,7 @@ def test_what_is_not_finite_is_missing(kind: str) -> None:
 
 
 def test_another_number_of_features_is_refused() -> None:
-    """It would read beyond a document."""
+    """The kernel would read beyond the end of a document."""
     network = random_network(3)
     for shape in ((2, 4), (2, 2), (3,)):
         with pytest.raises(ModelError, match="needs 3 features"):
@@ -127,7 +127,7 @@ def test_another_number_of_features_is_refused() -> None:
 
 
 def test_used_features_are_those_with_a_weight() -> None:
-    """One whose indicator alone has a weight is used, too."""
+    """A feature is used, too, if only its indicator has a weight."""
     network = random_network(4, missing_indicators=True)
     assert network.inputs.indicators.tolist() == [0, 1, 2, 3]
     weights = np.zeros((8, 1), np.float32)
@@ -139,8 +139,8 @@ def test_used_features_are_those_with_a_weight() -> None:
     np.testing.assert_array_equal(sparse.score(features), sparse.score(changed))
 
 
-def test_what_a_network_is() -> None:
-    """Without hidden layers it is linear; its steps grow with its parameters."""
+def test_kind_parameters_and_steps_of_a_network() -> None:
+    """A network without hidden layers is linear; the steps grow with the number of parameters."""
     assert (random_network(3).kind, random_network(3, (2,)).kind) == ("linear", "mlp")
     assert random_network(3, (2,)).n_parameters == 3 * 2 + 2 + 2 + 1
     assert random_network(136, (128, 128)).steps > random_network(136, (16,)).steps >= 1

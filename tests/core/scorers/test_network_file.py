@@ -33,7 +33,7 @@ def _described(content: bytes) -> dict[str, Any]:
 def _changed(
     change: Callable[[dict[str, Any], dict[str, Any]], object], content: bytes | None = None
 ) -> bytes:
-    """Write a file whose description and tensors were changed in between."""
+    """Return a network's file after a change of its description and tensors."""
     content = content or _content()
     description, tensors = _described(content), dict(load(content))
     change(description, tensors)
@@ -42,8 +42,8 @@ def _changed(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hidden", [(), (5,), (9, 4)])
-def test_what_is_written_is_read(hidden: tuple[int, ...], kind: str) -> None:
-    """Scores, names and all settings; writing again gives the same bytes."""
+def test_a_file_is_read_as_it_was_written(hidden: tuple[int, ...], kind: str) -> None:
+    """Scores, names and settings are equal, and writing again gives the same bytes."""
     network = random_network(
         4, hidden, kind=kind, log1p=True, missing_indicators=True, layer_norm=True, activation="tanh"
     )
@@ -55,7 +55,7 @@ def test_what_is_written_is_read(hidden: tuple[int, ...], kind: str) -> None:
     assert write_network(read) == content
 
 
-def test_the_kind_of_a_model_is_seen_by_its_bytes() -> None:
+def test_the_kind_of_a_model_is_detected_from_its_bytes() -> None:
     """LightGBM's text and a network's file are read by one function."""
     assert isinstance(read_model(_content()), Network)
     text = random_model_text(np.random.default_rng(0), 3, 4, 5)
@@ -66,7 +66,7 @@ def test_the_kind_of_a_model_is_seen_by_its_bytes() -> None:
 
 @given(st.data())
 def test_damaged_files_are_refused_or_score(data: st.DataObject) -> None:
-    """Whatever bytes change, are cut off or come behind: an error of the model's, or finite numbers."""
+    """After changed, missing or additional bytes, the file raises `ModelError` or its scores are finite."""
     content = bytearray(_content())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -83,7 +83,7 @@ _JSON = st.recursive(
 
 @given(st.sampled_from(["kind", "feature_names", "inputs", "activation", "layers", "format"]), _JSON)
 def test_any_description_is_refused_or_scores(name: str, value: Any) -> None:
-    """Nothing that a stranger's file says of itself is believed."""
+    """The reader trusts no entry in the description of an untrusted file."""
     _scores_or_refuses(_changed(lambda description, _: description.update({name: value})))
 
 
@@ -147,23 +147,23 @@ def _filled(value: float) -> Callable[[Any], Any]:
         (lambda _, tensors: tensors.update(other=np.zeros(3)), "other"),
     ],
 )
-def test_strangers_files_are_checked(
+def test_untrusted_files_are_checked(
     change: Callable[[dict[str, Any], dict[str, Any]], object], message: str
 ) -> None:
-    """Everything that decides a score, with the reason."""
+    """Everything that decides a score is checked, and the error has the reason."""
     with pytest.raises(ModelError, match=message):
         read_network(_changed(change))
 
 
-def test_knots_ascend() -> None:
-    """Scores between others would have no meaning."""
+def test_knots_that_do_not_ascend_are_refused() -> None:
+    """Interpolation between other knots would have no meaning."""
     content = _content(kind="rank-gauss")
     with pytest.raises(ModelError, match="ascend"):
         read_network(_changed(_tensor("inputs.knots", lambda knots: knots[:, ::-1].copy()), content))
 
 
-def test_a_safetensors_file_of_others_is_refused() -> None:
-    """As is a header that says to be larger than the file."""
+def test_a_safetensors_file_of_another_program_is_refused() -> None:
+    """So is a header with a size larger than the file."""
     with pytest.raises(ModelError, match="not a model of Rankery"):
         read_model(bytes(save({"weight": np.zeros(3, np.float32)})))
     with pytest.raises(ModelError):

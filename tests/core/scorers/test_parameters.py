@@ -9,7 +9,7 @@ from core.scorers import SCORERS, Linear, Mlp, Trees, WeightedSum, make_scorer, 
 
 
 def test_trees_are_the_default() -> None:
-    """A training without a scorer is as it was."""
+    """A training without a scorer is one of trees."""
     assert make_scorer(None) == make_scorer({"kind": "trees"}) == Trees()
     assert not Trees.is_network
     assert list(SCORERS) == ["trees", "linear", "mlp", "sum"]
@@ -38,15 +38,15 @@ def test_values_are_read_back(values: dict[str, Any]) -> None:
     assert scorer_values(scorer).items() >= values.items()
 
 
-def test_a_stored_sum_is_fitted_as_it_was() -> None:
-    """Jobs of releases that did not shrink weights are reproduced without."""
+def test_a_stored_sum_is_fitted_as_in_its_release() -> None:
+    """Jobs of releases that did not shrink weights are reproduced without shrinkage."""
     values = {"kind": "sum", "models": ["web:3"], "weights": None}
     assert make_scorer(values) == WeightedSum(("web:3",), shrinkage="cross-validated")
     assert make_scorer(values, stored=True) == WeightedSum(("web:3",), shrinkage="none")
 
 
 def test_layers() -> None:
-    """A linear scorer has none; a network's are wholes."""
+    """A linear scorer has no hidden layers, and a network has those of `hidden`."""
     assert Linear().hidden_layers == ()
     assert Mlp(hidden=(7, 3)).hidden_layers == (7, 3)
 
@@ -68,8 +68,8 @@ def test_layers() -> None:
         ({"kind": "linear", "inputs": "minmax"}, "/inputs"),
     ],
 )
-def test_what_is_wrong_is_pointed_at(values: dict[str, Any], pointer: str) -> None:
-    """A name that is unknown, and a value out of bounds."""
+def test_invalid_values_are_refused_by_pointer(values: dict[str, Any], pointer: str) -> None:
+    """Unknown names and values out of bounds are refused."""
     with pytest.raises(InvalidInput) as refused:
         make_scorer(values)
     assert {problem.pointer.split("/")[1] for problem in refused.value.problems} == {pointer[1:]}

@@ -1,4 +1,4 @@
-"""Sums of models carry their members and add their scores up."""
+"""Sums of models contain their members and add up the members' scores."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def _network(*names: str) -> Network:
 
 @pytest.fixture
 def network() -> Network:
-    """A linear scorer that reads features in another order, and one that the trees do not have."""
+    """A linear scorer with features in another order, one of which the trees do not have."""
     return _network("d", "b")
 
 
@@ -55,8 +55,8 @@ def test_scores_are_weighted_and_added(added: Sum, network: Network) -> None:
         added.score(features[:, :3])
 
 
-def test_files_hold_everything(added: Sum) -> None:
-    """A sum needs no other model to be read, and is written as it was."""
+def test_a_file_of_a_sum_contains_all_members(added: Sum) -> None:
+    """A sum is read without any other model, and writing it again gives the same bytes."""
     content = write_sum(added)
     read = read_model(content)
     assert isinstance(read, Sum)
@@ -75,16 +75,16 @@ def test_members_without_weight_use_no_feature(added: Sum, network: Network) -> 
 
 
 @pytest.mark.parametrize("position", [0, 9, 40, -1])
-def test_damage_is_refused(added: Sum, position: int) -> None:
-    """A model with a wrong byte in its head or in a member is refused, or at least scores as before."""
+def test_a_damaged_sum_is_refused(added: Sum, position: int) -> None:
+    """A sum with a wrong byte in its header or in a member is refused when it is read or scored."""
     content = bytearray(write_sum(added))
     content[position] ^= 0xFF
     with pytest.raises(ModelError):
         read_model(bytes(content[:-1]) if position == -1 else bytes(content)).score(np.ones((1, 4)))
 
 
-def test_sums_are_flat(added: Sum) -> None:
-    """A sum of sums hides what it is made of."""
+def test_a_sum_of_sums_is_refused(added: Sum) -> None:
+    """A sum of sums would hide its models; a sum without models is refused, too."""
     nested = Sum.of([Member("web:1", added.members[0].content, NAMES, 1.0)])
     with pytest.raises(ModelError, match="is a sum of models itself"):
         Sum.of([Member("both:1", write_sum(nested), NAMES, 1.0)])
@@ -108,7 +108,7 @@ def test_each_member_rounds_to_its_own_precision() -> None:
     """Trees that were imported read float64 and trees of a training float32, in a file, too."""
     text = (
         forest_of(stump(0, 0.1, 1.0, 2.0), n_features=1).write().encode()
-    )  # 0.1 is above it when it was rounded to float32
+    )  # 0.1 is above the threshold after rounding to float32
     members = [
         Member("web:1", text, ("a",), 1.0),
         Member("imported:1", text, ("a",), 10.0, "float64"),

@@ -6,11 +6,11 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import LinearLeaves, Tree
 from core.types import Float64Array, UInt32Array
 
-ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
+ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM takes values up to this distance from 0 for 0
 SPECIAL = (
     *(0.0, -0.0, 5e-324, -5e-324, 2.2e-308, ZERO_THRESHOLD, -ZERO_THRESHOLD, 2 * ZERO_THRESHOLD),
     *(1e300, -1e300, np.inf, -np.inf, 1.0, -1.0),
-    *(-0.5, 31.7, 32.0, 63.0, 64.0, 2147483647.0, 2147483648.0, 3e9),  # ends of words of categories
+    *(-0.5, 31.7, 32.0, 63.0, 64.0, 2147483647.0, 2147483648.0, 3e9),  # ends of 32-bit words
 )
 
 
@@ -24,7 +24,7 @@ def random_model_text(
     averages: bool = False,
     categorical: bool = True,
 ) -> str:
-    """Write a forest of trees of any shape and split, with special thresholds and ways of missing values."""
+    """Write a forest of trees of any shape, with special thresholds and all treatments of missing values."""
     trees = tuple(_tree(random, n_features, max_leaves, linear, categorical) for _ in range(n_trees))
     return ModelText(tuple(f"f{i}" for i in range(n_features)), trees, averages).write()
 
@@ -102,7 +102,7 @@ def _linear_leaves(random: np.random.Generator, n_features: int, n_leaves: int) 
 
 
 def _shape(random: np.random.Generator, n_splits: int) -> tuple[list[int], list[int]]:
-    """Split a random leaf again and again; leaf k is -k - 1, and its right half becomes the next leaf."""
+    """Split random leaves repeatedly; leaf k is -k - 1, and the right part becomes a new leaf."""
     left, right = [-1], [-2]
     for split in range(1, n_splits):
         leaf = -int(random.integers(split + 1)) - 1

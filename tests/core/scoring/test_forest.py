@@ -16,7 +16,7 @@ from core.types import Float64Array, FloatArray
 from tests.core.scoring.forests import documents_near, random_model_text, thresholds_of
 from tests.examples import examples
 
-# Each way that documents are taken through the trees: alone, the last ones of a group, groups, blocks.
+# Numbers of documents for each code path: single documents, incomplete groups, groups and blocks.
 SIZES = (1, 7, 8, 15, 33, 71)
 
 
@@ -39,7 +39,7 @@ def test_a_stored_model_scores_documents_one_by_one_as_together(model_text: str)
 
 @pytest.mark.parametrize("text", ["", "tree\n", "tree\nversion=v4\n", '{"tree": 1}', "end of trees"])
 def test_a_text_that_is_no_model_is_refused(text: str) -> None:
-    """A damaged text raises, it never ends the process."""
+    """A damaged text raises an error and never ends the process."""
     with pytest.raises(ModelError):
         Forest.parse(text)
 
@@ -50,8 +50,8 @@ def test_the_wrong_number_of_features_is_refused(model_text: str) -> None:
         Forest.parse(model_text).score(np.zeros((1, 3)))
 
 
-def test_no_documents_have_no_scores(model_text: str) -> None:
-    """An empty request is answered, not refused by LightGBM."""
+def test_an_empty_request_has_no_scores(model_text: str) -> None:
+    """LightGBM itself would refuse an empty request."""
     assert Forest.parse(model_text).score(np.zeros((0, 50))).shape == (0,)
 
 
@@ -85,14 +85,14 @@ def test_scores_are_those_of_lightgbm_to_the_bit(
     """Rows include thresholds, neighbours, NaN, infinities, denormals, categories and all-missing values."""
     random = np.random.default_rng(seed)
     text = random_model_text(random, n_features, n_trees, max_leaves, linear=linear, averages=averages)
-    with np.errstate(over="ignore"):  # what is beyond float32 is infinite
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite
         features = documents_near(random, thresholds_of(text), n_documents, n_features).astype(dtype)
     np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("bits", [17, 3])
-def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
+def test_a_forest_with_too_many_features_for_the_bits_of_a_node_is_left_to_lightgbm(
     bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The scores are exactly LightGBM's; only the time differs."""
@@ -109,7 +109,7 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
 
 @pytest.mark.parametrize("sets", [flat_forest.MAX_SETS_PER_TREE, flat_forest.MAX_SETS_PER_TREE + 1])
 def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> None:
-    """LightGBM evaluates only the sets on a document's way."""
+    """LightGBM evaluates only the sets on the path of a document."""
     random, left = np.random.default_rng(5), np.arange(1, sets + 1)
     left[-1], counts = -1, np.ones(sets + 1, np.int64)
     words = tuple(random.integers(2**32, size=2).astype(np.uint32) for _ in range(sets))
@@ -124,8 +124,8 @@ def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> N
 
 
 @pytest.mark.parametrize("linear", [False, True])
-def test_what_is_written_is_what_was_read(linear: bool) -> None:
-    """Nothing that decides a score is lost, nor what explains it."""
+def test_a_model_text_is_written_as_it_was_read(linear: bool) -> None:
+    """The text keeps everything that decides or explains a score."""
     text = random_model_text(np.random.default_rng(7), 5, 30, 20, linear=linear, averages=True)
     assert ModelText.read(text).write() == text
     assert any(tree.categories for tree in ModelText.read(text).trees)
@@ -142,8 +142,8 @@ def test_what_is_written_is_what_was_read(linear: bool) -> None:
     ],
     ids=lambda parameters: next(iter(parameters)),
 )
-def test_whatever_lightgbm_trains(parameters: dict[str, object]) -> None:
-    """Its own texts, of every kind of model that gives one score a document."""
+def test_scores_of_models_that_lightgbm_trained(parameters: dict[str, object]) -> None:
+    """Scores equal LightGBM's for every kind of model with one score per document."""
     random = np.random.default_rng(1)
     features = random.normal(size=(400, 4)).round(1)
     features[:, 3] = random.integers(-1, 70, 400)
@@ -169,14 +169,14 @@ def test_whatever_lightgbm_trains(parameters: dict[str, object]) -> None:
 
 @pytest.mark.long
 def test_several_threads_score_alike(model_text: str) -> None:
-    """Each document is scored by one thread, whichever it is."""
+    """Each document is scored by one thread, and any thread gives the same score."""
     forest = Forest.parse(model_text)
     features = np.random.default_rng(4).normal(size=(5000, forest.n_features))
     np.testing.assert_array_equal(forest.score(features, threads=2), forest.score(features))
 
 
-def test_features_in_any_order_of_memory(model_text: str) -> None:
-    """Columns of a table, or whole numbers, are scored as what they mean."""
+def test_features_may_have_any_memory_layout(model_text: str) -> None:
+    """Scores are equal for Fortran order and for a view of every second row."""
     forest = Forest.parse(model_text)
     features = np.random.default_rng(5).integers(-3, 4, size=(20, forest.n_features))
     expected = forest.score(features.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Imported models, tried out before they rank."""
+"""Trials of imported models, before the models are used."""
 
 import re
 
@@ -37,13 +37,13 @@ def test_a_model_of_lightgbm_passes(model_text: str) -> None:
 
 
 def test_a_model_without_trees_passes() -> None:
-    """It has learnt nothing, and explains so."""
+    """It has no trees and can be explained."""
     found = try_out(ModelText(("bm25",), ()).write(), max_features=1)
     assert (found.n_trees, found.explainability.problem) == (0, None)
 
 
 def test_a_chain_passes_and_is_not_explained() -> None:
-    """LightGBM would overflow its stack as it explains it, but not as it scores."""
+    """LightGBM would overflow its stack when it explains such a model, but not when it scores."""
     found = try_out(chain_model_text(20_000, 4), max_features=4)
     assert "a depth of 19,999" in str(found.explainability.problem)
 
@@ -56,8 +56,8 @@ def test_forests_of_any_shape_pass(seed: int, linear: bool) -> None:
     assert try_out(text, max_features=4).n_trees == 6
 
 
-def test_documents_reach_into_every_corner(model_text: str) -> None:
-    """They fall on both sides of most thresholds, and hold zeros, infinities and NaN."""
+def test_trial_documents_cover_thresholds_and_special_values(model_text: str) -> None:
+    """Documents are on both sides of each threshold, and have zeros, infinities and NaN."""
     model = ModelText.read(model_text)
     rows = trial_rows(model)
     assert np.isnan(rows).any(axis=0).all()
@@ -69,8 +69,8 @@ def test_documents_reach_into_every_corner(model_text: str) -> None:
             assert (rows[:, feature] > threshold).any()
 
 
-def test_what_lightgbm_scores_otherwise_is_refused(model_text: str) -> None:
-    """A text that means another thing to LightGBM, which reads as many trees as it is given sizes."""
+def test_a_text_that_lightgbm_scores_differently_is_refused(model_text: str) -> None:
+    """LightGBM reads only as many trees as the text has tree sizes, so the scores differ."""
     with pytest.raises(
         ModelError, match=r"scores of Rankery and LightGBM differ on \d+ of 1000 random documents"
     ):
@@ -88,8 +88,8 @@ def test_what_lightgbm_scores_otherwise_is_refused(model_text: str) -> None:
         (r"left_child=\S+", "left_child=0", "is not a binary tree"),
     ],
 )
-def test_what_cannot_be_used_is_refused(model_text: str, pattern: str, becomes: str, words: str) -> None:
-    """The error has a description, even for texts that LightGBM would accept."""
+def test_unusable_texts_are_refused(model_text: str, pattern: str, becomes: str, words: str) -> None:
+    """The error describes the problem, even for texts that LightGBM would accept."""
     with pytest.raises(ModelError, match=words):
         try_out(re.sub(pattern, becomes, model_text, count=1), max_features=3)
 

@@ -10,13 +10,13 @@ from tests.servers.fixtures import Places
 
 @pytest.fixture
 def settings(places: Places) -> StoreSettings:
-    """Settings of a store of this test's own, whose database is migrated."""
+    """Settings of a separate store for the test, with a migrated database."""
     return StoreSettings(**places)
 
 
 @pytest.fixture
 def unmigrated_settings(unmigrated_places: Places) -> StoreSettings:
-    """Settings of a store of this test's own, whose database holds nothing at all."""
+    """Settings of a separate store for the test, with an empty database."""
     return StoreSettings(**unmigrated_places)
 
 

@@ -1,4 +1,4 @@
-"""Aliases: moves, their history, and the way back."""
+"""Aliases: moves, their history, and rollbacks."""
 
 import threading
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def roll_back(store: Store) -> int:
 
 
 def history(store: Store) -> list[Line]:
-    """Return what was done, oldest first."""
+    """Return the kind and the versions of each change, oldest first."""
     with store.read() as tx:
         rows = tx.aliases.history("web", "champion", None, 100).items
     return [(row.kind, row.from_version, row.to_version) for row in rows[::-1]]
@@ -53,7 +53,7 @@ def test_every_move_is_on_record(store: Store, web: list[Model]) -> None:
     assert [row.to_version for row in rest.items] == [3, 1]
 
 
-def test_rollbacks_go_back_and_not_to_and_fro(store: Store, web: list[Model]) -> None:
+def test_repeated_rollbacks_go_further_back(store: Store, web: list[Model]) -> None:
     """Each rollback undoes one more move, until none is left; a later move can be undone, too."""
     move(store, 1, 2, 3)
     assert [roll_back(store), roll_back(store)] == [2, 1]
@@ -97,8 +97,8 @@ def test_a_removed_alias_leaves_its_history(store: Store, web: list[Model]) -> N
     assert history(store)[2:] == [("removed", 2, None), ("moved", None, 3)]
 
 
-def test_a_promotion_moves_from_what_was_compared_only(store: Store, web: list[Model], job: Job) -> None:
-    """It fails if the alias has another version or none; a refusal moves nothing and is never undone."""
+def test_a_promotion_requires_the_compared_champion(store: Store, web: list[Model], job: Job) -> None:
+    """It fails if the alias has another version or none; a refusal moves nothing, and rollbacks skip it."""
     move(store, 1, 2)
 
     def promotion(champion: int, challenger: int) -> Promotion:
@@ -123,7 +123,7 @@ def test_a_promotion_moves_from_what_was_compared_only(store: Store, web: list[M
 
 @pytest.mark.both_stores
 def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list[Model]) -> None:
-    """Each line of the history begins where another one ended, and rollbacks find their way through."""
+    """Each line of the history begins where another one ended, and rollbacks can undo all but the first."""
     threads = [threading.Thread(target=move, args=(store, *versions)) for versions in ((1, 2, 3), (4, 3, 1))]
     for thread in threads:
         thread.start()
@@ -141,8 +141,8 @@ def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list
         roll_back(store)
 
 
-def test_a_rollback_to_a_deleted_version_names_the_way_out(store: Store, web: list[Model]) -> None:
-    """It is restored from the trash, and the rollback goes there."""
+def test_a_rollback_to_a_deleted_version_names_the_solution(store: Store, web: list[Model]) -> None:
+    """After the version is restored from the trash, the rollback succeeds."""
     move(store, 1, 2)
     manner, unaudited = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
     delete_objects(store, KINDS["model"], [web[0].id], manner, unaudited)

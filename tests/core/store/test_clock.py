@@ -11,7 +11,7 @@ from tests.servers.clock import ServiceClock
 
 REPOSITORY = Path(__file__).parents[3]
 READS = re.compile(r"\bdatetime\.(now|utcnow|today)\(|\bdate\.today\(|\btime\.time(_ns)?\(")
-# They compare with times of files or of log records, or ask whether a time of a cron expression exists.
+# These compare times with those of files or log records, or check that the time of a cron expression exists.
 EXEMPT = {
     "core/store/clock.py",
     "core/schedules/cron.py",
@@ -22,7 +22,7 @@ EXEMPT = {
 
 
 def test_a_test_sets_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file's seconds are added from the next look on."""
+    """The seconds in the file are added to all times that are read afterwards."""
     clock = ServiceClock(tmp_path / "clock")
     for name, value in clock.environment.items():
         monkeypatch.setenv(name, value)

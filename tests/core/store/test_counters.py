@@ -15,7 +15,7 @@ def _all(store: Store) -> list[Count]:
 
 @pytest.mark.both_stores
 def test_a_counter_grows_by_what_is_added(store: Store) -> None:
-    """Amounts come together within a transaction and over transactions."""
+    """Amounts add up within a transaction and across transactions."""
     with store.begin() as tx:
         tx.counters.add("leases_lost")
         tx.counters.add("leases_lost", amount=2)
@@ -24,8 +24,8 @@ def test_a_counter_grows_by_what_is_added(store: Store) -> None:
     assert _all(store) == [Count("leases_lost", {}, 1 + 2 + 0.5)]
 
 
-def test_labels_tell_counters_apart_whatever_their_order(store: Store) -> None:
-    """Two counters have the same name; the order of a counter's labels means nothing."""
+def test_counters_differ_by_their_labels_in_any_order(store: Store) -> None:
+    """Counters of one name differ by their labels; the order of the labels does not matter."""
     with store.begin() as tx:
         tx.counters.add("job_attempts", {"kind": "train", "ending": "lost"})
         tx.counters.add("job_attempts", {"ending": "lost", "kind": "train"})
@@ -36,8 +36,8 @@ def test_labels_tell_counters_apart_whatever_their_order(store: Store) -> None:
     ]
 
 
-def test_what_is_undone_was_not_counted(store: Store) -> None:
-    """A transaction that fails takes its counts with it."""
+def test_a_failed_transaction_counts_nothing(store: Store) -> None:
+    """Counts are rolled back with their transaction."""
 
     def fail() -> None:
         with store.begin() as tx:
@@ -69,6 +69,6 @@ def test_no_count_of_concurrent_writers_is_lost(store: Store) -> None:
 
 
 def test_counters_only_grow(store: Store) -> None:
-    """A negative amount is a mistake of ours."""
+    """A negative amount is a programming error."""
     with pytest.raises(ValueError, match="cannot grow by -1"), store.begin() as tx:
         tx.counters.add("leases_lost", amount=-1)

@@ -1,4 +1,4 @@
-"""Datasets of one digest share what is stored."""
+"""Datasets with equal digests share their stored content."""
 
 import threading
 from collections.abc import Callable
@@ -26,14 +26,14 @@ def make_ready(store: Store, key: str, digest: str = "d1") -> Dataset:
 
 
 def take_over(store: Store, digest: str = "d1") -> Dataset | None:
-    """Record a dataset that has the content of another one, if there is one."""
+    """Record a dataset with the content of another one; return None if there is none with this digest."""
     with store.begin() as tx:
         dataset = tx.datasets.add("again", {"kind": "upload", "format": "auto", "filename": "b.txt"})
         return tx.datasets.take_over(dataset.id, digest)
 
 
 def together(*acts: Callable[[], object]) -> None:
-    """Do several things at the same time."""
+    """Call functions in threads at the same time."""
     barrier = threading.Barrier(len(acts))
 
     def act(work: Callable[[], object]) -> None:
@@ -58,7 +58,7 @@ def test_a_known_digest_is_taken_over(store: Store) -> None:
 
 
 def test_another_digest_is_not_taken_over(store: Store) -> None:
-    """A content that is not there is left to be read, and so is one whose dataset is not ready."""
+    """Neither a dataset of another digest nor one that is not ready shares its content."""
     make_ready(store, "a", digest="d2")
     with store.begin() as tx:
         invalid = tx.datasets.add("bad", {"kind": "upload"})
@@ -67,14 +67,14 @@ def test_another_digest_is_not_taken_over(store: Store) -> None:
 
 
 def test_the_second_ready_dataset_takes_the_content_of_the_first(store: Store) -> None:
-    """Two that read the same content at the same time keep one copy of it."""
+    """Two datasets that are read at the same time with the same content keep one copy of it."""
     first, second = make_ready(store, "a"), make_ready(store, "b")
     assert second.data_key == first.data_key == PARQUET.format("a")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int, int]) -> None:
-    """Whichever dataset goes first, the shared content goes with the second one only."""
+def test_the_content_is_deleted_with_the_last_dataset(store: Store, order: tuple[int, int]) -> None:
+    """The shared content is deleted with the second dataset, whichever is deleted first."""
     datasets = [make_ready(store, "a"), take_over(store)]
     removed = []
     for position in order:
@@ -126,7 +126,7 @@ def test_a_take_over_during_a_deletion(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_contents_read_at_the_same_time(store: Store) -> None:
-    """However many read the same content, one copy is kept."""
+    """However many datasets are read with the same content, one copy is kept."""
     together(*(lambda key=key: make_ready(store, key) for key in "abcd"))
     with store.read() as tx:
         rows = tx.datasets.page(None, 10).items

@@ -1,4 +1,4 @@
-"""Events: recorded with what they report, in an order that readers can follow."""
+"""Events: recorded with the change that they report, in an order that readers can follow."""
 
 import threading
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def _add(store: Store, number: int, project: str | None = None) -> None:
 
 @pytest.mark.both_stores
 @pytest.mark.parametrize("status", ["succeeded", "failed", "cancelled"])
-def test_the_end_of_a_job(store: Store, claimed: Job, status: str) -> None:
-    """An event comes with the transaction that ends the job, once, and with what it found."""
+def test_the_end_of_a_job_is_one_event(store: Store, claimed: Job, status: str) -> None:
+    """The transaction that ends the job records one event, with the result or the problem."""
     problem = {"title": "Broken", "detail": "It broke."}
     for _ in range(2):
         try:
@@ -51,14 +51,14 @@ def test_the_end_of_a_job(store: Store, claimed: Job, status: str) -> None:
     assert event.data["took_seconds"] >= 0
 
 
-def test_a_queued_job_that_is_cancelled(store: Store, job: Job) -> None:
+def test_the_cancellation_of_a_queued_job_is_an_event(store: Store, job: Job) -> None:
     """Jobs also end without a worker."""
     with store.begin() as tx:
         tx.jobs.request_cancel(job.id)
     assert [event.data["status"] for event in _events(store)] == ["cancelled"]
 
 
-def test_a_dataset_that_is_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
+def test_a_ready_dataset_is_an_event(store: Store, ingest: tuple[Dataset, Job]) -> None:
     """The event of the dataset follows the event of its job."""
     dataset, job = ingest
     with store.begin() as tx:
@@ -71,7 +71,7 @@ def test_a_dataset_that_is_ready(store: Store, ingest: tuple[Dataset, Job]) -> N
     assert (ready.object_id, ready.data["queries"], ready.data["name"]) == (dataset.id, 3, "web")
 
 
-def test_moves_of_an_alias(store: Store, add_model: Callable[[str], Model]) -> None:
+def test_moves_of_an_alias_are_events(store: Store, add_model: Callable[[str], Model]) -> None:
     """Each move and each refusal is an event about the alias, which belongs to the project of the name."""
     first, second = add_model("web"), add_model("web")
     asked = Promotion("web", "champion", first.id, second.id, "job_1", "key_1", {"sentence": "It is worse."})
@@ -91,8 +91,8 @@ def test_moves_of_an_alias(store: Store, add_model: Callable[[str], Model]) -> N
     assert (refused.data["to_version"], refused.data["job_id"], refused.key_id) == (2, "job_1", "key_1")
 
 
-def test_a_worker_that_is_lost(store: Store, claimed: Job) -> None:
-    """Both a process that lost its job and a worker that was not heard of are reported."""
+def test_lost_processes_and_workers_are_events(store: Store, claimed: Job) -> None:
+    """Events report a process that lost its job, and a worker that no longer reports."""
     with store.begin() as tx:
         tx.workers.report("host:1", "training", 2, seconds=-1)
     with store.begin() as tx:
@@ -106,7 +106,7 @@ def test_a_worker_that_is_lost(store: Store, claimed: Job) -> None:
 
 
 def test_a_transaction_that_fails_reports_nothing(store: Store, job: Job) -> None:
-    """Events are committed with what they report, or not at all."""
+    """Events are committed with the change that they report, or not at all."""
     with pytest.raises(ZeroDivisionError), store.begin() as tx:
         tx.jobs.request_cancel(job.id).priority = 1 // 0
     assert _events(store) == []
@@ -186,7 +186,7 @@ def test_pages_and_filters(store: Store) -> None:
                 tx.events.page(wrong, 9)
 
 
-def test_projects_limit_what_is_seen(store: Store) -> None:
+def test_a_limited_key_sees_events_of_its_projects_only(store: Store) -> None:
     """A key of one project sees its events; whether there is a gap does not depend on the key."""
     for number, project in enumerate(["web", None, "ads", "web"]):
         _add(store, number, project)

@@ -17,7 +17,7 @@ def _dataset(store: Store) -> str:
 
 
 def test_a_gate_is_kept_replaced_and_deleted(store: Store) -> None:
-    """Of one alias there is one; deleted, there is none."""
+    """An alias has at most one gate, and none after a deletion."""
     first, second = _dataset(store), _dataset(store)
     with store.begin() as tx:
         tx.aliases.set_gate("web", "champion", dataset_id=first, rule=RULE, key_id="key_1")
@@ -34,7 +34,7 @@ def test_a_gate_is_kept_replaced_and_deleted(store: Store) -> None:
 
 
 def test_a_gate_holds_its_dataset(store: Store) -> None:
-    """Until it is deleted or compares on another; the refusal names it."""
+    """The dataset is held until the gate is deleted or uses another dataset; the refusal names the gate."""
     first, second = _dataset(store), _dataset(store)
     with store.begin() as tx:
         tx.aliases.set_gate("web", "champion", dataset_id=first, rule=RULE)
@@ -53,7 +53,7 @@ def test_a_gate_holds_its_dataset(store: Store) -> None:
 
 
 def test_a_gate_needs_a_dataset_and_a_name(store: Store) -> None:
-    """Neither one that is gone nor a name that no alias may have."""
+    """A missing dataset and an invalid name of an alias are refused."""
     with store.begin() as tx:
         with pytest.raises(NotFound):
             tx.aliases.set_gate("web", "champion", dataset_id="ds_gone", rule=RULE)

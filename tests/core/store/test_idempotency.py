@@ -37,7 +37,7 @@ def test_an_answer_is_found_again(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_a_key_answers_once(store: Store) -> None:
-    """Remembering under a used key fails, and takes what the second request created with it."""
+    """Remembering an answer under a used key fails, and rolls back what the second request created."""
     with store.begin() as tx:
         _remember(tx, "k")
     with pytest.raises(WrongState), store.begin() as tx:
@@ -48,7 +48,7 @@ def test_a_key_answers_once(store: Store) -> None:
 
 
 def test_answers_expire(store: Store) -> None:
-    """An answer is good for 24 hours; then its key is free again and the row goes."""
+    """An answer is kept for 24 hours; then its key can be used again, and its row is deleted."""
     assert timedelta(hours=24) == EXPIRY
     with store.begin() as tx:
         _remember(tx, "old")
@@ -61,7 +61,7 @@ def test_answers_expire(store: Store) -> None:
         assert tx.idempotency.find("old", "POST /v1/jobs") is not None
 
 
-def test_forgetting(store: Store) -> None:
+def test_old_answers_are_forgotten(store: Store) -> None:
     """Answers from before a moment are dropped and counted, later ones stay."""
     with store.begin() as tx:
         _remember(tx, "a")

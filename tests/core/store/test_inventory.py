@@ -38,7 +38,7 @@ def write_long_ago(store: Store, key: str) -> None:
         os.utime(path, (then, then))
 
 
-def test_a_sound_store(store: Store, kept: dict[str, str]) -> None:
+def test_an_intact_store_has_no_problems(store: Store, kept: dict[str, str]) -> None:
     """The inventory has no problems."""
     assert take_inventory(store) == Inventory(artifacts=3)
 
@@ -46,7 +46,7 @@ def test_a_sound_store(store: Store, kept: dict[str, str]) -> None:
 @pytest.mark.both_stores
 @pytest.mark.parametrize("name", ["model", "data", "queries"])
 def test_damaged_and_missing_artifacts(store: Store, kept: dict[str, str], name: str) -> None:
-    """Each is named, and stays on record as damaged until its bytes are back."""
+    """Each such artifact is named, and stays on record as damaged until its bytes are restored."""
     store.artifacts.write_bytes(kept[name], TEXT[:-1] + b"!")
     assert take_inventory(store) == Inventory(artifacts=3, damaged=[kept[name]])
     store.artifacts.delete(kept[name])
@@ -71,7 +71,7 @@ def test_an_alteration_that_leaves_size_and_time_alone(store: Store, kept: dict[
     assert take_inventory(store).damaged == [kept["data"]]
 
 
-def test_what_has_no_checksum_yet(store: Store, kept: dict[str, str]) -> None:
+def test_an_artifact_without_a_checksum_is_unverified(store: Store, kept: dict[str, str]) -> None:
     """An artifact from a release that kept no checksums is present, and unverified."""
     with store.begin() as tx:
         tx.artifacts.forget("data/job_1-1")

@@ -27,7 +27,7 @@ def _jobs(store: Store) -> Counts:
 
 @pytest.mark.parametrize("ending", ["succeeded", "failed", "cancelled"])
 def test_each_ending_is_counted_once(store: Store, claimed: Job, ending: str) -> None:
-    """The transaction that ends the job counts it: a second worker that is too late counts for nothing."""
+    """The transaction that ends the job counts it, so that a second, late worker counts nothing."""
     for _ in range(2):
         try:
             with store.begin() as tx:
@@ -52,7 +52,7 @@ def test_a_job_handed_back_has_not_ended(store: Store, claimed: Job) -> None:
 
 
 def test_lost_leases(store: Store, claimed: Job) -> None:
-    """Each loss is counted, and the job once, when its last attempt was lost too."""
+    """Each lost lease is counted; the job is counted once, when its last attempt is lost."""
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on(""), 2)
     assert _attempts(store) == {("train", "lost"): 1}

@@ -55,7 +55,7 @@ def _give_up(tx: Transaction, job: Job) -> None:
     tx.jobs.take_back(tx.jobs.running_on(""), 1)
 
 
-# What each change makes of a job, by the status it finds it in; any other status stays.
+# The status after each change, by the status before; a job in any other status is unchanged.
 CHANGES: list[tuple[Callable[[Transaction, Job], None], dict[str, str]]] = [
     (_claim, {"queued": "running"}),
     (_succeed, {"running": "succeeded"}),
@@ -84,8 +84,8 @@ def _bring(tx: Transaction, status: str) -> Job:
 
 
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(STATUSES, STATUSES)))
-def test_table(source: str, target: str) -> None:
-    """Of all pairs of statuses, the design's seven and no other are allowed."""
+def test_exactly_the_designed_changes_are_allowed(source: str, target: str) -> None:
+    """Of all pairs of statuses, exactly the seven of the design are allowed."""
     assert allows(source, target) == ((source, target) in ALLOWED)
 
 

@@ -18,7 +18,7 @@ LATER = timedelta(minutes=1)
 
 
 def test_a_new_job(store: Store, job: Job) -> None:
-    """A job begins queued, never claimed, with nothing to show."""
+    """A new job is queued and was never claimed; it has no progress and no results."""
     with store.read() as tx:
         found = tx.jobs.get(job.id)
     assert (found.kind, found.status, found.spec) == ("train", "queued", {"seed": 1})
@@ -48,7 +48,7 @@ def test_unknown_dataset(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_claim(store: Store, job: Job) -> None:
-    """A claim starts an attempt with a lease and the next token; there is no second one."""
+    """A claim starts an attempt with a lease and the next token; a second claim gets nothing."""
     now = utc_now()
     with store.begin() as tx:
         claimed = tx.jobs.claim(job.id, "host/1", 15)
@@ -90,7 +90,7 @@ def test_one_of_many_threads_claims(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_fencing(store: Store, claimed: Job) -> None:
-    """Once a job was given to another worker, nothing the first one writes is taken."""
+    """After another worker has claimed a job, writes of the first worker are refused."""
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on(""), 3)
         second = tx.jobs.claim(claimed.id, "w2", 15)
@@ -124,7 +124,7 @@ def test_renew(store: Store, claimed: Job) -> None:
         assert tx.jobs.renew(claimed.id, claimed.token, 60) is True
 
 
-def test_record_keeps_what_is_left_out(store: Store, claimed: Job) -> None:
+def test_record_keeps_omitted_values(store: Store, claimed: Job) -> None:
     """Progress and metrics are each replaced when given and kept when not."""
     progress = {"phase": "train", "iteration": 3, "total": 9, "eta_seconds": 1.5}
     metrics = {"validation": {"ndcg@10": 0.25}}
@@ -232,7 +232,7 @@ def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
     }
 
 
-def test_a_lost_job_that_was_to_stop(store: Store, claimed: Job) -> None:
+def test_a_lost_job_with_a_requested_cancellation_is_cancelled(store: Store, claimed: Job) -> None:
     """A job that its user cancelled is not run again when its worker is lost."""
     with store.begin() as tx:
         tx.jobs.request_cancel(claimed.id)
@@ -241,13 +241,13 @@ def test_a_lost_job_that_was_to_stop(store: Store, claimed: Job) -> None:
 
 
 def woken(tx: Transaction, now: datetime) -> list[str]:
-    """Ids of the jobs that get a wake-up, those woken half a minute ago included."""
+    """Return the jobs to wake: those never woken, or not within the last 30 seconds."""
     return [job.id for job in tx.jobs.to_wake(now, 30)]
 
 
 @pytest.mark.both_stores
-def test_to_wake(store: Store) -> None:
-    """Queued jobs never woken, or not for a while, are named once, oldest first."""
+def test_queued_jobs_are_woken_oldest_first(store: Store) -> None:
+    """Queued jobs that were never woken, or not for a while, are returned once."""
     now = utc_now()
     with store.begin() as tx:
         first, second, running = (tx.jobs.add("train", {}).id for _ in range(3))
@@ -259,7 +259,7 @@ def test_to_wake(store: Store) -> None:
 
 
 def test_a_sweep_wakes_a_limited_number(store: Store) -> None:
-    """A sweep wakes the oldest jobs up to the limit, the next one those that are left."""
+    """A sweep wakes the oldest jobs up to the limit, and the next sweep wakes the remaining ones."""
     now = utc_now()
     with store.begin() as tx:
         ids = [tx.jobs.add("train", {}).id for _ in range(WAKE_UPS + 2)]
@@ -268,8 +268,8 @@ def test_a_sweep_wakes_a_limited_number(store: Store) -> None:
             assert woken(tx, now) == expected
 
 
-def test_a_wake_up_of_the_future_is_sent_again(store: Store) -> None:
-    """After the clock was set back, a job need not wait for as long; clocks a little apart do no harm."""
+def test_a_wake_up_time_in_the_future_is_ignored(store: Store) -> None:
+    """After the clock is set back by an hour, a job is woken again; a few seconds do not matter."""
     now = utc_now()
     with store.begin() as tx:
         job_id = tx.jobs.add("train", {}).id
@@ -290,7 +290,7 @@ def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
 
 @pytest.mark.both_stores
 def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
-    """A part of the shown name in any case is taken literally; an id and a dataset are found, too."""
+    """Jobs are found by a literal part of the shown name in any case, by id and by dataset."""
     with store.begin() as tx:
         dataset = tx.datasets.add("d", {})
         web = tx.jobs.add("train", {"model_name": "web-0.1"}, [dataset.id])
@@ -311,7 +311,7 @@ def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
 @pytest.mark.both_stores
 @pytest.mark.parametrize("limit", [1, 2, 10])
 def test_jobs_in_another_order(store: Store, limit: int) -> None:
-    """Each order walks page by page over every job; of equal ones the newest first, unknown ones last."""
+    """Each order pages through every job; equal values have the newest first, and unknown values are last."""
     values = [0.4, 0.6, None, 0.6, 0.5]
     with store.begin() as tx:
         jobs = [tx.jobs.add("train", {"metrics": ["ndcg@5"], "number": n}) for n in range(len(values))]
@@ -320,7 +320,7 @@ def test_jobs_in_another_order(store: Store, limit: int) -> None:
             if value is not None:
                 metrics = {"train": {"ndcg@5": 0.9, "loss": 1.0}, "validation": {"ndcg@5": value}}
                 tx.jobs.record(job.id, 1, metrics=metrics)
-        # The one that began first ends last.
+        # The job that began first ends last.
         for job in (jobs[3], jobs[1]):
             tx.jobs.succeed(job.id, 1, {})
 
@@ -384,7 +384,7 @@ class TestIngestJobsThatEndEarly:
             {"title": "Worker lost", "detail": "The worker w2 stopped answering, the last of 2 attempts."},
         )
 
-    def test_a_report_already_there_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+    def test_an_existing_problem_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
         """The worker's problem with the data is not replaced by the job's own problem."""
         dataset, job = ingest
         with store.begin() as tx:
@@ -418,7 +418,7 @@ def test_a_released_job_is_queued_again_and_its_attempt_does_not_count(store: St
 
 
 def turns(store: Store, kinds: Collection[str] = ("train",)) -> list[str]:
-    """Claim until nothing waits and return the ids in their order."""
+    """Claim jobs until none waits, and return their ids in the order of the claims."""
     claimed: list[str] = []
     while True:
         with store.begin() as tx:
@@ -429,7 +429,7 @@ def turns(store: Store, kinds: Collection[str] = ("train",)) -> list[str]:
 
 
 def test_priority_goes_before_age(store: Store) -> None:
-    """The greatest priority first, then the oldest."""
+    """Jobs of the highest priority are claimed first, the oldest of them before others."""
     with store.begin() as tx:
         low, first, second, high = (
             tx.jobs.add("train", {}, priority=priority).id for priority in (-1, 0, 0, 1)
@@ -482,15 +482,15 @@ def test_every_claim_is_remembered(store: Store, claimed: Job) -> None:
 
 
 @pytest.mark.both_stores
-def test_running_jobs_by_the_name_of_their_worker(store: Store, claimed: Job) -> None:
-    """Names are compared from their beginning, and as they are written."""
+def test_running_jobs_are_found_by_a_prefix_of_their_worker(store: Store, claimed: Job) -> None:
+    """The prefix is compared literally, so that wildcards of SQL have no effect."""
     with store.read() as tx:
         for name in ("", "w", "w1"):
             assert [job.id for job in tx.jobs.running_on(name)] == [claimed.id]
         assert tx.jobs.running_on("x") == tx.jobs.running_on("%") == []
 
 
-def test_a_later_attempt_goes_on_from_the_checkpoint(store: Store, claimed: Job) -> None:
+def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Job) -> None:
     """Records after the checkpoint are dropped, and records before it stay."""
     checkpoint = {"key": "checkpoints/a/1-2.npz", "sha256": "0", "iteration": 2, "total": 9}
     curve = [(number, {"train": {"ndcg@5": number / 10}}) for number in range(1, 5)]
@@ -512,7 +512,7 @@ def test_a_later_attempt_goes_on_from_the_checkpoint(store: Store, claimed: Job)
 
 
 def test_asking_whether_to_stop(store: Store, claimed: Job) -> None:
-    """The row has a requested cancellation, and whether the lease is lost."""
+    """The query returns whether a cancellation is requested, and raises `LeaseLost` for an old token."""
     with store.begin() as tx:
         assert not tx.jobs.stop_requested(claimed.id, claimed.token)
         tx.jobs.request_cancel(claimed.id)

@@ -1,4 +1,4 @@
-"""Telling silent workers from living ones, whatever is done to the wall clock."""
+"""Detection of silent workers, whatever happens to the wall clock."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class Sweeps:
         self._leases = LeaseWatch(LEASE_SECONDS, WATCH_SECONDS, lambda: self._now)
 
     def lost(self) -> list[str]:
-        """Let a second go by, and name the jobs that are lost."""
+        """Advance the sweeper's clock by a second, and return the ids of lost jobs."""
         self._now += 1
         with self._store.read() as tx:
             return [job.id for job in self._leases.lost(tx.jobs.running_on(""), utc_now())]
@@ -37,7 +37,7 @@ class Sweeps:
 
 
 def beat(store: Store, job: Job, clock_set_by: float) -> None:
-    """Renew a lease on a machine whose clock is then set, which moves its end away from the present."""
+    """Renew a lease as if a clock was set afterwards, which shifts the end of the lease."""
     with store.begin() as tx:
         tx.jobs.renew(job.id, job.token, LEASE_SECONDS - clock_set_by)
 
@@ -45,14 +45,14 @@ def beat(store: Store, job: Job, clock_set_by: float) -> None:
 @pytest.mark.both_stores
 @CLOCKS
 def test_the_job_of_a_dead_worker_is_lost_within_a_lease(store: Store, claimed: Job, set_by: float) -> None:
-    """A clock set back an hour does not keep it, and one set forward takes it a little sooner."""
+    """A clock that was set back does not keep the job; one that was set forward loses it a little sooner."""
     beat(store, claimed, set_by)
     assert Sweeps(store).seconds_until_lost() == (WATCH_SECONDS if set_by > 0 else LEASE_SECONDS)
 
 
 @CLOCKS
 def test_the_job_of_a_living_worker_is_kept(store: Store, claimed: Job, set_by: float) -> None:
-    """Heartbeats count whatever moment they name, even one that is over."""
+    """A heartbeat counts whatever end of the lease it has, even one in the past."""
     sweeps = Sweeps(store)
     for _ in range(20):
         beat(store, claimed, set_by)
@@ -60,7 +60,7 @@ def test_the_job_of_a_living_worker_is_kept(store: Store, claimed: Job, set_by: 
 
 
 def test_a_clock_that_is_set_between_two_heartbeats(store: Store, claimed: Job) -> None:
-    """Back and forward again while the worker lives; then it dies."""
+    """The job of a living worker is kept while its clock is set; the death of the worker is detected."""
     sweeps = Sweeps(store)
     for set_by in (0, -HOUR, HOUR, 0, HOUR, -HOUR):
         beat(store, claimed, set_by)
@@ -68,14 +68,14 @@ def test_a_clock_that_is_set_between_two_heartbeats(store: Store, claimed: Job) 
     assert sweeps.seconds_until_lost() == LEASE_SECONDS - 1
 
 
-def test_a_lease_that_has_ended_is_watched_before_it_is_believed(store: Store, claimed: Job) -> None:
-    """A sweeper that has just started waits for a heartbeat, and then no longer."""
+def test_an_ended_lease_is_watched_before_its_job_is_lost(store: Store, claimed: Job) -> None:
+    """A sweeper that has just started waits `WATCH_SECONDS` for a heartbeat."""
     beat(store, claimed, HOUR)
     assert Sweeps(store).seconds_until_lost() == WATCH_SECONDS
 
 
 def test_sweepers_that_started_at_different_times(store: Store, claimed: Job) -> None:
-    """Each measures for itself; the one that has watched for longer decides."""
+    """Each sweeper measures separately, so that the one that has watched longer detects the loss first."""
     beat(store, claimed, -HOUR)
     early, late = Sweeps(store), Sweeps(store)
     for _ in range(LEASE_SECONDS):
@@ -83,7 +83,7 @@ def test_sweepers_that_started_at_different_times(store: Store, claimed: Job) ->
     assert (early.lost(), late.lost()) == ([claimed.id], [])
 
 
-def test_a_new_claim_begins_a_new_silence(store: Store, claimed: Job) -> None:
+def test_a_new_claim_restarts_the_measurement_of_silence(store: Store, claimed: Job) -> None:
     """The silence of an earlier worker does not count against the next one."""
     sweeps = Sweeps(store)
     assert sweeps.seconds_until_lost() < 60

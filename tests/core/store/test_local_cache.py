@@ -67,7 +67,7 @@ def add(cache: LocalCache, key: str, size_bytes: int = KIB) -> None:
 
 
 def kept(cache: LocalCache, keys: str) -> str:
-    """Return the keys that have entries, without using any."""
+    """Return the keys that have entries, without marking the entries as used."""
     return "".join(key for key in keys if cache._entry(key).exists())
 
 
@@ -87,8 +87,8 @@ def test_an_entry_is_found_by_its_key(folder: Path) -> None:
     assert cache.find("b") is None
 
 
-def test_the_least_recently_used_entries_go(folder: Path) -> None:
-    """Reading counts as use; only as many go as must."""
+def test_the_least_recently_used_entries_are_evicted(folder: Path) -> None:
+    """Reading counts as use; only as many entries are evicted as necessary."""
     cache = LocalCache(folder, 3 * KIB)
     for key in "abc":
         add(cache, key)
@@ -109,7 +109,7 @@ def test_the_bound_holds(folder: Path) -> None:
         assert 5 * KIB * (number > 20) <= total <= 10 * KIB
 
 
-def test_what_is_too_large_by_itself_is_not_kept(folder: Path) -> None:
+def test_an_entry_above_the_bound_is_not_kept(folder: Path) -> None:
     """An entry above the bound does not evict the others."""
     cache = LocalCache(folder, 3 * KIB)
     add(cache, "a", 3 * KIB)
@@ -175,8 +175,8 @@ def test_a_slow_writer_is_not_swept(folder: Path) -> None:
     assert (entry / "content").read_bytes() == b"slow"
 
 
-def test_what_is_open_stays_readable(folder: Path) -> None:
-    """An entry that goes while it is read does so only by name."""
+def test_an_evicted_entry_that_is_open_stays_readable(folder: Path) -> None:
+    """Eviction removes only the names of files that are being read."""
     cache = LocalCache(folder, 2 * KIB)
     add(cache, "a")
     entry = cache.find("a")
@@ -200,7 +200,7 @@ def test_a_damaged_entry_can_be_discarded(folder: Path) -> None:
 
 @pytest.mark.long
 def test_many_processes_share_a_cache(folder: Path) -> None:
-    """None of them ever sees half an entry, an error, or the bound broken."""
+    """No process ever sees a partial entry, an error or more bytes than the bound."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", READ_AND_WRITE, str(folder), str(seed)],

@@ -1,4 +1,4 @@
-"""Every migration forth and back, one at a time, in a database that holds rows in each of its tables."""
+"""Every upgrade and downgrade, one at a time, in a database with rows in each of its tables."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from core.store.tables import Base
 MOMENT = datetime(2026, 1, 5, 10, 0, tzinfo=UTC)
 Row = dict[str, Any]
 
-# What each revision's new tables are given; columns that a later one adds stay empty.
+# Rows for the new tables of each revision; columns that a later revision adds stay empty.
 ROWS: dict[str, dict[str, list[Row]]] = {
     "0001": {
         "jobs": [
@@ -225,12 +225,12 @@ class Database:
         self._known_tables: dict[str, sa.TableClause] | None = None
 
     def upgrade(self, revision: str) -> None:
-        """Take one or more steps forth."""
+        """Upgrade by one or more revisions."""
         self._known_tables = None
         command.upgrade(self._config, revision)
 
     def downgrade(self, revision: str) -> None:
-        """Take one or more steps back."""
+        """Downgrade by one or more revisions."""
         self._known_tables = None
         command.downgrade(self._config, revision)
 
@@ -242,7 +242,7 @@ class Database:
                 self._connection.execute(tables[name].insert().values(**self._bound(row)))
 
     def rows(self) -> dict[str, list[Row]]:
-        """Return all there is, by table."""
+        """Return all rows by table."""
         return {
             name: sorted((dict(row) for row in self._connection.execute(table.select()).mappings()), key=repr)
             for name, table in self._tables().items()
@@ -254,7 +254,7 @@ class Database:
         return self._known_tables
 
     def _found_tables(self) -> dict[str, sa.TableClause]:
-        # Keys and indexes are not asked for: they take most of the time of a reflection.
+        # Keys and indexes are not reflected, since they take most of the time.
         found = sa.inspect(self._connection).get_multi_columns()
         return {
             name: sa.table(name, *(sa.column(each["name"], each["type"]) for each in columns))
@@ -290,7 +290,7 @@ def database(
 
 
 def assert_kept(before: dict[str, list[Row]], after: dict[str, list[Row]]) -> None:
-    """Check every value that both sides have a column for."""
+    """Require equal values in all columns that exist before and after."""
     for table in before.keys() & after.keys():
         shared = [name for name in before[table][0] if name in after[table][0]] if after[table] else []
         pairs = zip(_of(before[table], shared), _of(after[table], shared), strict=True)
@@ -303,8 +303,8 @@ def _of(rows: list[Row], names: list[str]) -> list[Row]:
 
 
 @pytest.mark.long
-def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None:
-    """No step loses a value that has a place on its other side, and the way leads forth again."""
+def test_upgrades_and_downgrades_keep_values_of_shared_columns(database: Database) -> None:
+    """No step loses a value whose column exists on both sides, and a downgraded database can be upgraded."""
     before: dict[str, list[Row]] = {}
     for revision in database.revisions:
         database.upgrade(revision)
@@ -331,8 +331,8 @@ def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None
     assert database.rows() == {table: [] for table in Base.metadata.tables}
 
 
-def test_an_imported_model_survives_a_way_back(database: Database) -> None:
-    """The release before finds it with an empty dataset, loss and hyperparameters."""
+def test_an_imported_model_survives_a_downgrade(database: Database) -> None:
+    """The previous release reads the model with an empty dataset, loss and hyperparameters."""
     database.upgrade("head")
     (trained,) = ROWS["0001"]["models"]
     absent = {name: sa.null() for name in ("dataset_id", "loss", "hyperparameters")}
@@ -345,7 +345,7 @@ def test_an_imported_model_survives_a_way_back(database: Database) -> None:
 
 
 def test_trainings_are_listed_by_their_validation_data(database: Database) -> None:
-    """Trainings without validation and other jobs keep their values; a step back lists by the test data."""
+    """Trainings without validation, and other jobs, keep their value; a downgrade restores the test value."""
     database.upgrade("0017")
     shared = {
         "status": "succeeded",
@@ -374,7 +374,7 @@ def test_trainings_are_listed_by_their_validation_data(database: Database) -> No
 
 
 def test_refusals_are_no_failures(database: Database) -> None:
-    """A promotion that a gate refused before it had a status gets it; other failures stay failures."""
+    """A promotion refused before the status `refused` existed gets it; other failures stay failures."""
     shared = {"status": "failed", "spec": {}, "attempt": 1, "token": 1, "cancel_requested": False}
     shared |= {"priority": 0, "created_at": MOMENT, "kind": "promote"}
     database.upgrade("0028")

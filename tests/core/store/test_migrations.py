@@ -86,7 +86,7 @@ def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -
     """Migrations run in one transaction: a database is as before or wholly migrated."""
     engine = open_engine(unmigrated_settings.database_url)
     with for_writing(engine).begin() as other:
-        # The migration fails at it near its end.
+        # The migration fails at this table, near its end.
         other.exec_driver_sql("CREATE TABLE rankings (id TEXT)")
     with pytest.raises(DBAPIError, match="rankings"):
         upgrade(engine)

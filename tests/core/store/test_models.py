@@ -14,7 +14,7 @@ AddModel = Callable[[str], Model]
 
 
 def test_versions_count_within_a_name(add_model: AddModel) -> None:
-    """The first model of a name is version 1, each next one more, names apart."""
+    """The versions of each name are counted from 1."""
     assert [add_model(name).version for name in ("web", "web", "ads", "web")] == [1, 2, 1, 3]
 
 
@@ -76,7 +76,7 @@ def test_resolve_nothing(store: Store, add_model: AddModel, ref: str) -> None:
 
 
 def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
-    """An alias set again means the new version alone; each model knows its aliases."""
+    """A moved alias refers to the new version alone; each model lists its aliases."""
     first, second = add_model("web"), add_model("web")
     with store.begin() as tx:
         tx.aliases.move("web", "champion", 1)
@@ -95,7 +95,7 @@ def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
 
 
 def test_alias_of_nothing(store: Store, add_model: AddModel) -> None:
-    """An alias can only mean a version that exists."""
+    """An alias can refer only to a version that exists."""
     add_model("web")
     with store.begin() as tx:
         for name, version in (("web", 2), ("ads", 1)):

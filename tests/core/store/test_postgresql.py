@@ -156,7 +156,7 @@ def test_times_do_not_depend_on_the_server(store: Store) -> None:
 
 
 def test_one_claim_wins(store: Store, job: Job) -> None:
-    """Of many that claim a job at the same time, exactly one gets it."""
+    """Of many threads that claim a job at the same time, exactly one gets it."""
 
     def claim(number: int) -> Any:
         with store.begin() as tx:

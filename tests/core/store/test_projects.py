@@ -75,7 +75,7 @@ def test_a_job_takes_the_project_of_its_dataset(store: Store) -> None:
         assert len(results) == 2
 
 
-def test_a_given_project_is_before_that_of_the_dataset(store: Store) -> None:
+def test_a_given_project_has_priority_over_that_of_the_dataset(store: Store) -> None:
     """A given project applies to a name of models that has no version yet."""
     assert enqueue(store, ready(store, "search"), project="ads").project == "ads"
 
@@ -90,7 +90,7 @@ def test_a_training_takes_the_project_of_its_name(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_a_name_is_reserved_by_the_first_that_trains_it(store: Store) -> None:
+def test_a_name_is_reserved_by_its_first_training(store: Store) -> None:
     """The reservation ends with a training that makes no model; the next training may have the name."""
     first = enqueue(store, ready(store, "search"))
     with pytest.raises(InvalidInput, match="belong to the project search"):
@@ -130,7 +130,7 @@ def ready_project(store: Store, project: str | None) -> str | None:
 
 
 def test_a_row_cannot_be_written_into_another_project(store: Store) -> None:
-    """The flush refuses another project, whatever sets it."""
+    """The flush refuses another project, whatever code sets it."""
     dataset_id = ready(store, "ads")
     with (
         limited_to(("ads",)),
@@ -143,8 +143,8 @@ def test_a_row_cannot_be_written_into_another_project(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_what_a_limited_context_finds(store: Store) -> None:
-    """Rows of its projects by id, in lists, counts and searches; alternating limits do not mix."""
+def test_a_limited_context_finds_only_rows_of_its_projects(store: Store) -> None:
+    """The limit applies by id, in lists, counts and searches; alternating limits do not mix."""
     jobs = {name: enqueue(store, ready(store, name), name) for name in ("ads", "search")}
     for name, job in jobs.items():
         finish(store, job, name)
@@ -172,7 +172,7 @@ def test_what_a_limited_context_finds(store: Store) -> None:
 
 
 def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:
-    """Stopping, labelling, moving aliases, deleting: each looks the row up first."""
+    """Each write looks up its row first, and does not find a row of another project."""
     job = enqueue(store, ready(store, "search"))
     model = finish(store, enqueue(store, ready(store, "search")))
     attempts: list[Callable[[Any], Any]] = [
@@ -189,7 +189,7 @@ def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:
             attempt(tx)
 
 
-def test_narrowing_never_widens(store: Store) -> None:
+def test_narrowing_never_widens_a_limited_context(store: Store) -> None:
     """A project outside the context selects no rows, not all rows."""
     ready(store, "search")
     with limited_to(("ads",)), narrowed_to("search"), store.read() as tx:
@@ -237,8 +237,8 @@ def test_a_dataset_moves_with_the_job_that_reads_it(store: Store, ingest: tuple[
 
 
 @pytest.mark.both_stores
-def test_labels_of_a_job(store: Store) -> None:
-    """A name in place of the usual title and back; notes; tags one by one; a filter by both."""
+def test_a_job_is_labelled_and_listed_by_its_labels(store: Store) -> None:
+    """Name, notes and single tags are set and removed; jobs are listed by tag and by project."""
     job = enqueue(
         store, ready(store, None), name="few leaves", notes="as of May", tags={"team": "a", "x": "1"}
     )
@@ -270,7 +270,7 @@ def test_the_quota_counts_jobs_that_were_moved_away(store: Store) -> None:
         (["read"], ["ads", "No Name"], "/projects/1"),
     ],
 )
-def test_keys_that_cannot_be_bound(store: Store, scopes: list[str], names: list[str], place: str) -> None:
+def test_invalid_bindings_are_refused(store: Store, scopes: list[str], names: list[str], place: str) -> None:
     """Keys of administrators, an empty list, and texts that are no names of projects are refused."""
     with pytest.raises(InvalidInput) as refused, store.begin() as tx:
         tx.api_keys.create("bad", scopes, projects=names)

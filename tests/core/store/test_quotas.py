@@ -1,4 +1,4 @@
-"""Quotas: what a key may have at a time."""
+"""Quotas: limits of the active jobs and bytes of a key."""
 
 import concurrent.futures
 import contextlib
@@ -10,7 +10,7 @@ from core.store import Store
 
 
 def test_jobs_that_have_ended_do_not_count(store: Store) -> None:
-    """A quota is of what waits or runs."""
+    """A quota counts jobs that wait or run."""
     with store.begin() as tx:
         jobs = [tx.jobs.add("train", {}) for _ in range(3)]
         with pytest.raises(JobQuotaExceeded, match="at most 3 jobs"):
@@ -39,7 +39,7 @@ def test_keys_are_counted_apart(store: Store) -> None:
 
 
 def test_a_key_has_separate_bounds(store: Store) -> None:
-    """They come before those of the settings, larger or smaller; 0 is a bound, too."""
+    """The bounds of a key override those of the settings, larger or smaller; 0 is a bound, too."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("a", ["write"], max_active_jobs=2, max_stored_bytes=0)
         tx.quotas.allow_jobs(key.id, 0, adding=2)
@@ -58,7 +58,7 @@ def test_no_bound_on_bytes(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_requests_at_the_same_moment_do_not_exceed_a_quota(store: Store) -> None:
-    """Each counts what the others have added."""
+    """Each request counts the jobs that the others have added."""
 
     def add() -> None:
         with contextlib.suppress(JobQuotaExceeded), store.begin() as tx:

@@ -48,8 +48,8 @@ def test_a_local_artifact_is_read_by_its_path(tmp_path: Path) -> None:
     np.testing.assert_array_equal(_read(url, matrix), matrix)
 
 
-def test_what_is_not_there_has_no_url(tmp_path: Path) -> None:
-    """A missing artifact has no URL, and neither has a folder of them."""
+def test_a_missing_local_artifact_has_no_url(tmp_path: Path) -> None:
+    """A missing artifact has no URL, and neither has a folder of artifacts."""
     artifacts = Artifacts(str(tmp_path))
     _store(artifacts)
     for key in ("datasets/dst_2/data.parquet", "datasets/dst_1"):
@@ -85,7 +85,7 @@ def test_an_artifact_on_s3_is_read_without_credentials(
 
 
 @pytest.mark.long
-def test_what_is_not_on_s3_has_no_url(on_s3: Artifacts) -> None:
+def test_a_missing_artifact_on_s3_has_no_url(on_s3: Artifacts) -> None:
     """A signature could be made, but the object is missing."""
     with pytest.raises(NotFound):
         on_s3.readable_url(KEY, seconds=60)

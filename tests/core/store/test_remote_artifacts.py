@@ -47,7 +47,7 @@ def open_artifacts(proxy: TcpProxy, storage_url: str) -> Callable[..., Artifacts
 
 @pytest.fixture
 def artifacts(open_artifacts: Callable[..., Artifacts]) -> Artifacts:
-    """Artifacts whose patience outlasts what a test does."""
+    """Artifacts that repeat failed requests for longer than a test takes."""
     return open_artifacts()
 
 
@@ -68,7 +68,7 @@ def test_a_large_object(artifacts: Artifacts) -> None:
 
 
 def test_a_large_object_is_sent_from_the_disk(artifacts: Artifacts) -> None:
-    """Its parts are not held in memory, however many are under way."""
+    """Its parts are not held in memory, however many are sent at the same time."""
     with artifacts.writing(KEY) as file:
         for _ in range(45):
             file.write(bytes(2**20))
@@ -181,7 +181,7 @@ def test_a_short_outage_is_survived(artifacts: Artifacts, proxy: TcpProxy) -> No
 
 
 def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], proxy: TcpProxy) -> None:
-    """When patience ends, each action reports that the store is unreachable, without its address."""
+    """After the time for retries, each action reports that the store is unreachable, without its address."""
     artifacts = open_artifacts(patience_seconds=0.5)
     artifacts.write_bytes(KEY, b"x")
     with artifacts.open(KEY) as file:
@@ -216,15 +216,15 @@ def test_a_store_that_hangs_is_noticed(artifacts: Artifacts, proxy: TcpProxy) ->
     assert artifacts.read_bytes(KEY) == b"x"
 
 
-def test_a_bucket_that_is_not_there(proxy: TcpProxy) -> None:
-    """The error is about the storage, not about the artifact."""
+def test_a_missing_bucket_is_an_error_of_the_storage(proxy: TcpProxy) -> None:
+    """The error does not name the artifact as missing."""
     artifacts = Artifacts("s3://no-such-bucket/artifacts", 5.0)
     assert artifacts.fault() == "does not exist"
     with pytest.raises(StoreUnavailable, match="does not exist"):
         artifacts.write_bytes(KEY, b"x")
 
 
-def test_a_bucket_with_nothing_in_it_answers(artifacts: Artifacts) -> None:
-    """The folder need not be there before the first artifact."""
+def test_an_empty_bucket_is_usable(artifacts: Artifacts) -> None:
+    """The folder need not exist before the first artifact."""
     assert artifacts.fault() is None
     artifacts.delete("models")

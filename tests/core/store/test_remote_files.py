@@ -1,4 +1,4 @@
-"""Reading what is on the other side of a network in few, fitting pieces."""
+"""Reading remote files in few pieces of suitable sizes."""
 
 import io
 import random
@@ -20,7 +20,7 @@ class Storage:
         return CONTENT[start:stop]
 
 
-def test_what_is_read_on_and_on_comes_in_ever_larger_pieces() -> None:
+def test_sequential_reading_requests_larger_and_larger_pieces() -> None:
     """Larger pieces need fewer requests; the content is the same."""
     storage, found = Storage(), io.BytesIO()
     with open_ranges(len(CONTENT), storage.fetch) as file:
@@ -37,7 +37,7 @@ def test_what_is_read_on_and_on_comes_in_ever_larger_pieces() -> None:
     assert sum(storage.asked) == len(CONTENT)
 
 
-def test_what_is_read_here_and_there_comes_in_small_pieces() -> None:
+def test_random_access_requests_small_pieces() -> None:
     """A page of a large table does not need half of the table."""
     storage, places = Storage(), [30, 3, 17, 38, 9, 24]
     with open_ranges(len(CONTENT), storage.fetch) as file:

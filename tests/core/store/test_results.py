@@ -76,7 +76,7 @@ def test_rankings(store: Store, job: Job, add_model: Callable[[str], Model]) -> 
 
 
 def test_a_ranking_from_elsewhere_has_no_model(store: Store, job: Job) -> None:
-    """It is known by the name that it was given, and so is what measures it."""
+    """The ranking and its evaluation have the given name of the system."""
     with store.begin() as tx:
         ranking = tx.rankings.add(
             job_id=job.id, system=System("bm25"), dataset_id="ds_1", queries=3, documents=9

@@ -12,7 +12,7 @@ from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings
 
 
-@pytest.mark.embedded  # what else a PostgreSQL server does gives new names, too
+@pytest.mark.embedded  # other activity of a PostgreSQL server gives new names, too
 def test_the_name_stays_while_nothing_changes(store: Store) -> None:
     """Neither reading nor a transaction that was undone gives the state a new name."""
     with store.begin() as tx:
@@ -56,8 +56,8 @@ def test_a_change_shows_once_it_is_committed(store: Store) -> None:
     assert store.revision() != during
 
 
-def test_the_store_is_opened_again(store: Store) -> None:
-    """Names from before and after the connections were given up are never the same for different states."""
+def test_names_stay_unique_after_reconnecting(store: Store) -> None:
+    """Different states never have the same name, even if the store closed its connections in between."""
     before = store.revision()
     store.close()
     with store.begin() as tx:

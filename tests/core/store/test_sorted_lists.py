@@ -130,7 +130,7 @@ def test_the_usual_direction_and_what_lacks_a_value(
 
 @pytest.mark.both_stores
 def test_models_by_a_metric(filled: Store) -> None:
-    """The metric is named, for models have many."""
+    """The sort needs the name of the metric, since models have several."""
     with filled.read() as tx:
         rows = tx.models.page(None, 10, sort="metric", metric="ndcg@10").items
         assert [(row.metrics or {}).get("ndcg@10") for row in rows] == [0.3, 0.3, 0.2, 0.1, None]

@@ -41,7 +41,7 @@ def test_the_wait_for_a_turn_counts(settings: StoreSettings) -> None:
 
 @pytest.mark.long
 def test_queued_writers_leave_a_pause_for_others(store: Store) -> None:
-    """Between two writers of a crowd there is a pause; one that comes alone does not wait."""
+    """There is a pause between two queued writers; a single writer does not wait."""
     ends: list[float] = []
     begins: list[float] = []
 

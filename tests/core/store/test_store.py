@@ -25,7 +25,7 @@ def _add_job_and_fail(tx: Transaction) -> None:
 
 @pytest.mark.both_stores
 def test_all_or_nothing(store: Store) -> None:
-    """A block that raises leaves no trace."""
+    """A block that raises changes nothing."""
     with pytest.raises(ZeroDivisionError), store.begin() as tx:
         _add_job_and_fail(tx)
     with store.read() as tx:
@@ -252,7 +252,7 @@ def test_unusable_urls(tmp_path: Path, url: str) -> None:
 
 
 def test_postgresql_driver() -> None:
-    """A plain PostgreSQL URL means psycopg 3, and nothing connects before it must."""
+    """A plain PostgreSQL URL selects psycopg 3, and no connection is opened before it is needed."""
     engine = open_engine("postgresql://user:secret@db.invalid/rankery")
     assert engine.url.drivername == "postgresql+psycopg"
     assert open_engine("postgres://db.invalid/rankery").url.drivername == "postgresql+psycopg"

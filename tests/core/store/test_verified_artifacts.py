@@ -70,7 +70,7 @@ def test_good_bytes_are_given(written: Store, read: Read) -> None:
 
 @READS
 @pytest.mark.parametrize("place", range(0, len(CONTENT), 97))
-def test_any_byte_counts(written: Store, read: Read, place: int) -> None:
+def test_any_changed_byte_is_found(written: Store, read: Read, place: int) -> None:
     """The change is found, whether the result can be read or not."""
     altered = CONTENT[:place] + bytes([CONTENT[place] ^ 1]) + CONTENT[place + 1 :]
     written.artifacts.write_bytes(KEY, altered)
@@ -82,7 +82,7 @@ def test_any_byte_counts(written: Store, read: Read, place: int) -> None:
 
 @pytest.mark.both_stores
 @READS
-def test_what_is_gone_is_damaged_where_it_is_on_record(written: Store, read: Read) -> None:
+def test_a_missing_artifact_on_record_is_damaged(written: Store, read: Read) -> None:
     """The rows show that the artifact existed."""
     written.artifacts.delete(KEY)
     with pytest.raises(ArtifactDamaged, match="it is missing"):
@@ -90,8 +90,8 @@ def test_what_is_gone_is_damaged_where_it_is_on_record(written: Store, read: Rea
 
 
 @OF_OWN
-def test_what_never_was_is_not_found(store: Store, read: Read) -> None:
-    """Neither then nor later is there a record of it."""
+def test_an_artifact_that_never_existed_is_not_found(store: Store, read: Read) -> None:
+    """The read does not record the artifact as damaged."""
     with pytest.raises(NotFound):
         read(store)
     assert damaged(store) == []
@@ -99,8 +99,8 @@ def test_what_never_was_is_not_found(store: Store, read: Read) -> None:
 
 @pytest.mark.both_stores
 @READS
-def test_good_bytes_in_their_place_end_the_damage(written: Store, read: Read) -> None:
-    """Any writer of the right bytes ends the damage."""
+def test_restored_bytes_end_the_damage(written: Store, read: Read) -> None:
+    """Any writer may restore the bytes."""
     written.artifacts.write_bytes(KEY, b"{}")
     with pytest.raises(ArtifactDamaged):
         read(written)
@@ -110,8 +110,8 @@ def test_good_bytes_in_their_place_end_the_damage(written: Store, read: Read) ->
 
 
 @OF_OWN
-def test_an_artifact_without_a_checksum_gets_its_own(store: Store, read: Read) -> None:
-    """A successful read records it, and later reads compare it."""
+def test_an_artifact_without_a_checksum_gets_one_when_it_is_read(store: Store, read: Read) -> None:
+    """A successful read records the checksum, and later reads compare the bytes with it."""
     store.artifacts.write_bytes(KEY, CONTENT)
     assert read(store) == CONTENT
     with store.read() as tx:
@@ -125,7 +125,7 @@ def test_an_artifact_without_a_checksum_gets_its_own(store: Store, read: Read) -
 
 @OF_OWN
 def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: Read) -> None:
-    """The artifact is damaged, and the next reader does not take its bytes for good."""
+    """The artifact is damaged, and the next read does not accept its bytes."""
     store.artifacts.write_bytes(KEY, CONTENT[:-1])
     for _ in range(2):
         with pytest.raises(ArtifactDamaged, match="cannot be read"):
@@ -142,10 +142,10 @@ def test_a_mistake_of_the_reader_is_no_damage(written: Store, read: Read) -> Non
     assert damaged(written) == []
 
 
-def test_parts_are_read_without_all_of_it_being_compared_again(
+def test_an_artifact_that_is_read_in_parts_is_compared_once(
     written: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once for each time that it was written; equal bytes within a second are one version on S3."""
+    """All bytes are compared once per written version; equal bytes within a second are one version on S3."""
     assert read_open(written) == CONTENT
     compared = []
     on_record = written.verified._on_record

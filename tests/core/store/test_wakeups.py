@@ -21,7 +21,7 @@ from tests.servers.process import free_port
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[str]:
-    """A broker of the test's own; the value is its URL."""
+    """A separate broker for the test; the value is its URL."""
     with running_broker(tmp_path) as server:
         yield server.url
 
@@ -81,7 +81,7 @@ def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
 
 @pytest.mark.long
 def test_the_first_message_imports_nothing_more() -> None:
-    """Its imports would keep the requests of an event loop waiting; they are made before."""
+    """All imports are made before, since they would block the requests of an event loop."""
     code = (
         "import sys; from core.store.wakeups import WakeUps; wake_ups = WakeUps('redis://127.0.0.1:1/0')\n"
         "wake_ups.warm_up(); before = set(sys.modules); wake_ups.send('job_1', 'train')\n"

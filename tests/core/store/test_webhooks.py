@@ -57,7 +57,7 @@ def _states(store: Store, webhook: Webhook) -> list[tuple[str, str]]:
 
 @pytest.mark.both_stores
 def test_events_become_deliveries_once(store: Store, webhook: Webhook) -> None:
-    """Each event since the webhook was made, however often it is looked for."""
+    """Each event since the webhook was made has one delivery, however often events are dispatched."""
     _happen(store, "a", "b")
     _dispatch(store)
     _dispatch(store)
@@ -71,7 +71,7 @@ def test_events_become_deliveries_once(store: Store, webhook: Webhook) -> None:
     assert _states(store, webhook) == [("a", "waiting"), ("b", "waiting"), ("c", "waiting")]
 
 
-def test_only_what_was_asked_for(store: Store) -> None:
+def test_a_webhook_gets_only_requested_events(store: Store) -> None:
     """A webhook gets the kinds and the project that it names, and nothing from before it was made."""
     _happen(store, "early")
     with store.begin() as tx:
@@ -85,7 +85,7 @@ def test_only_what_was_asked_for(store: Store) -> None:
 
 
 def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long backlog is dispatched some at a time, without a gap."""
+    """A long backlog is dispatched in batches, without a gap."""
     monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 3)
     names = [f"o{number}" for number in range(8)]
     _happen(store, *names)
@@ -128,7 +128,7 @@ def test_order_per_object(store: Store, webhook: Webhook, ending: Ending) -> Non
 
 @pytest.mark.both_stores
 def test_next_due(store: Store, webhook: Webhook) -> None:
-    """The time of the next attempt is known: not that of events that wait for others, or of full webhooks."""
+    """The next due time ignores events that wait for others, and webhooks at their limit."""
     with store.read() as tx:
         assert tx.webhooks.next_due() is None
     _happen(store, "a", "a")
@@ -158,7 +158,7 @@ def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
 
 
 def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
-    """A webhook knows since when it fails; one that is disabled is sent nothing, and later what waited."""
+    """The start of failures is recorded; a disabled webhook gets nothing, and later what waited."""
     _happen(store, "a", "b")
     _dispatch(store)
     first, second = _claim(store)
@@ -224,8 +224,8 @@ def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
 
 
 @pytest.mark.long
-def test_what_goes_with_what(store: Store, webhook: Webhook) -> None:
-    """Deliveries go with their webhook and with their event."""
+def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhook: Webhook) -> None:
+    """A deleted webhook or event has no deliveries."""
     _happen(store, "a", "b")
     _dispatch(store)
     with store.begin() as tx:

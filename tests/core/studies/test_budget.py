@@ -18,15 +18,15 @@ def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed
     )
 
 
-def test_as_many_as_run_at_a_time_are_queued() -> None:
-    """Those that are queued or run already count, and so does the number of trials."""
+def test_trials_are_queued_up_to_the_parallel_number() -> None:
+    """Queued and running trials count towards it, and the number of trials is a limit, too."""
     assert _wanted() == 3 - 1
     assert _wanted(created=9) == 1
     assert _wanted(created=10) == 0
 
 
-def test_none_is_started_after_the_time() -> None:
-    """The bound itself is reached."""
+def test_no_trial_is_queued_after_the_time_limit() -> None:
+    """A time equal to the limit counts as reached."""
     assert _wanted(seconds=59.9) == 2
     assert _wanted(seconds=60.0) == 0
     assert _wanted(Budget(10), seconds=1e9) == 2
@@ -37,13 +37,13 @@ def test_none_is_started_after_the_time() -> None:
     [((), 0), ((0.5,), 0), ((0.5, 0.4, 0.3), 2), ((0.5, None, 0.4, 0.3), 3), ((0.5, 0.5, 0.6), 0)],
 )
 def test_patience_counts_trials_since_the_best(values: tuple[float | None, ...], stale: int) -> None:
-    """A trial without a value is one without a new best; an equal value is no new best."""
+    """A trial without a value, or with a value equal to the best, is not a new best."""
     assert Tally(4, 0, 3, 1.0, values).stale(higher_is_better=True) == stale
     assert (_wanted(values=values) == 0) == (stale >= 3)
 
 
 def test_patience_follows_the_direction() -> None:
-    """Of an error, the lowest is the best."""
+    """The best value of an error metric is the lowest."""
     falling = (0.5, 0.4, 0.3, 0.2)
     assert _wanted(values=falling, higher_is_better=True) == 0
     assert _wanted(values=falling, higher_is_better=False) == 2

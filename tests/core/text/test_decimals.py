@@ -14,7 +14,7 @@ from core.text.bytes_kernel import Text
 from core.text.decimal_kernel import CUT, MALFORMED, ROUNDED, read_decimal, read_short_decimal
 from tests.examples import examples
 
-# The ends of the subnormal and of the normal numbers, what lies halfway to the next, and much beyond.
+# Limits of the subnormal and the normal numbers, midpoints to their neighbours, and values far beyond.
 EDGES = (
     *("5e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "-1e-400", "1e-99999999999999999999"),
     *("2.2250738585072011e-308", "2.2250738585072012e-308", "2.2250738585072014e-308", "4.5e-320"),
@@ -58,7 +58,7 @@ def test_edges_are_rounded_correctly(text: str, json: bool) -> None:
 @settings(max_examples=examples(2000))
 @given(st.integers(0, 10**19 - 1), st.integers(-400, 400), st.integers(0, 1))
 def test_19_digits_are_always_rounded_correctly(mantissa: int, exponent: int, sign: int) -> None:
-    """Whatever the exponent, without a general parser to fall back on."""
+    """Any exponent is read, without a general parser as a fallback."""
     text = f"{'-' * sign}{mantissa}e{exponent}"
     kind, value = _decimal(text)
     assert (kind, _bits(value)) == (ROUNDED, _bits(float(text)))
@@ -67,8 +67,8 @@ def test_19_digits_are_always_rounded_correctly(mantissa: int, exponent: int, si
 @pytest.mark.long
 @settings(max_examples=examples(1000))
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_what_python_writes_is_read_back(number: float) -> None:
-    """Bit for bit, in both grammars."""
+def test_numbers_that_python_writes_are_read_back(number: float) -> None:
+    """Numbers are equal bit for bit, in both grammars."""
     assert _bits(_decimal(repr(number))[1]) == _bits(number)
     assert _bits(_decimal(repr(number), json=True)[1]) == _bits(number)
 
@@ -77,7 +77,7 @@ def test_what_python_writes_is_read_back(number: float) -> None:
 @settings(max_examples=examples(1000))
 @given(st.integers(10**19, 10**60), st.integers(-400, 400))
 def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: int) -> None:
-    """The value is the correctly rounded one, or that one follows it."""
+    """The value is the correctly rounded number or the float directly below."""
     text = f"{digits}e{exponent}"
     kind, value = _decimal(text)
     assert kind == CUT
@@ -88,7 +88,7 @@ def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: 
 @settings(max_examples=examples(1000))
 @given(st.text("0123456789.eE+-", min_size=1, max_size=9))
 def test_only_what_each_grammar_allows_is_a_number(text: str) -> None:
-    """Python's `float` without a leading +, and JSON."""
+    """The grammars are that of Python's `float` without a leading +, and that of JSON."""
     for read, is_json in ((float, False), (json.loads, True)):
         try:
             expected = float(read(text)) if text[0] != "+" else None
@@ -102,7 +102,7 @@ def test_only_what_each_grammar_allows_is_a_number(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1", "-0.5", ".5", "12345678.1234567", "0.00000000000001", "-0", "7."])
 def test_short_numbers_end_where_the_text_ends(text: str) -> None:
-    """The bytes behind, digits here, are not read."""
+    """The bytes after the text, which are digits here, are not read."""
     content = np.frombuffer(text.encode() + b"99999999", np.uint8)
     short, stop, value = _read_short(content, len(text))
     assert (short, stop, _bits(value)) == (True, len(text), _bits(float(text)))

@@ -48,7 +48,7 @@ def test_given_values_are_not_chosen() -> None:
 
 
 def test_an_empty_dataset_has_no_choice() -> None:
-    """Each number that is not a count is named."""
+    """The error names each number that is not a positive count."""
     with pytest.raises(InvalidInput) as caught:
         DatasetSize(0, 10, 0)
     assert [problem.pointer for problem in caught.value.problems] == ["/queries", "/features"]

@@ -40,7 +40,7 @@ def matrix(n: int = N) -> Float32Array:
 
 
 def grown(data: lightgbm.Dataset, features: Float32Array) -> str:
-    """Train a few trees on what some of the columns say."""
+    """Train a few trees on labels that some of the columns determine."""
     target = np.nan_to_num(features[:, 0] - features[:, 17] + 3 * features[:, 14]).astype(np.float32)
     booster = lightgbm.Booster(parameters(), data)
     for _ in range(5):
@@ -92,7 +92,7 @@ def test_categories_may_be_in_any_block_of_columns() -> None:
 
 
 def test_selected_features_are_binned_as_a_copy() -> None:
-    """Rows and columns, and columns that are absent."""
+    """Selections of rows and columns may include absent columns."""
     generator = np.random.default_rng(1)
     rows, columns = generator.permutation(N)[:2_000], np.r_[generator.permutation(40), -1]
     selected = select_columns(select_rows(matrix(), rows), columns, 0.0)
@@ -100,7 +100,7 @@ def test_selected_features_are_binned_as_a_copy() -> None:
     assert grown(binned(selected), features) == grown(binned(features), features)
 
 
-def test_validation_data_are_put_into_the_bins_of_the_training_data() -> None:
+def test_validation_data_have_the_bins_of_the_training_data() -> None:
     """A tree scores them as it scores the matrix."""
     features, others = matrix(), matrix(500) * np.float32(1.1)
     data = binned(features)

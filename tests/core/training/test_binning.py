@@ -61,7 +61,7 @@ def entries(cache: LocalCache) -> set[str]:
 
 
 def test_the_model_is_the_same_to_the_byte(datasets: Datasets, cache: LocalCache) -> None:
-    """Without kept bins, while they are made, and with them: also with another seed than made them."""
+    """It is the same without kept bins, while they are created, and with them, also for another seed."""
     plain = model_text(datasets)
     assert [model_text(datasets, cache) for _ in range(3)] == [plain] * 3
     assert len(entries(cache)) == 2  # to train on, and to validate on
@@ -69,8 +69,8 @@ def test_the_model_is_the_same_to_the_byte(datasets: Datasets, cache: LocalCache
     assert len(entries(cache)) == 2
 
 
-def test_bins_serve_other_labels_and_losses(datasets: Datasets, cache: LocalCache) -> None:
-    """Nothing of the training that made them stays in the bins but the features."""
+def test_bins_are_reused_for_other_labels_and_losses(datasets: Datasets, cache: LocalCache) -> None:
+    """Bins depend on the features only, and contain no labels of the training that created them."""
     model_text(datasets, cache)
     training, validation = (part.with_labels((part.labels > 1).astype(np.float32)) for part in datasets)
     expected = model_text((training, validation), loss={"name": "mse"})
@@ -79,8 +79,8 @@ def test_bins_serve_other_labels_and_losses(datasets: Datasets, cache: LocalCach
 
 
 @pytest.mark.parametrize("change", [{"max_bin": 16}, {"min_data_in_bin": 10}])
-def test_other_bins_are_not_mixed_up(datasets: Datasets, cache: LocalCache, change: dict[str, Any]) -> None:
-    """The options that decide bins are part of their key in the cache."""
+def test_other_options_have_other_bins(datasets: Datasets, cache: LocalCache, change: dict[str, Any]) -> None:
+    """The options are part of the key in the cache."""
     first = model_text(datasets, cache)
     assert model_text(datasets, cache, hyperparameters=change) == model_text(datasets, hyperparameters=change)
     assert len(entries(cache)) == 4
@@ -134,15 +134,15 @@ def test_nothing_else_decides_bins(datasets: Datasets, tmp_path: Path) -> None:
 
 
 def test_the_sample_that_decides_bins_is_the_same_for_every_seed(tmp_path: Path) -> None:
-    """LightGBM draws the same documents where there are more than it looks at."""
+    """LightGBM draws the same documents if there are more than its sample has."""
     features = np.random.default_rng(0).normal(size=(210_000, 1))
     dataset = RankingDataset.from_arrays(features, np.zeros(210_000), [0, 210_000])
     first, second = (bins_of(dataset, Hyperparameters(), seed, tmp_path / "bins") for seed in (1, 2))
     assert first == second
 
 
-def test_damaged_bins_are_made_again(datasets: Datasets, cache: LocalCache) -> None:
-    """A cut file costs the time to make it again, once."""
+def test_damaged_bins_are_computed_again(datasets: Datasets, cache: LocalCache) -> None:
+    """A truncated file is replaced by the next training."""
     expected = model_text(datasets, cache)
     files = sorted(cache._folder.rglob("bins"))
     sizes = [file.stat().st_size for file in files]
@@ -152,15 +152,15 @@ def test_damaged_bins_are_made_again(datasets: Datasets, cache: LocalCache) -> N
     assert [file.stat().st_size for file in files] == sizes
 
 
-def test_bins_of_another_length_are_made_again(datasets: Datasets, cache: LocalCache) -> None:
-    """Bins that cannot be those of the data are not trained on."""
+def test_bins_of_other_documents_are_computed_again(datasets: Datasets, cache: LocalCache) -> None:
+    """A training does not use bins that cannot be those of its data."""
     training, validation = datasets
     model_text((validation, training), cache)
     assert model_text((training, validation), cache) == model_text((training, validation))
 
 
-def test_a_place_that_keeps_nothing_does_not_stop_a_training(datasets: Datasets, tmp_path: Path) -> None:
-    """A disk that is full or not there costs only time."""
+def test_an_unusable_cache_does_not_stop_a_training(datasets: Datasets, tmp_path: Path) -> None:
+    """A full or missing disk costs only time."""
     (tmp_path / "file").write_text("not a folder")
     assert model_text(datasets, LocalCache(tmp_path / "file" / "binned", 10**8)) == model_text(datasets)
 
@@ -195,13 +195,13 @@ def test_features_may_have_any_name(datasets: Datasets, cache: LocalCache) -> No
 def test_a_name_that_lightgbm_accepts_never_means_another_feature(
     names: list[str], written: list[str]
 ) -> None:
-    """It stays, and only names that have to change make way for it."""
+    """Such a name stays, and names that must change avoid it."""
     assert writable_names(names) == written
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_document_weights_reach_every_loss(datasets: Datasets, loss: str) -> None:
-    """Each counts documents differently then."""
+    """The model of each loss changes with the weights."""
     training, validation = datasets
     weights = np.linspace(0.1, 3, training.n_documents)
     weighted = (replace(training, document_weights=weights), validation)

@@ -1,4 +1,4 @@
-"""Training on categories: LightGBM's own trees, whatever interrupts them, with their values in the text."""
+"""Training on categories: LightGBM's trees, also after interruptions, with values in the model text."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def datasets() -> tuple[RankingDataset, RankingDataset]:
 
 
 def spec_of(**hyperparameters: Any) -> TrainingSpec:
-    """A quick training in which categories of few documents count."""
+    """Return a quick training that uses categories with few documents."""
     shape = {"num_iterations": 14, "num_leaves": 15, "min_data_in_leaf": 5, "min_data_per_group": 5}
     return training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": shape | hyperparameters})
 
@@ -132,7 +132,7 @@ def test_the_engine_scores_as_lightgbm_does(datasets: tuple[RankingDataset, Rank
 def test_a_training_on_categories_resumes_to_the_same_bytes(
     hyperparameters: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset], tmp_path: Path
 ) -> None:
-    """Cut at several iterations, on any number of threads, and from kept bins."""
+    """Models are equal after cuts at several iterations, with more threads, and with kept bins."""
     spec = spec_of(**hyperparameters)
     whole = train(spec, *datasets)
     assert asked_sets(whole.model_text)
@@ -143,7 +143,7 @@ def test_a_training_on_categories_resumes_to_the_same_bytes(
     assert all(same(train(spec, *datasets, kept_bins=kept), whole) for _ in range(2))
 
 
-def test_bins_of_categories_are_other_bins(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+def test_categories_are_part_of_the_key_of_bins(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """The same matrix with and without categories has separate bins in the cache."""
     spec, keys = spec_of(), set()
     for columns in ((), (1,), (1, 3)):
@@ -169,16 +169,16 @@ def test_hyperparameters_of_categories_reach_lightgbm(
         assert changed.partition("end of trees")[0] != plain.partition("end of trees")[0], name
 
 
-def test_a_category_has_no_order_to_follow(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """It cannot be monotone, but it may be in groups and have a factor."""
+def test_a_category_cannot_be_monotone(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """A category has no order, but it may be in interaction groups."""
     with pytest.raises(InvalidInput, match="'brand' is a categorical feature"):
         train(spec_of(monotone_constraints={"brand": 1, "f2": 1}), datasets[0])
     allowed = spec_of(monotone_constraints={"f2": 1}, interaction_constraints=[["brand", "shop"], ["f 1"]])
     assert asked_sets(train(allowed, datasets[0]).model_text)
 
 
-def test_datasets_are_translated_by_value() -> None:
-    """Another order of the same texts is no difference; what training did not see is missing, and counted."""
+def test_categories_are_matched_by_value() -> None:
+    """The order of the texts does not matter; values that are new become missing, and are counted."""
     training = with_categories(categorical_dataset(), ["shop"])
     other = RankingDataset.from_arrays(
         np.array([[40_000, 1, 2], [8, 0, 1], [np.nan, 2, 0]]),
@@ -203,7 +203,7 @@ def test_datasets_are_translated_by_value() -> None:
         train(spec_of(), training, categorical_dataset())
 
 
-def test_numbered_categories_that_are_absent_are_missing() -> None:
+def test_an_absent_categorical_feature_is_missing() -> None:
     """A 0 in their place, as for LETOR's features, would be the first category."""
     dataset = RankingDataset.from_arrays([[1.0]], [1], [0, 1], feature_names=["f1"])
     known = RankingDataset.from_arrays(
@@ -222,7 +222,7 @@ def test_numbered_categories_that_are_absent_are_missing() -> None:
         ([1, 2], "y", "the dataset has no feature 'y'"),
     ],
 )
-def test_what_cannot_be_a_category_is_refused(values: list[float], name: str, detail: str) -> None:
+def test_invalid_categorical_features_are_refused(values: list[float], name: str, detail: str) -> None:
     """The error has the place in the request."""
     dataset = RankingDataset.from_arrays(np.array([values]).T, [1, 0], [0, 2], feature_names=["x"])
     with pytest.raises(InvalidInput, match=detail):
@@ -250,7 +250,7 @@ def test_models_of_dataframes_bring_their_categories(
     text = lightgbm.train({"verbosity": -1, "num_leaves": 3, "min_data_in_bin": 1}, data, 2).model_to_string()
     found = {column: each.values for column, each in ModelText.read(text).categories.items()}
     assert found == expected
-    without = text.replace("[categorical_feature:", "[unknown:")  # then the values in the head decide
+    without = text.replace("[categorical_feature:", "[unknown:")  # then the values in the header decide
     assert {column: each.values for column, each in ModelText.read(without).categories.items()} == expected
 
 

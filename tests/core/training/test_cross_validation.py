@@ -30,7 +30,7 @@ def pooled() -> CrossValidation:
 
 
 def test_the_pooled_mean_is_that_over_queries() -> None:
-    """A fold of more queries counts for more; a query without a value for nothing."""
+    """A fold with more queries has more weight; a query without a value is left out."""
     found = pooled()
     np.testing.assert_array_equal(found.per_query["ndcg@5"], [0.2, 0.9, 0.4, NAN, 0.5])
     assert found.means(METRICS)["ndcg@5"] == pytest.approx((0.2 + 0.9 + 0.4 + 0.5) / 4)
@@ -40,7 +40,7 @@ def test_the_pooled_mean_is_that_over_queries() -> None:
 
 
 def test_queries_not_yet_tested_have_no_value() -> None:
-    """The state after some folds is the one that there was then."""
+    """The result after some folds has values of the tested queries only."""
     first = pooled().until(1)
     np.testing.assert_array_equal(first.per_query["ndcg@5"], [0.2, NAN, 0.4, NAN, NAN])
     assert [fold.fold for fold in first.folds] == ["1"]

@@ -1,4 +1,4 @@
-"""Boosting that drops trees: what is measured is the model, and nothing is taken from the middle of it."""
+"""Boosting with dart: metrics are those of the whole model, and trainings neither resume nor stop early."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def test_any_number_of_threads_gives_the_same_bytes(options: dict[str, Any], dat
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())
 def test_metrics_are_those_of_the_model(options: dict[str, Any], datasets: Datasets) -> None:
-    """Metrics are of all trees, none of them dropped: on the training data, too, and at every iteration."""
+    """Metrics are those of all trees, without dropped ones, also on training data and at every iteration."""
     spec = spec_of(boosting="dart", **options)
     ranker = train(spec, *datasets)
     shorter = train(spec_of(boosting="dart", num_iterations=7, **options), *datasets)
@@ -51,7 +51,7 @@ def test_metrics_are_those_of_the_model(options: dict[str, Any], datasets: Datas
 
 
 def mean_ndcg(forest: Forest, dataset: RankingDataset) -> float | None:
-    """Measure a model apart from its training."""
+    """Measure a model without its training."""
     metric = parse_metric("ndcg@5")
     scores = forest.score(dataset.features)
     return metric.mean(metric(scores, dataset.labels, dataset.query_boundaries))
@@ -87,7 +87,7 @@ def test_without_any_split_there_is_one_tree_of_one_leaf(datasets: Datasets) -> 
 
 
 def test_early_stopping_is_refused() -> None:
-    """The model at the best iteration is no longer there when a later one was grown."""
+    """The model of the best iteration cannot be restored after later iterations."""
     asked = {
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"boosting": "dart"},

@@ -36,15 +36,15 @@ def test_rounding_at_random_keeps_the_mean(gradient: Any, steps: int) -> None:
     assert len(np.unique(draws, axis=0)) == len(draws)
 
 
-def test_nothing_rounds_to_nothing() -> None:
-    """A loss without a gradient left has none after rounding."""
+def test_zeros_stay_zeros() -> None:
+    """A zero gradient is still zero after either kind of rounding."""
     zeros = np.zeros(5, np.float32)
     assert rounded_at_random(zeros, 4, np.uint64(0)).tolist() == [0.0] * 5
     assert on_common_grid(zeros).tolist() == [0.0] * 5
 
 
 def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> None:
-    """Sums in float64 are the same in any order, and the grid changes values hardly at all."""
+    """Sums in float64 are the same in any order; the grid changes values by at most 2^-24 of the largest."""
     rounded = on_common_grid(gradient)
     generator = np.random.default_rng(1)
     sums = {float(np.cumsum(rounded[generator.permutation(N)], dtype=np.float64)[-1]) for _ in range(20)}
@@ -53,7 +53,7 @@ def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> No
 
 
 def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> None:
-    """The shares are exactly those of the options; drawn documents weigh more, to keep sums on average."""
+    """The shares are exactly those of the options; drawn documents weigh more, so that mean sums are kept."""
     sizes = np.abs(gradient)
     factors = sampled_documents(sizes, 0.2, 0.1, 7)
     kept, drawn = factors == 1.0, factors > 1.0
@@ -91,7 +91,7 @@ def test_whole_queries_are_drawn_again_for_each_tree(gradient: Any) -> None:
 
 
 def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
-    """They are the objective's own buffers."""
+    """The arrays are buffers of the objective."""
     before = gradient.copy()
     for options in (
         {"query_fraction": 0.5},

@@ -22,7 +22,7 @@ def test_differences_keep_their_proportions() -> None:
 
 
 def test_shifted_queries_have_the_same_labels() -> None:
-    """A ranker's scores mean something within a query alone."""
+    """Scores of a ranker have a meaning only relative to those of the same query."""
     judged = np.zeros(5, np.float32)
     shifted = SCORES + np.repeat([100.0, -7.0], [2, 3])
     found = labels_of_scores(shifted, BOUNDARIES, judged, LAMBDARANK)
@@ -31,7 +31,7 @@ def test_shifted_queries_have_the_same_labels() -> None:
 
 
 def test_a_loss_that_fits_labels_gets_one_shift_for_all_documents() -> None:
-    """The lowest score of its query is nothing that a model could see of a document."""
+    """A shift per query would not be a function of the features of a document."""
     judged = np.array([0, 3, np.nan, 1, 0], np.float32)
     expected = 3 * (SCORES + 1.0) / 10.0
     np.testing.assert_allclose(labels_of_scores(SCORES, BOUNDARIES, judged, MSE), expected, rtol=1e-6)
@@ -39,7 +39,7 @@ def test_a_loss_that_fits_labels_gets_one_shift_for_all_documents() -> None:
 
 @pytest.mark.parametrize("loss", [LAMBDARANK, MSE], ids=["lambdarank", "mse"])
 def test_one_score_is_no_label(loss: Loss) -> None:
-    """A teacher that tells nothing apart within a query gives no label above 0."""
+    """A teacher with equal scores within each query gives no label above 0."""
     scores = np.repeat([1.0, 2.0], [2, 3])
     assert not labels_of_scores(scores, BOUNDARIES, np.ones(5, np.float32), loss).any()
 

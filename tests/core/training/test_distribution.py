@@ -25,7 +25,7 @@ def spec(**values: Any) -> TrainingSpec:
 
 
 def refused(training: TrainingSpec, *, has_folds: bool = False) -> list[str]:
-    """Return the places that are refused."""
+    """Return the pointers of the refused values."""
     return [problem.pointer for problem in distribution_problems(training, has_folds=has_folds)]
 
 
@@ -42,7 +42,7 @@ def test_a_distribution_has_defaults() -> None:
     [Distribution(), Distribution(Ranks(3, 5), 7), Distribution(Ranks(64, 64), 256)],
 )
 def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution) -> None:
-    """To JSON and back."""
+    """A round trip to JSON and back keeps the distribution."""
     assert read_entries(Distribution, write_entries(distribution)) == distribution
 
 
@@ -62,7 +62,7 @@ def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution
     ],
 )
 def test_numbers_out_of_bounds_are_refused(values: Any, pointers: list[str]) -> None:
-    """Each with its place."""
+    """Each number is refused with its pointer."""
     with pytest.raises(InvalidInput) as invalid:
         read_entries(Distribution, values, exact=True)
     assert [problem.pointer for problem in invalid.value.problems] == pointers
@@ -70,7 +70,7 @@ def test_numbers_out_of_bounds_are_refused(values: Any, pointers: list[str]) -> 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_can_be_distributed(loss: str) -> None:
-    """A loss is computed a query at a time."""
+    """Every loss is computed query by query, so that ranks can have different queries."""
     assert not distribution_problems(training_spec({"loss": {"name": loss}}), has_folds=False)
 
 
@@ -86,7 +86,7 @@ def test_every_loss_can_be_distributed(loss: str) -> None:
     ],
 )
 def test_what_does_not_depend_on_a_rank_can_be_distributed(hyperparameters: dict[str, Any]) -> None:
-    """Such as queries drawn from all of them; bagging_fraction alone draws nothing."""
+    """Queries are drawn from those of all ranks; `bagging_fraction` alone draws nothing."""
     assert not refused(spec(hyperparameters=hyperparameters))
 
 
@@ -104,7 +104,7 @@ def test_what_does_not_depend_on_a_rank_can_be_distributed(hyperparameters: dict
     ],
 )
 def test_what_depends_on_a_rank_is_refused_with_the_reason(hyperparameters: dict[str, Any]) -> None:
-    """The place is that of the first hyperparameter."""
+    """The pointer is that of the first hyperparameter."""
     (problem,) = distribution_problems(spec(hyperparameters=hyperparameters), has_folds=False)
     assert problem.pointer == f"/hyperparameters/{next(iter(hyperparameters))}"
     assert problem.detail.startswith("cannot be distributed: ")
@@ -112,14 +112,14 @@ def test_what_depends_on_a_rank_is_refused_with_the_reason(hyperparameters: dict
 
 @pytest.mark.parametrize("kind", ["mlp", "linear"])
 def test_networks_are_refused(kind: str) -> None:
-    """Only trees have ranks."""
+    """Only trainings of trees can be distributed."""
     (problem,) = distribution_problems(spec(scorer={"kind": kind}), has_folds=False)
     assert problem.pointer == "/distribution"
     assert problem.detail == f"applies to trees only; a {kind} is trained by one process"
 
 
 def test_diagnostics_and_folds_are_refused() -> None:
-    """Together with all else that is wrong."""
+    """One error lists them together with all other problems."""
     training = spec(diagnostics={"interval": 1}, hyperparameters={"boosting": "dart", "linear_tree": True})
     pointers = ["/hyperparameters/boosting", "/hyperparameters/linear_tree", "/diagnostics", "/validation"]
     assert refused(training, has_folds=True) == pointers

@@ -49,22 +49,22 @@ def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
     assert (
         f"hessians is {hessian.sum() / 40:.3g} per query and {hessian.sum():.3g} in total" in finding.advice
     )
-    # A bound by the same numbers, a leaf for every fourth query, lets it grow.
+    # A bound of the mean hessian sum of four queries lets the tree grow.
     fit = {"min_sum_hessian_in_leaf": 4 * growth.mean_hessian_sum}
     assert trained(dataset, loss=loss, hyperparameters=fit).growth is None
 
 
 @pytest.mark.parametrize("bound", [{"min_data_in_leaf": 500}, {"min_gain_to_split": 1e6}, {"lambda_l1": 1e6}])
-def test_other_bounds_are_named(dataset: RankingDataset, bound: dict[str, float]) -> None:
-    """The one without which a tree would have been grown."""
+def test_the_bound_that_allows_no_split_is_named(dataset: RankingDataset, bound: dict[str, float]) -> None:
+    """The named bound is the one without which a tree would have splits."""
     growth = trained(dataset, hyperparameters=bound).growth
     assert growth is not None
     ((name, value),) = bound.items()
     assert growth.end_reason == f"{name} = {value:g} allows no split"
 
 
-def test_the_trial_leaves_the_model_as_it_was(dataset: RankingDataset) -> None:
-    """Looking for the bound grows trees, none of which is kept."""
+def test_the_search_for_the_bound_does_not_change_the_model(dataset: RankingDataset) -> None:
+    """The search grows trees, none of which is kept."""
     ranker = trained(dataset, hyperparameters={"min_data_in_leaf": 500})
     assert ranker.model_text.count("Tree=") == 1
     assert "[min_data_in_leaf: 500]" in ranker.model_text
@@ -98,8 +98,8 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
     assert few.growth is None, "few were asked for"
 
 
-def test_titles_count() -> None:
-    """Titles have the singular and the plural."""
+def test_titles_have_singular_and_plural() -> None:
+    """A title begins with the number of trees or iterations."""
     growth = Growth(3, 0, 100, "ndcg@5 on the validation data was best after 3", 0.25, 8)
     assert growth_finding(growth).title == (
         "Only 3 of 100 iterations improved the model: ndcg@5 on the validation data was best after 3"

@@ -135,14 +135,14 @@ def test_statistics_suffice_to_check_a_job() -> None:
 
 
 def test_many_labels_are_checked_by_their_range() -> None:
-    """Without a map it is exact; with one, the job itself has the last word."""
+    """The check by range is exact without a label map; with a map, only the job itself can be certain."""
     statistics = _statistics(*np.arange(-1.0, 200.0).tolist())
     loss = make_loss("lambdarank")
     assert list(_refusals(check_job_labels, statistics, {}, loss, [])) == ["/label_map"]
     assert list(_refusals(check_job_labels, statistics, {"-1": 0.0}, loss, [])) == ["/loss/gain"]
 
 
-def test_statistics_of_older_datasets_do() -> None:
+def test_statistics_of_older_datasets_suffice() -> None:
     """They list labels, all of them from 0, and no range."""
     statistics = _statistics(0, 1, 40)
     del statistics["label_range"]

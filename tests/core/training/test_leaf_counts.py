@@ -55,7 +55,7 @@ def _model(features: Float32Array, parameters: dict[str, Any], iterations: int =
 
 
 def _without_counts(model_text: str) -> str:
-    """Put numbers of other lengths in the place of the counts, and sizes of trees that fit to them."""
+    """Replace the counts by numbers with more digits, and adapt the sizes of the trees."""
     head, *blocks = re.sub(r"(leaf|internal)_count=(\d+)", r"\1_count=100000\2", model_text).split("\nTree=")
     last, end, tail = blocks[-1].partition("\nend of trees\n")
     blocks[-1] = last
@@ -65,8 +65,8 @@ def _without_counts(model_text: str) -> str:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
-def test_a_recounted_model_is_what_lightgbm_wrote(parameters: dict[str, Any], threads: int) -> None:
-    """Counts lost and counted again give the text byte for byte, sizes of the trees included."""
+def test_a_recounted_model_is_the_text_that_lightgbm_wrote(parameters: dict[str, Any], threads: int) -> None:
+    """Counting again restores lost counts and the sizes of the trees, byte for byte."""
     features = _features()
     text = _model(features, parameters)
     lost = _without_counts(text)
@@ -74,8 +74,8 @@ def test_a_recounted_model_is_what_lightgbm_wrote(parameters: dict[str, Any], th
     assert with_counts(lost, leaf_counts(lost, features, threads)) == text
 
 
-def test_trees_follow_categories_and_missing_values() -> None:
-    """The models of these tests have the splits that they are about."""
+def test_models_of_these_tests_have_categories_and_missing_values() -> None:
+    """Some splits are by category, and some have a side for missing values or zeros."""
     features = _features()
     by_category, plain = (ModelText.read(_model(features, parameters)) for parameters in PARAMETERS[1::-1])
     zeros = ModelText.read(_model(features, {"zero_as_missing": True}))
@@ -97,7 +97,7 @@ def test_lightgbm_reads_the_text_by_its_sizes() -> None:
 
 
 def test_counts_of_shards_add_up_to_those_of_the_whole() -> None:
-    """Whatever the parts, of which one is empty."""
+    """Shards may have any size, and one of them is empty."""
     features = _features()
     text = _model(features, {"categorical_feature": [3]})
     shards = np.split(features, [5, 5, 700])
@@ -107,7 +107,7 @@ def test_counts_of_shards_add_up_to_those_of_the_whole() -> None:
 
 
 def test_features_are_read_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more than a block of them is in memory, and each once."""
+    """Each block is read once, and only one block is in memory."""
     features = _features()
     text = _model(features, {})
     expected = leaf_counts(text, features, 1)
@@ -134,7 +134,7 @@ def test_features_are_read_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) ->
 def test_any_forest_is_counted_as_lightgbm_descends(
     linear: bool, most_sets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By our kernel, or by LightGBM where it had better walk the forest."""
+    """Documents are counted by Rankery's kernel, or by LightGBM for forests that suit the kernel badly."""
     monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", most_sets)
     random = np.random.default_rng(2)
     text = random_model_text(random, 5, 13, 20, linear=linear)
@@ -147,7 +147,7 @@ def test_any_forest_is_counted_as_lightgbm_descends(
 
 
 def test_earlier_trees_keep_their_counts() -> None:
-    """Those of the model that the training continued from, which other documents may have grown."""
+    """The trees of the initial model, which may be grown from other documents, keep their counts."""
     features = _features()
     text = _model(features, {})
     lost = _without_counts(text)
@@ -168,7 +168,7 @@ def test_a_model_of_constants_has_all_documents_in_each_leaf() -> None:
 
 
 def test_counts_of_another_model_are_refused() -> None:
-    """There must be one for each leaf."""
+    """A model needs one count for each leaf."""
     text = _model(_features(), {})
     with pytest.raises(ValueError, match="number of counts, 2, differs"):
         with_counts(text, np.ones(2, np.int64))

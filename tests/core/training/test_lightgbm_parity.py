@@ -1,4 +1,4 @@
-"""Our lambdarank beside LightGBM's built-in objective, and LightGBM's traps."""
+"""Our lambdarank compared with LightGBM's built-in objective, and pitfalls of LightGBM."""
 
 import re
 from dataclasses import replace
@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in
 @pytest.fixture(scope="module")
 def datasets() -> tuple[RankingDataset, RankingDataset]:
     """Training and validation queries."""
-    # On some splits two candidates tie to the sigmoid table's precision, and the trees part for good.
+    # If two candidates of a split tie within the sigmoid table's precision, all later trees differ.
     return split_queries(synthetic_dataset(300, seed=5), fraction=0.3, seed=2)
 
 

@@ -17,7 +17,7 @@ from core.training.memory import memory_need
 
 @contextmanager
 def watching() -> Iterator[list[int]]:
-    """Record the most memory that the block takes, from time to time."""
+    """Poll the memory of the process during the block; yield a list with the highest increase."""
     before, most = process_memory_bytes() or 0, [0]
 
     def look() -> None:
@@ -68,7 +68,7 @@ def test_the_estimate_lists_its_parts() -> None:
 
 
 def test_features_in_memory_are_not_counted_again() -> None:
-    """A job has them already; linear leaves alone take a copy."""
+    """A job already holds the features in memory; only linear leaves need a copy."""
     dataset = judged(2_000, 20)
     halves = dataset.select_queries(range(1_000)), dataset.select_queries(range(1_000, 2_000))
     spec = training_spec({"loss": {"name": "lambdarank"}})
@@ -115,7 +115,7 @@ def test_inputs_in_temporary_files_are_no_memory(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_large_query_is_a_separate_batch() -> None:
-    """It is filled up to a power of two."""
+    """The batch is padded to a power of two."""
     features = np.random.default_rng(0).normal(size=(1_100, 3))
     dataset = RankingDataset.from_arrays(features, np.zeros(1_100), [0, 1_050, 1_075, 1_100])
     spec = training_spec(
@@ -125,7 +125,7 @@ def test_a_large_query_is_a_separate_batch() -> None:
     assert memory_need(spec, dataset).parts["units of a batch"] == small // 50 * 2_048
 
 
-def test_a_sum_needs_its_scores_alone() -> None:
-    """Nothing is trained."""
+def test_a_sum_needs_memory_for_its_scores_only() -> None:
+    """A sum trains nothing."""
     spec = training_spec({"scorer": {"kind": "sum", "models": ["web:1"]}})
     assert set(memory_need(spec, judged(20, 3)).parts) == {"scores"}

@@ -1,4 +1,4 @@
-"""Whether trees keep the order of monotone constraints, beside a search of all values."""
+"""Violations of monotone constraints by trees, compared with a search of all values."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ RENEWED = {"use_quantized_grad": True, "stochastic_rounding": False, "quant_trai
 
 @pytest.fixture(scope="module")
 def dataset() -> RankingDataset:
-    """Labels that go both ways with two features of heavy tails, 30% of them missing."""
+    """Labels that rise and fall with two features of heavy tails, 30% of whose values are missing."""
     generator = np.random.default_rng(0)
     features = generator.standard_cauchy(size=(4_000, 6)).astype(np.float32)
     features[generator.random(features.shape) < 0.3] = np.nan
@@ -66,8 +66,8 @@ def largest_fall(tree: Tree, n_features: int, feature: int, sign: int) -> float 
     return float((np.maximum.accumulate(scores, axis=1) - scores).max())
 
 
-def test_the_largest_fall_is_that_of_a_search_of_all_values() -> None:
-    """Of random trees with categories and every way of missing values, to the last bit."""
+def test_the_largest_fall_equals_that_of_a_search_of_all_values() -> None:
+    """They are equal bit for bit for random trees with categories and all treatments of missing values."""
     random = np.random.default_rng(0)
     compared = fallen = 0
     for _ in range(250):
@@ -100,10 +100,10 @@ def test_the_largest_fall_is_that_of_a_search_of_all_values() -> None:
     ],
     ids=["advanced", "intermediate", "renewed"],
 )
-def test_what_lightgbm_breaks_is_reported(
+def test_constraints_that_lightgbm_violates_are_reported(
     options: dict[str, Any], cause: str, dataset: RankingDataset
 ) -> None:
-    """With tree, feature, threshold, size and what to change."""
+    """The finding has the tree, feature, threshold and size of the fall, and advice."""
     shape: dict[str, Any] = {"num_iterations": 60, "num_leaves": 31, "min_data_in_leaf": 20}
     spec = spec_of(**shape, monotone_constraints={"f0": 1, "f1": -1}, **options)
     model = read_model(train(spec, dataset).content)
@@ -115,7 +115,7 @@ def test_what_lightgbm_breaks_is_reported(
 
 
 def test_basic_keeps_the_order(dataset: RankingDataset) -> None:
-    """No finding; nor without constraints."""
+    """There is no finding with the method `basic`, and none without constraints."""
     for asked in ({"f0": 1, "f1": -1}, None):
         spec = spec_of(num_iterations=60, num_leaves=31, monotone_constraints=asked)
         model = read_model(train(spec, dataset).content)
@@ -123,8 +123,8 @@ def test_basic_keeps_the_order(dataset: RankingDataset) -> None:
         assert [finding.code for finding in found if finding.code.startswith("monotone")] == []
 
 
-def test_trees_of_the_model_before_are_checked(dataset: RankingDataset) -> None:
-    """A constraint of the trees that are added does not order those that were there."""
+def test_trees_of_the_initial_model_are_checked(dataset: RankingDataset) -> None:
+    """A constraint of the added trees does not apply to the trees of the initial model."""
     before = train(spec_of(num_iterations=5), dataset).model_text
     resume = Checkpoint.of_model(before, {"train": dataset}, 1)
     spec = spec_of(num_iterations=5, monotone_constraints={"f0": 1})
@@ -136,7 +136,7 @@ def test_trees_of_the_model_before_are_checked(dataset: RankingDataset) -> None:
 
 
 def test_linear_leaves_are_not_checked(dataset: RankingDataset) -> None:
-    """They are refused beside constraints, but a model to continue from may have them."""
+    """Linear leaves are refused beside constraints, but the initial model may have them."""
     ranker = train(spec_of(num_iterations=2, linear_tree=True), dataset)
     asked = replace(spec_of().hyperparameters, monotone_constraints={"f0": 1})
     found = tree_findings(asked, read_model(ranker.content), dataset.feature_names)

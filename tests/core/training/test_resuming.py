@@ -93,7 +93,7 @@ def same(one: TrainedRanker, other: TrainedRanker) -> bool:
 def test_resumed_at_any_iteration(
     sampling: str, iterations: Iterable[int], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
-    """Random draws do not matter: model text, best iteration and history are those of one piece."""
+    """Text, best iteration and history are those of an uninterrupted training, also with random draws."""
     spec = spec_of(**SAMPLING[sampling])
     whole = train(spec, *datasets)
     for iteration in iterations:
@@ -123,7 +123,7 @@ def test_resumed_many_times_on_other_threads(datasets: tuple[RankingDataset, Ran
 
 
 @pytest.mark.long
-def test_early_stopping_goes_on_counting(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+def test_early_stopping_continues_to_count(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Iterations without improvement before the cut count after it."""
     spec = training_spec(
         {
@@ -145,7 +145,7 @@ def test_early_stopping_goes_on_counting(datasets: tuple[RankingDataset, Ranking
 
 
 @pytest.mark.long
-def test_diagnostics_look_at_the_same_iterations(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+def test_diagnostics_are_of_the_same_iterations(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Diagnostics of the loss are the same before and after the cut."""
     spec = training_spec(
         {
@@ -170,8 +170,8 @@ def test_a_damaged_checkpoint_is_refused(datasets: tuple[RankingDataset, Ranking
             Checkpoint.from_bytes(damaged)
 
 
-def test_times_do_not_tell_trainings_apart(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """Each iteration has some, no checkpoint keeps them: bytes of equal trainings are equal."""
+def test_checkpoints_do_not_contain_times(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """Iterations record times, but checkpoints omit them, so that equal trainings have equal bytes."""
     spec = spec_of()
     checkpoints = [until(3, spec, *datasets) for _ in range(2)]
     assert checkpoints[0].to_bytes() == checkpoints[1].to_bytes()

@@ -14,7 +14,7 @@ from core.training import train, training_spec
 from core.training.findings import seed_findings
 from core.training.sampling import drawn_queries
 
-# Of each loss that draws, options under which it does.
+# Options under which each random loss draws numbers.
 RANDOM: list[dict[str, Any]] = [
     {"name": "xe-ndcg"},
     {"name": "listmle"},
@@ -47,14 +47,14 @@ def trees(dataset: RankingDataset, **parts: Any) -> str:
 
 @pytest.mark.parametrize("loss", RANDOM)
 def test_the_seed_of_the_job_is_that_of_the_loss(dataset: RankingDataset, loss: dict[str, Any]) -> None:
-    """Another seed of the job draws otherwise, as the same seed of the loss does."""
+    """Another seed of the job gives another model, the same as that seed of the loss."""
     assert values_of(training_spec({"loss": loss, "seed": 7}).loss)["seed"] == 7
     assert len({trees(dataset, loss=loss, seed=seed) for seed in (0, 1, 2)}) == 3
     assert trees(dataset, loss=loss, seed=1) == trees(dataset, loss=loss | {"seed": 1}, seed=5)
 
 
 def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
-    """Jobs stored before name seed 0: they are what they were."""
+    """Stored jobs of earlier releases have the seed 0 in the loss, and give the same models as before."""
     stored = training_spec({"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 7})
     assert (values_of(stored.loss)["seed"], stored.seed) == (0, 7)
     assert values_of(training_spec({"loss": {"name": "xe-ndcg", "seed": None}, "seed": 7}).loss)["seed"] == 7
@@ -64,7 +64,7 @@ def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
     "loss", [*RANDOM, *DETERMINISTIC], ids=lambda loss: "-".join(map(str, loss.values()))
 )
 def test_a_loss_declares_whether_it_is_random(dataset: RankingDataset, loss: dict[str, Any]) -> None:
-    """Exactly the random losses have other gradients by another seed."""
+    """Exactly the random losses have other gradients with another seed."""
     scores = np.random.default_rng(0).normal(size=dataset.n_documents)
 
     def gradients(seed: int) -> Any:
@@ -104,7 +104,7 @@ def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, drawn: dict[
 def test_a_seed_without_effect_is_reported(
     dataset: RankingDataset, loss: dict[str, Any], idle: dict[str, Any]
 ) -> None:
-    """The trees are the same by every seed, unless the data are drawn by it."""
+    """Trees are the same for every seed; there is no finding if the seed draws the data."""
     spec = training_spec({"loss": loss, "hyperparameters": QUICK | idle, "seed": 9})
     (finding,) = seed_findings(spec, parts_are_random=False)
     assert (finding.code, finding.severity) == ("seed-without-effect", "info")
@@ -122,11 +122,11 @@ def test_drawn_queries_are_a_share_that_changes_with_iteration_and_seed() -> Non
     assert drawn_queries(1.0, 50, 1, 0).all()
     other_seed = [drawn_queries(0.3, 50, 2, iteration) for iteration in range(20)]
     assert (draws[:20] != np.array(other_seed)).any()
-    # By its position alone: a query keeps its number when others follow it.
+    # A query is drawn by its position alone, so it keeps its number when others follow it.
     assert drawn_queries(0.5, 2, 1, 0).tolist() in ([True, False], [False, True])
 
 
-def test_queries_that_are_not_drawn_pull_nothing(dataset: RankingDataset) -> None:
+def test_queries_that_are_not_drawn_have_no_effect(dataset: RankingDataset) -> None:
     """The first tree is that of the drawn queries with their weights, the others having a weight of 0."""
     drawn = drawn_queries(0.5, dataset.n_queries, 3, 0)
     weighted = replace(dataset, query_weights=drawn.astype(np.float64))

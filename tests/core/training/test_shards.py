@@ -17,7 +17,7 @@ def _boundaries(lengths: list[int]) -> Int64Array:
 
 
 @given(_LENGTHS, st.data())
-def test_each_query_is_one_ranks_and_each_rank_has_one(lengths: list[int], data: st.DataObject) -> None:
+def test_each_query_has_one_rank_and_each_rank_has_a_query(lengths: list[int], data: st.DataObject) -> None:
     """Ranges follow each other, and none is empty."""
     n_ranks = data.draw(st.integers(1, len(lengths)))
     cuts = shards(_boundaries(lengths), n_ranks)
@@ -29,7 +29,7 @@ def test_each_query_is_one_ranks_and_each_rank_has_one(lengths: list[int], data:
 
 @given(_LENGTHS, st.data())
 def test_ranks_have_about_the_same_number_of_documents(lengths: list[int], data: st.DataObject) -> None:
-    """Each cut is as near to its place as any could be, but where a rank beside has a single query."""
+    """Each cut is as near as possible to its target, unless a neighbouring rank has a single query."""
     n_ranks = data.draw(st.integers(1, len(lengths)))
     boundaries = _boundaries(lengths)
     cuts = shards(boundaries, n_ranks)
@@ -49,7 +49,7 @@ def test_short_queries_are_shared_out_evenly(lengths: list[int], n_ranks: int) -
 
 
 def test_a_long_query_has_a_rank_to_itself() -> None:
-    """It cannot be parted, and the others have the rest."""
+    """The query cannot be split; the other ranks share the remaining queries."""
     assert shards(_boundaries([3, 3, 1_000, 3, 3]), 3).tolist() == [0, 2, 3, 5]
 
 

@@ -19,7 +19,7 @@ def dataset() -> RankingDataset:
 
 @pytest.mark.long
 def test_the_smallest_leaf_is_reported_where_hessians_differ(dataset: RankingDataset) -> None:
-    """With the documents that LightGBM itself sends there; of `mse` no leaf is too small."""
+    """The finding has the number of documents by LightGBM's own prediction; `mse` has no small leaf."""
     for loss, expected in (("lambdarank", True), ("mse", False)):
         spec = spec_of(loss, num_iterations=20, num_leaves=31, min_data_in_leaf=50)
         text = train(spec, dataset).model_text

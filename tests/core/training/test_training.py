@@ -99,7 +99,7 @@ def test_early_stopping_ends_after_the_given_rounds(datasets: tuple[RankingDatas
 
 
 def test_without_validation_every_iteration_is_kept(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """Nothing picks an iteration, so nothing is cut."""
+    """No validation metric selects a best iteration, so all are kept."""
     ranker = train(small_spec(), datasets[0])
     assert ranker.best_iteration == 12
     assert set(ranker.history[0].values) == {"train"}
@@ -134,7 +134,7 @@ def test_data_without_anything_to_learn_gives_a_model_all_the_same() -> None:
 def test_early_stopping_without_validation_is_refused(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """There would be nothing to stop on."""
+    """There would be no metric to stop on."""
     spec = small_spec(early_stopping={"metric": "ndcg@5", "rounds": 5})
     with pytest.raises(InvalidInput, match="/early_stopping: needs validation data"):
         train(spec, datasets[0])
@@ -166,13 +166,13 @@ def test_the_error_of_a_specification_lists_all_problems() -> None:
 def test_the_model_text_does_not_name_the_thread_count(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """The number of threads is the machine's, not the model's."""
+    """The number of threads is a property of the machine, not of the model."""
     text = train(small_spec(), *datasets, threads=2).model_text
     assert re.findall(r"\[num_threads: (\d+)\]", text) == ["0"]
 
 
 def test_data_without_a_varying_feature_is_refused_in_a_sentence() -> None:
-    """LightGBM's internal check reaches the user as something to act on."""
+    """The error of LightGBM's internal check is translated into advice."""
     dataset = RankingDataset.from_arrays(
         features=np.zeros((60, 3), np.float32),
         labels=np.tile(np.array([0, 1], np.float32), 30),
@@ -265,7 +265,7 @@ def test_metrics_follow_the_contract(datasets: tuple[RankingDataset, RankingData
     ],
 )
 def test_a_plan_of_diagnostics_is_checked(diagnostics: dict[str, object], pointer: str) -> None:
-    """Each fault at its place."""
+    """Each fault is refused with its pointer."""
     with pytest.raises(InvalidInput) as caught:
         small_spec(diagnostics=diagnostics)
     assert [problem.pointer for problem in caught.value.problems] == [pointer]

@@ -66,7 +66,7 @@ def ranker_of(datasets: Datasets, threads: int = 1, **hyperparameters: Any) -> T
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_every_option_has_an_effect(options: dict[str, Any], datasets: Datasets) -> None:
-    """Other trees than without it."""
+    """The trees differ from those without the option."""
     assert (
         ranker_of(datasets, **options).model_text.partition("end of trees")[0]
         != (ranker_of(datasets).model_text.partition("end of trees")[0])
@@ -77,7 +77,7 @@ def test_every_option_has_an_effect(options: dict[str, Any], datasets: Datasets)
 def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
     options: dict[str, Any], datasets: Datasets
 ) -> None:
-    """Cut twice, gone on with on two and three threads."""
+    """A training that was resumed twice, on two threads, and one on three threads give the same bytes."""
     spec = spec_of(**options)
     whole = train(spec, *datasets)
     assert same(train(spec, *datasets, threads=3), whole)
@@ -87,7 +87,7 @@ def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_scores_are_those_of_lightgbm(options: dict[str, Any], datasets: Datasets) -> None:
-    """The engine adds up what LightGBM's own predict adds up, bit for bit."""
+    """The scores equal those of LightGBM's `predict` bit for bit."""
     text, features = ranker_of(datasets, **options).model_text, datasets[1].matrix
     expected = lightgbm.Booster(model_str=text).predict(features, raw_score=True)
     np.testing.assert_array_equal(Forest.parse(text).score(features), expected)
@@ -96,7 +96,7 @@ def test_scores_are_those_of_lightgbm(options: dict[str, Any], datasets: Dataset
 @pytest.mark.parametrize("method", ["basic", "intermediate", "advanced"])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_scores_follow_a_constrained_feature(method: str, sign: int) -> None:
-    """Scores move in the direction asked for only, where labels go both ways."""
+    """Scores move only in the requested direction, although labels rise and fall."""
     generator = np.random.default_rng(1)
     features = generator.normal(size=(2_000, 2)).astype(np.float32)
     labels = (np.abs(features[:, 0]) + generator.normal(scale=0.3, size=2_000) > 0.8).astype(np.float32)
@@ -124,7 +124,7 @@ def test_renewed_leaves_are_newton_steps_of_the_exact_gradients(datasets: Datase
 
 
 def test_renewed_leaves_are_those_of_plain_lightgbm_on_the_grid(datasets: Datasets) -> None:
-    """The grid, by which sums do not depend on threads, is all that tells the trees from plain LightGBM's."""
+    """Plain LightGBM grows the same trees if gradients are rounded to the grid that makes sums exact."""
     options = RESUMABLE["quantised, leaves renewed"]
     spec, training = spec_of(**options), datasets[0]
     loss = spec.loss.prepare(training.labels, training.query_boundaries)
@@ -161,7 +161,7 @@ def test_features_of_two_groups_share_no_branch(datasets: Datasets) -> None:
 
 
 def paths(node: dict[str, Any], above: tuple[int, ...]) -> Any:
-    """Return the features on the way to each leaf."""
+    """Yield the features on the path to each leaf."""
     if "split_feature" not in node:
         yield above
         return
@@ -177,8 +177,8 @@ def paths(node: dict[str, Any], above: tuple[int, ...]) -> Any:
         {"feature_contri": {"f11": 2.0}},
     ],
 )
-def test_features_that_there_are_not_are_refused(options: dict[str, Any], datasets: Datasets) -> None:
-    """Before anything is trained, with the nearest name."""
+def test_unknown_features_are_refused(options: dict[str, Any], datasets: Datasets) -> None:
+    """The error is raised before the training and suggests the nearest name."""
     with pytest.raises(InvalidInput) as refused:
         ranker_of(datasets, **options)
     (problem,) = refused.value.problems
@@ -211,8 +211,8 @@ def test_features_that_there_are_not_are_refused(options: dict[str, Any], datase
         ),
     ],
 )
-def test_unfit_values_are_refused(hyperparameters: dict[str, Any], pointer: str) -> None:
-    """With the place in the job."""
+def test_invalid_and_incompatible_values_are_refused(hyperparameters: dict[str, Any], pointer: str) -> None:
+    """The error has the pointer in the job."""
     with pytest.raises(InvalidInput) as refused:
         training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": hyperparameters})
     assert [problem.pointer for problem in refused.value.problems] == [f"/hyperparameters{pointer}"]
@@ -230,7 +230,7 @@ def test_kept_bins_of_linear_trees_keep_the_values(datasets: Datasets, tmp_path:
 
 
 def test_linear_trees_are_refused_by_exports(datasets: Datasets) -> None:
-    """By name; dropped trees are ordinary ones, which every format takes."""
+    """The error names linear trees; models of dart have ordinary trees, which every format supports."""
     with pytest.raises(
         ModelError, match="the model has linear trees; only the format lightgbm supports this, onnx does not"
     ):

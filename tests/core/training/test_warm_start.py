@@ -37,12 +37,12 @@ def trees_of(text: str) -> list[str]:
 
 
 def going_on(spec: TrainingSpec, base: TrainedRanker, datasets: Datasets, threads: int = 1) -> TrainedRanker:
-    """Train from the model on."""
+    """Train with the model as the start."""
     return train(spec, *datasets, resume=started(base, datasets, threads), threads=threads)
 
 
 def test_the_trees_of_the_model_come_first(base: TrainedRanker, datasets: Datasets) -> None:
-    """The first trees are equal byte for byte, and the new ones follow what is left of the loss."""
+    """The first trees are equal byte for byte, and new trees follow the gradient at the model's scores."""
     ranker = going_on(spec_of(), base, datasets)
     assert trees_of(ranker.model_text)[:BASE_TREES] == trees_of(base.model_text)
     assert (ranker.base_trees, ranker.kept_iterations) == (BASE_TREES, BASE_TREES + ranker.best_iteration)
@@ -51,8 +51,8 @@ def test_the_trees_of_the_model_come_first(base: TrainedRanker, datasets: Datase
     assert trees_of(ranker.model_text)[BASE_TREES:] != trees_of(train(spec_of(), *datasets).model_text)
 
 
-def test_it_is_what_a_longer_training_does(datasets: Datasets) -> None:
-    """Five trees and then nine are fourteen: the scores are those of the training that was cut."""
+def test_a_continued_training_has_the_scores_of_a_longer_one(datasets: Datasets) -> None:
+    """Five trees and then nine more give the scores of a training with fourteen trees."""
     short, rest = spec_of("mse", num_iterations=5), spec_of("mse", num_iterations=9)
     whole = train(spec_of("mse"), datasets[0])
     parts = {"train": datasets[0]}
@@ -91,7 +91,7 @@ def test_metrics_and_scores_are_those_of_the_whole_model(
     assert errors.sum() / datasets[0].n_queries == pytest.approx(at_best)
 
 
-def test_where_nothing_gains_the_model_stays(base: TrainedRanker, datasets: Datasets) -> None:
+def test_without_any_gain_the_model_is_unchanged(base: TrainedRanker, datasets: Datasets) -> None:
     """No empty tree is added."""
     ranker = going_on(spec_of("mse", min_gain_to_split=1e9), base, datasets)
     assert trees_of(ranker.model_text) == trees_of(base.model_text)
@@ -99,7 +99,7 @@ def test_where_nothing_gains_the_model_stays(base: TrainedRanker, datasets: Data
 
 
 def test_an_average_of_trees_is_refused(base: TrainedRanker, datasets: Datasets) -> None:
-    """A tree more would change what all others count."""
+    """Another tree would change the weight of all others."""
     text = base.model_text.replace("\nfeature_names=", "\naverage_output\nfeature_names=")
     with pytest.raises(ModelError, match="averages its trees"):
         Checkpoint.of_model(text, {"train": datasets[0]}, 1)

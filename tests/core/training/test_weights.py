@@ -15,7 +15,7 @@ from core.types import Float64Array
 METRIC = "ndcg@5"
 DOCUMENTS = 15
 TEST_QUERIES = 600
-# How much of the label is in the scores of each member, whose noise has deviation 1 throughout.
+# The factor of the label in the scores of each member; the noise of all members has deviation 1.
 ALIKE = (0.7,) * 6
 SPREAD = (0.3, 0.4, 0.5, 0.7, 0.9, 1.1)
 HALF_NOISE = (0.0, 0.0, 0.0, 0.7, 0.7, 0.7)
@@ -63,7 +63,7 @@ def _gain(shares: Sequence[float], n_queries: int, seed: int) -> Gain:
 
 @pytest.mark.long
 def test_members_that_are_alike_get_equal_weights() -> None:
-    """Six on 30 queries: the best weights there have learnt noise, and lose on others."""
+    """With six members and 30 queries, the best weights fit noise, and lose on test queries."""
     gains = np.array([_gain(ALIKE, 30, seed) for seed in range(6, 12)])
     mean = Gain(*gains.mean(axis=0))
     assert mean.of_best < -0.005
@@ -91,8 +91,8 @@ def test_weights_of_many_draws(n_queries: int, draws: int) -> None:
             assert mean.of_fitted > (0.3 if n_queries < 30 else 0.9) * mean.of_best
 
 
-def test_two_half_truths_are_worth_more_together(dataset: RankingDataset) -> None:
-    """Two scores with separate errors on different scales: the sum is better than each."""
+def test_a_sum_of_two_noisy_scores_is_better_than_each(dataset: RankingDataset) -> None:
+    """The scores have separate errors and different scales."""
     random = np.random.default_rng(4)
     labels = dataset.labels.astype(np.float64)
     scores = [labels + random.normal(size=len(labels)), 1e3 * (labels + random.normal(size=len(labels)))]
@@ -127,7 +127,7 @@ def test_a_metric_of_a_geometric_mean(dataset: RankingDataset) -> None:
 
 
 def test_a_model_of_one_score_is_left_out(dataset: RankingDataset) -> None:
-    """It has no deviation to scale by, and changes nothing."""
+    """Equal scores have no deviation to scale by, and change no ranking."""
     labels = dataset.labels.astype(np.float64)
     scores = [labels, np.zeros(len(labels))]
     assert best_weights(scores, dataset, METRIC, DEFAULT) == (1.0, 0.0)
@@ -135,8 +135,8 @@ def test_a_model_of_one_score_is_left_out(dataset: RankingDataset) -> None:
 
 
 @pytest.mark.parametrize("n_queries", [1, 2])
-def test_too_few_queries_to_hold_some_out(dataset: RankingDataset, n_queries: int) -> None:
-    """Nothing can be shown, so weights are equal."""
+def test_too_few_queries_to_hold_some_out_give_equal_weights(dataset: RankingDataset, n_queries: int) -> None:
+    """No held-out query can show a gain, so scaled weights are equal."""
     few = dataset.select_queries(np.arange(n_queries))
     labels = few.labels.astype(np.float64)
     assert fit_weights([labels, 2.0 * labels], few, METRIC, DEFAULT) == FittedWeights(

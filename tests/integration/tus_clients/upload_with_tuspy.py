@@ -1,4 +1,4 @@
-"""Upload a file with tuspy; started again it continues. Arguments: endpoint, file, file for its memory."""
+"""Upload a file with tuspy; a restart continues it. Arguments: endpoint, file, file for stored URLs."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""All commands that talk to a service, with one real service for all tests."""
+"""All commands that use a service, with one real service for all tests."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path, **options: Any) -> Don
     return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1", **options)
 
 
-def test_training_does_the_whole_job(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+def test_training_uploads_trains_and_evaluates(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """The command uploads, waits, trains and evaluates, and prints job, model, evaluation and datasets."""
     assert trained["job"]["status"] == "succeeded"
     assert trained["job"]["spec"]["loss"]["name"] == "ndcg-loss2++"
@@ -141,7 +141,7 @@ def test_training_goes_on_from_a_model_with_some_of_its_features(
     assert "--use-feature and --leave-out-feature exclude each other" in both.errors
 
 
-def test_a_grid_submits_many(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+def test_a_grid_submits_a_training_per_combination(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Each combination becomes a training, one table has the results, and datasets can be given by name."""
     grid = ("--grid", "num_leaves=3,7", "--grid", "loss=lambdarank,mse")
     done = rankery(stack, "train", "train.txt", "--name", "grid", *QUICK, *grid)
@@ -504,7 +504,7 @@ def test_models_are_promoted_and_taken_back(
     assert set(names) == {"web"}
 
 
-def test_a_model_is_ranked_with_measured_compared_and_exported(
+def test_a_model_ranks_and_is_evaluated_compared_and_exported(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, tmp_path: Path
 ) -> None:
     """A model gives equal scores for documents from LETOR, CSV and JSON, and a run can be uploaded again."""

@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_findings_come_with_what_to_do(folder: Path) -> None:
+def test_findings_have_advice_and_examples(folder: Path) -> None:
     """The output has sizes, then each finding with severity, advice and examples; warnings exit with 0."""
     done = run("doctor", folder / "train.txt", "--test", folder / "test.txt", NO_COLOR="1")
     assert done.code == 0
@@ -65,7 +65,7 @@ def test_an_error_is_a_failure(folder: Path) -> None:
     assert file["statistics"]["queries"] == 2
 
 
-def test_several_files_are_held_against_each_other(folder: Path) -> None:
+def test_several_files_are_compared_with_each_other(folder: Path) -> None:
     """Without --test, every pair of files is compared once."""
     done = run("doctor", folder / "train.txt", folder / "test.txt", folder / "flat.txt", "--json")
     pairs = [(Path(pair["train"]).stem, Path(pair["test"]).stem) for pair in done.document["pairs"]]
@@ -120,7 +120,7 @@ def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
     assert run("doctor", "--storage", "--data-dir", data_dir).code == 0
 
 
-def test_files_or_the_storage(folder: Path) -> None:
+def test_files_and_the_storage_exclude_each_other(folder: Path) -> None:
     """The command examines either files or the storage."""
     for given in ((), (folder / "train.txt", "--storage")):
         done = run("doctor", *given)

@@ -15,7 +15,7 @@ from tests.rankery.cli.commands import JUDGED, run, started
 
 
 @pytest.mark.slow
-def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path) -> None:
+def test_training_stopped_by_ctrl_c_continues_with_the_next_command(tmp_path: Path) -> None:
     """The job stays in its folder, `jobs wait` finishes it, and no process remains after either command."""
     (tmp_path / "train.txt").write_text(JUDGED)
     folder = tmp_path / "data"
@@ -101,14 +101,14 @@ def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
     assert done.errors.endswith(", or leave them out and start one here with `rankery serve`\n")
 
 
-def test_a_stale_address_is_not_believed(tmp_path: Path) -> None:
+def test_a_stale_address_is_not_used(tmp_path: Path) -> None:
     """A killed service leaves its address in the file, but not the lock."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     done = run("models", "list", "--data-dir", tmp_path)
     assert done.sentence.startswith(f"no service is running for {tmp_path}: ")
 
 
-def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -> None:
+def test_commands_that_look_for_a_service_do_not_prevent_its_start(tmp_path: Path) -> None:
     """A reader shares the lock for some microseconds, and a starting service waits until it is free."""
     with (tmp_path / "serve.lock").open("w") as asked:
         fcntl.flock(asked, fcntl.LOCK_SH)
@@ -122,7 +122,7 @@ def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -
     assert not DataFolderLock(tmp_path).is_taken()
 
 
-def test_who_finds_the_folder_taken_waits_for_its_address(tmp_path: Path) -> None:
+def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) -> None:
     """A client waits until a starting service writes its address; it ignores that of a dead service."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     lock = DataFolderLock(tmp_path)

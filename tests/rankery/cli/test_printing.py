@@ -52,7 +52,7 @@ def test_control_characters_are_written_out_wherever_they_are_printed(
     }
 
 
-def test_what_people_call_things_is_neither_markup_nor_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_printed_without_markup_and_emoji(capsys: pytest.CaptureFixture[str]) -> None:
     """Names are one line, and neither markup nor emoji."""
     show(plain("[red]:bus:[/red]\n\tsecond line"))
     assert capsys.readouterr().out == "[red]:bus:[/red]\\u000a\\u0009second line\n"

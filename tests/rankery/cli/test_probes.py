@@ -60,7 +60,7 @@ def test_a_worker_that_hangs_is_not_alive(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
-def test_an_api_is_asked_for_what_it_is_there_for(served: tuple[str, int]) -> None:
+def test_the_default_probe_of_an_api_checks_scoring(served: tuple[str, int]) -> None:
     """The default probe checks scoring, which needs no worker and no broker."""
     host, port = served
     asked = ("health", "api", "--host", host, "--port", str(port))
@@ -103,8 +103,8 @@ def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) 
     assert errors == f"rankery: {folder} cannot be written; set NUMBA_CACHE_DIR to a folder that can\n"
 
 
-def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    """Progress has a line now and then and one at the end, and none if nothing is compiled."""
+def test_progress_is_printed_in_lines_at_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+    """Progress has lines at intervals and one at the end, and none if nothing is compiled."""
     with compilation_progress() as report:
         for compiled in (0, 1, 2, 2):
             report(compiled, 2)

@@ -23,7 +23,7 @@ def test_settings_are_json_where_they_can_be() -> None:
 
 
 @pytest.mark.parametrize("texts", [["mu"], ["=5"], ["mu="], ["mu=5", "mu=6"]])
-def test_what_is_no_setting_is_refused(texts: list[str]) -> None:
+def test_invalid_settings_are_refused(texts: list[str]) -> None:
     """The error names the option."""
     with pytest.raises(NotUnderstood, match=r"^--set "):
         settings(texts, "--set")
@@ -65,7 +65,7 @@ def test_a_grid_goes_through_seeds_and_lists() -> None:
         ("seed=1,2,1", "lists 1 twice"),
     ],
 )
-def test_what_is_no_grid_is_refused(text: str, sentence: str) -> None:
+def test_invalid_grids_are_refused(text: str, sentence: str) -> None:
     """The error has the reason."""
     with pytest.raises(NotUnderstood, match=sentence):
         grid([text], "--grid")

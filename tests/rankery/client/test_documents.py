@@ -49,7 +49,7 @@ def test_a_value_that_cannot_be_sent_is_named(features: dict[str, Any], sentence
         ({"id": "q", "documents": [{"id": "d"}]}, "document 0 of query 'q' must be"),
     ],
 )
-def test_a_wrong_type_raises_a_sentence(candidates: Any, sentence: str) -> None:
+def test_a_wrong_type_is_a_type_error(candidates: Any, sentence: str) -> None:
     """The error has the accepted and the given type, and is a TypeError."""
     with pytest.raises(WrongType, match=sentence) as raised:
         scoring_queries(candidates)

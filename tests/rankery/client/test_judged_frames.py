@@ -72,7 +72,7 @@ def test_a_column_that_is_missing_is_asked_for() -> None:
         (FRAME.head(3), r"all 3 rows belong to one query, 'a'"),
     ],
 )
-def test_what_may_be_meant_is_a_warning(frame: pandas.DataFrame, sentence: str) -> None:
+def test_unusual_but_possible_data_are_a_warning(frame: pandas.DataFrame, sentence: str) -> None:
     """Unjudged documents, scattered rows and single queries raise a warning that points at the caller."""
     with pytest.warns(DataWarning, match=sentence) as warned:
         _checked(frame.drop(columns="brand"))

@@ -50,7 +50,7 @@ def client() -> Client:
         (lambda _: with_feature_names("feature_names=a b\n", "xy"), "must be a list of texts, not 'xy'"),
     ],
 )  # fmt: skip
-def test_a_wrong_type_raises_a_sentence(client: Client, call: Callable[[Any], Any], sentence: str) -> None:
+def test_a_wrong_type_is_a_type_error(client: Client, call: Callable[[Any], Any], sentence: str) -> None:
     """The error has the accepted and the given type."""
     with pytest.raises(WrongType, match=sentence):
         call(client)

@@ -109,7 +109,7 @@ def test_scores_without_a_judged_document_are_refused() -> None:
     assert found.means["mrr"] == 1 / 3
 
 
-def test_what_runs_may_not_hold_is_refused_here_too() -> None:
+def test_scores_that_a_run_may_not_have_are_refused() -> None:
     """Duplicate documents of a query and infinite scores are refused."""
     labels, queries = [0, 1, 1], ["a", "a", "b"]
     documents = ["x", "x", "x"]

@@ -21,7 +21,7 @@ def ranks_of(cluster: DaskCluster) -> list[int]:
 
 
 def ranks_left(cluster: DaskCluster, seconds: float) -> list[int]:
-    """Wait until no rank is left; return those that are."""
+    """Wait until no rank is left; return the ranks that remain after the time limit."""
     deadline = time.monotonic() + seconds
     while (left := ranks_of(cluster)) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -62,7 +62,7 @@ def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
 
 def condition() -> dict[str, Any]:
     """Return the id, listening addresses and environment of this process; runs on a Dask worker."""
-    psutil = importlib.import_module("psutil")  # which has no types
+    psutil = importlib.import_module("psutil")  # psutil has no types
     listening = psutil.Process().net_connections()
     return {
         "pid": os.getpid(),
@@ -73,7 +73,7 @@ def condition() -> dict[str, Any]:
 
 def test_it_joins_without_credentials(dask_cluster: DaskCluster) -> None:
     """The worker runs tasks, has no database credentials in its environment, and listens on loopback only."""
-    process = dask_cluster.workers[0]  # the other one is Dask's own command
+    process = dask_cluster.workers[0]  # the other worker runs Dask's own command
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
         found = [one for one in client.run(condition).values() if one["pid"] == process.pid]
     assert len(found) == 1

@@ -104,7 +104,7 @@ def test_two_parallel_trainings_end(
     while any(thread.is_alive() for thread in threads):
         most.append(len(ranks_of(dask_cluster)))
         time.sleep(0.05)
-    with inline_worker.store.read() as tx:  # a thread may have run the other's job, and ended before its own
+    with inline_worker.store.read() as tx:  # a thread may run the other thread's job
         jobs = [tx.jobs.get(job.id) for job in ended]
     assert len({text_of(inline_worker, job) for job in jobs}) == 1
     assert max(most) == 4
@@ -112,7 +112,7 @@ def test_two_parallel_trainings_end(
 
 
 @pytest.mark.slow
-def test_the_workers_threads_are_left_to_others(
+def test_trainings_do_not_occupy_the_threads_of_dask_workers(
     inline_worker: InlineWorker, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
     """A training neither waits for other tasks of the Dask workers nor blocks them."""

@@ -26,7 +26,7 @@ def dataset() -> RankingDataset:
 
 @pytest.fixture(scope="session")
 def coloured(dataset: RankingDataset) -> RankingDataset:
-    """The dataset with categories that go with the labels."""
+    """The dataset with categories that correlate with the labels."""
     features = dataset.matrix.copy()
     random = np.random.default_rng(5)
     features[:, 2] = (dataset.labels + random.integers(0, 2, len(features))) % len(COLOURS)
@@ -37,13 +37,13 @@ def coloured(dataset: RankingDataset) -> RankingDataset:
 
 @pytest.fixture(scope="session")
 def coloured_id(shared_worker: InlineWorker, coloured: RankingDataset) -> str:
-    """The id of that dataset in the shared store."""
+    """The id of the dataset `coloured` in the shared store."""
     return shared_worker.add(coloured, "coloured")
 
 
 @pytest.fixture(scope="session")
 def local_job(shared_worker: InlineWorker, coloured_id: str) -> Job:
-    """A training on three ranks of this machine, undisturbed."""
+    """A training on three ranks of this machine, without interruption."""
     return train_on(shared_worker, coloured_id, 3, **STOPPED_EARLY)
 
 

@@ -61,7 +61,7 @@ def test_gradients_of_any_size_add_up_alike(dataset: RankingDataset, tmp_path: P
 
 
 @pytest.mark.parametrize("n_stops", [2, pytest.param(10, marks=pytest.mark.slow)])
-def test_a_training_goes_on_with_another_number_of_ranks(
+def test_a_training_continues_with_another_number_of_ranks(
     dataset: RankingDataset, tmp_path: Path, n_stops: int
 ) -> None:
     """A training that stops at random iterations ends with the model of an uninterrupted training."""
@@ -89,7 +89,7 @@ def test_a_training_goes_on_with_another_number_of_ranks(
         scores = np.concatenate([found for _, found in states])
         cuts = dataset.query_boundaries[shards(dataset.query_boundaries, after)]
 
-        def go_on(
+        def resume(
             shard: ShardTraining,
             collectives: Collectives,
             stop: int = stop,
@@ -102,4 +102,4 @@ def test_a_training_goes_on_with_another_number_of_ranks(
             shard.grower.finish()
             return portable_text(shard.grower.model_text(iterations))
 
-        assert set(on_ranks(spec, dataset, after, tmp_path, go_on)) == {whole}, (stop, before, after)
+        assert set(on_ranks(spec, dataset, after, tmp_path, resume)) == {whole}, (stop, before, after)

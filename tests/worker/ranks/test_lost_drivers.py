@@ -131,7 +131,7 @@ def test_a_cancelled_job_ends_with_its_ranks(inline_worker: InlineWorker, larger
 
 
 @pytest.mark.long
-def test_a_worker_that_stops_keeps_the_tree(inline_worker: InlineWorker, larger: RankingDataset) -> None:
+def test_a_worker_that_stops_keeps_a_checkpoint(inline_worker: InlineWorker, larger: RankingDataset) -> None:
     """The job is handed back with a checkpoint, from which the next attempt continues."""
     job_id = _submit(inline_worker, larger, hyperparameters=ENDLESS, distribution=ranks(2))
     settings = inline_worker.settings.model_copy(update={"checkpoint_seconds": 3600.0})

@@ -1,4 +1,4 @@
-"""Ranks hold little beside their documents in bins."""
+"""Ranks hold little memory besides their binned documents."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from worker.ranks.shard_training import ShardTraining
 
 
 def test_leaves_are_counted_without_the_booster(dataset: RankingDataset, tmp_path: Path) -> None:
-    """The features are read once more then, for which the documents in bins make room."""
+    """The binned documents are released before the features are read again to count the leaves."""
     spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": SMALL})
 
     def count(shard: ShardTraining, collectives: Collectives) -> tuple[int, bool]:

@@ -1,4 +1,4 @@
-"""Ranks learn as well as one process, on made data and on two public collections."""
+"""Models of ranks are as good as those of one process, on synthetic and on public data."""
 
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ SIGNIFICANT = 0.05
 
 
 @pytest.mark.long
-def test_synthetic_data(tmp_path: Path) -> None:
-    """Two hundred queries, ranked by models of two hundred others; the ranks are threads."""
+def test_quality_on_synthetic_data(tmp_path: Path) -> None:
+    """Models trained on 200 queries are measured on 200 others; the ranks are threads."""
     learnt, tested = (
         synthetic_dataset(200, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=20)
         for seed in (5, 6)
@@ -41,8 +41,8 @@ def test_synthetic_data(tmp_path: Path) -> None:
     ("file", "number"),
     [("lightgbm-rank/train.letor.txt", 2), ("fastrank-trec-news/trec_news_2018.train", 3)],
 )
-def test_public_data(inline_worker: InlineWorker, shared_data: Path, file: str, number: int) -> None:
-    """The training files of LightGBM's ranking example and of TREC News 2018, by halves of their queries."""
+def test_public_data_quality(inline_worker: InlineWorker, shared_data: Path, file: str, number: int) -> None:
+    """Each half of a file's queries is measured with the model of the other half."""
     _check_alike(inline_worker, read_dataset(shared_data / file), number)
 
 
@@ -58,8 +58,8 @@ def _halves(dataset: RankingDataset) -> tuple[RankingDataset, RankingDataset]:
 
 
 def _assert_alike(alone: Float64Array, together: Float64Array) -> None:
-    """Assert that the metric of queries by a model of one process and by one of ranks does not differ."""
-    is_measured = np.isfinite(alone)  # not where no document is relevant
+    """Assert that the metrics of a model of one process and of one of ranks do not differ significantly."""
+    is_measured = np.isfinite(alone)  # a query without relevant documents has no value
     differences = (together - alone)[is_measured]
     (p_value,) = randomisation_p_values(differences[:, None])
     assert np.array_equal(is_measured, np.isfinite(together))
@@ -67,7 +67,7 @@ def _assert_alike(alone: Float64Array, together: Float64Array) -> None:
 
 
 def _held_out(inline_worker: InlineWorker, halves: list[str], **spec: Any) -> Float64Array:
-    """Return the metric of each query, by the model of the half that it does not belong to."""
+    """Return the metric of each query with the model that was trained on the other half."""
     found = []
     for learnt, tested in (halves, halves[::-1]):
         result = inline_worker.trained(

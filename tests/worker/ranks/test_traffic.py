@@ -42,8 +42,8 @@ def test_bytes_of_a_tree_are_those_of_the_formula(
     assert {leaves for _, leaves in results} == {(spec.hyperparameters.num_leaves,) * N_TREES}
 
 
-def test_ranks_send_about_the_same(tmp_path: Path) -> None:
-    """LightGBM shares the features out by their bins, so that each rank sends (N − 1)/N of a histogram."""
+def test_ranks_send_about_equal_numbers_of_bytes(tmp_path: Path) -> None:
+    """LightGBM distributes the features by their bins, so that each rank sends (N − 1)/N of a histogram."""
     random = np.random.default_rng(1)
     features, labels = random.standard_normal((1_200, 40), np.float32), random.integers(0, 5, 1_200)
     dataset = RankingDataset.from_arrays(features, labels.astype(np.float32), np.arange(0, 1_201, 20))
@@ -74,8 +74,8 @@ def _dataset() -> RankingDataset:
 def _histogram_bins(spec: TrainingSpec, dataset: RankingDataset) -> int:
     """Return the bins of all histograms of a leaf.
 
-    LightGBM has none for a feature of a single bin, and leaves the most frequent bin out where it is the
-    first: the bin of 0 of values that are never negative.
+    LightGBM has no histogram for a feature with a single bin. It omits the most frequent bin if that bin is
+    the first: the bin of 0 for values that are never negative.
     """
     edges = bin_edges(dataset.features, spec.hyperparameters.binning(), lightgbm_parameters(spec, dataset, 1))
     bins = [edges.feature_num_bin(column) for column in range(dataset.n_features)]
@@ -84,7 +84,7 @@ def _histogram_bins(spec: TrainingSpec, dataset: RankingDataset) -> int:
 
 
 def _sent(shard: ShardTraining, collectives: Collectives) -> tuple[list[dict[str, int]], tuple[int, ...]]:
-    """Return what a rank sends for each tree, and the leaves of the trees."""
+    """Return the traffic of a rank for each tree, and the number of leaves of each tree."""
     shard.start(collectives, "", {}, 0, lambda: None)
     traffic = collectives.traffic
     found = []

@@ -1,4 +1,4 @@
-"""Ranks as threads of the test: what each computes is real, only no bytes leave the process."""
+"""Ranks as threads of the test: they compute as in production, but exchange bytes within the process."""
 
 import queue
 import threading
@@ -25,17 +25,17 @@ Work = Callable[[ShardTraining, Collectives], Any]
 def on_ranks(
     spec: TrainingSpec, dataset: RankingDataset, n_ranks: int, folder: Path, work: Work
 ) -> list[Any]:
-    """Load a dataset's shards into ranks that are connected, and let each do some work.
+    """Load a dataset's shards into connected ranks, and call `work` for each rank.
 
     Args:
         spec: Specification of the training.
         dataset: Training data.
         n_ranks: Number of ranks.
-        folder: Where the dataset is stored.
-        work: Called in a thread for each rank; all of them have their documents in bins.
+        folder: Folder in which the dataset is stored.
+        work: Function to call in the thread of each rank, after its documents are binned.
 
     Returns:
-        What the ranks returned.
+        The results of `work`, in the order of the ranks.
     """
     path = folder / "data.parquet"
     if not path.exists():
@@ -52,7 +52,7 @@ def on_ranks(
     results: list[Any] = [None] * n_ranks
     errors: list[BaseException] = []
 
-    def be(rank: int) -> None:
+    def run_rank(rank: int) -> None:
         def swap(blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
             for other, block in blocks.items():
                 wires[rank, other].put(block)
@@ -67,7 +67,7 @@ def on_ranks(
         except BaseException as error:  # noqa: BLE001 - the test shows it
             errors.append(error)
 
-    threads = [threading.Thread(target=be, args=(rank,)) for rank in range(n_ranks)]
+    threads = [threading.Thread(target=run_rank, args=(rank,)) for rank in range(n_ranks)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -78,7 +78,7 @@ def on_ranks(
 
 
 def trained(spec: TrainingSpec, dataset: RankingDataset, n_ranks: int, folder: Path) -> str:
-    """Return the model of a training on ranks; all ranks must have the same."""
+    """Return the model of a training on ranks; all ranks must return the same text."""
 
     def work(shard: ShardTraining, collectives: Collectives) -> str:
         shard.start(collectives, "", {}, 0, lambda: None)

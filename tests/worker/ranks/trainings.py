@@ -16,12 +16,12 @@ COLOURS = ["red", "green", "blue", "grey"]
 
 
 def ranks(number: int) -> dict[str, Any]:
-    """Return the part of a job that asks for exactly so many ranks."""
+    """Return the part of a job that requests exactly this number of ranks."""
     return {"ranks": {"at_least": number, "at_most": number}, "threads_per_rank": 1}
 
 
 def train_on(inline_worker: InlineWorker, dataset_id: str, number: int, **spec: Any) -> Job:
-    """Train on so many ranks with validation, which must succeed."""
+    """Run a training with validation on this number of ranks, which must succeed."""
     asked = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
     job = inline_worker.train(dataset_id, **{**asked, **spec})
     assert job.status == "succeeded", job.problem
@@ -29,5 +29,5 @@ def train_on(inline_worker: InlineWorker, dataset_id: str, number: int, **spec: 
 
 
 def text_of(inline_worker: InlineWorker, job: Job) -> str:
-    """Return the model of a job."""
+    """Return the model text of a job."""
     return inline_worker.model_text(job.result or {})

@@ -24,8 +24,8 @@ function heldOutConclusion(conclusion) {
 export const SUM = -1;
 
 /**
- * Return the candidates that were measured on all folds, with the sum if the model is one, best first. The candidates in
- * training follow.
+ * Return the candidates that were measured on all folds, best first, then the candidates in training. If the
+ * model is a sum of candidates, the sum is ranked with them.
  *
  * @param {Leaderboard} leaderboard
  * @returns {Candidate[]}
@@ -48,8 +48,8 @@ function sumRow(items, conclusion) {
   const members = conclusion?.members ?? [];
   if (!heldOut || members.length < 2) return [];
   const { value, interval } = heldOut;
-  const inside = items.filter(({ weight }) => weight > 0);
-  const bytes = inside.reduce((sum, { size_bytes: size }) => sum + (size ?? 0), 0);
+  const summed = items.filter(({ weight }) => weight > 0);
+  const bytes = summed.reduce((sum, { size_bytes: size }) => sum + (size ?? 0), 0);
   return [
     {
       ...{ number: SUM, name: `sum of ${members.length} candidates`, loss: { name: "" }, scorer: { kind: "sum" } },

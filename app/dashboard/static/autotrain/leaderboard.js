@@ -52,10 +52,10 @@ import { sortableTable } from "../tables/table.js";
 export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();
-  const concluded = h("div", {});
+  const conclusionPlace = h("div", {});
   const words = hint();
   const key = h("ul", { class: "whisker-key" });
-  const others = unrankedPart();
+  const unrankedSection = unrankedPart();
   /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
   let drawing = { best: undefined, lines: [], scale: linearScale([]) };
   const table = sortableTable(
@@ -68,7 +68,7 @@ export function leaderboard(first) {
   const node = h(
     "div",
     { class: "leaderboard" },
-    concluded,
+    conclusionPlace,
     h(
       "section",
       { "aria-label": "Candidates" },
@@ -76,7 +76,7 @@ export function leaderboard(first) {
       words,
       key,
       table.node,
-      others.node,
+      unrankedSection.node,
     ),
   );
   const isNew = changes();
@@ -96,12 +96,12 @@ export function leaderboard(first) {
       lines: lines.map(({ value }) => value),
       scale: linearScale(values, 4),
     };
-    replace(concluded, board.conclusion && conclusionPart(board.conclusion, job));
+    replace(conclusionPlace, board.conclusion && conclusionPart(board.conclusion, job));
     setText(words, stateLabel(job, board));
     table.node.hidden = candidates.length === 0;
     table.show(candidates);
     replace(key, ...lines.map(lineEntry));
-    others.update(board);
+    unrankedSection.update(board);
   }
   return { node, update };
 }

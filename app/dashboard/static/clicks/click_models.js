@@ -30,7 +30,7 @@ export function clickModelResult({ sentence, comparison, click_model: model }) {
   return [
     h("p", { class: "sentence" }, ...withCode(sentence)),
     comparisonTable(comparison),
-    perplexities(comparison.models),
+    perplexityFigure(comparison.models),
     fittedModel(model),
   ];
 }
@@ -70,7 +70,7 @@ function differenceInterval({ lower, upper }) {
 }
 
 /** @param {ComparedModel[]} models */
-function perplexities(models) {
+function perplexityFigure(models) {
   const lines = models.map(({ model, by_rank: ranks }) => ({
     name: model,
     points: ranks.map(({ rank, perplexity }) => ({ x: rank, y: perplexity })),
@@ -118,7 +118,13 @@ function withInterval({ value, lower, upper }) {
     : `${fixed(value, 3)} (${fixed(lower, 3)} to ${fixed(upper, 3)})`;
 }
 
-/** Draw a parameter by rank; for a parameter that depends on the last click, one line for each rank of it. @param {string} name @param {ParameterRow[]} rows */
+/**
+ * Draw a parameter by rank. A parameter that depends on the last click has a line for each rank of that
+ * click.
+ *
+ * @param {string} name
+ * @param {ParameterRow[]} rows
+ */
 function parameterFigure(name, rows) {
   const clicks = [...new Set(rows.map((row) => row.last_click))];
   const shown = clicks.length > 4 ? clicks.slice(0, 4) : clicks;

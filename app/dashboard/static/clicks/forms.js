@@ -8,7 +8,7 @@ import { elementById, find, findAll, h, replace } from "../page/dom.js";
 
 /** @typedef {Record<string, any>} Payload */
 
-/** By name of the dialog: the kind of the job, and a function that makes the job's request from the form's payload. */
+/** Job kind of each dialog, and a function that makes the job's request from the form's payload. */
 /** @type {Record<string, [kind: string, request: (payload: Payload, logId: string) => Payload]>} */
 const FORMS = {
   models: ["click-model", (payload, id) => ({ ...payload, click_log_id: id })],
@@ -24,7 +24,11 @@ const FORMS = {
   ],
 };
 
-/** Bind the forms of the page; the options of a form's selects are read when it is first opened. @param {string} logId */
+/**
+ * Bind the forms of the page; the options of a form's selects are read when its dialog is first opened.
+ *
+ * @param {string} logId
+ */
 export function bindForms(logId) {
   const create = creator();
   const estimator = find(elementById("estimate-form"), 'select[name="estimator"]');

@@ -24,7 +24,7 @@ export function jobPanels(logId) {
       .flatMap(({ items }) => /** @type {LogJob[]} */ (items))
       .filter(({ spec }) => spec.click_log_id === logId || spec.clicks?.log === logId)
       .sort((one, other) => other.created_at.localeCompare(one.created_at));
-    const drawn = propensities(jobs);
+    const drawn = propensityFigure(jobs);
     figure.hidden = !drawn;
     replace(figure, h("h2", {}, "Propensities by method"), drawn);
     if (!jobs.length) return [hint("No jobs on this click log yet.")];
@@ -34,7 +34,7 @@ export function jobPanels(logId) {
 }
 
 /** Draw the propensities that jobs have estimated, null if there are none. @param {LogJob[]} jobs the latest first */
-function propensities(jobs) {
+function propensityFigure(jobs) {
   const all = propensityLines(jobs);
   if (!all.some(({ kind }) => kind === "dots")) return null;
   const words = all.map(({ name, points }) => `${name} ${fixed(points[points.length - 1].y ?? 0, 3)}`);
@@ -47,8 +47,8 @@ function propensities(jobs) {
 }
 
 /**
- * Return the lines of the latest propensities of each method, of each training that learns them, and of the truth of a
- * simulation, which is the last.
+ * Return the lines of the latest propensities of each method and of each training that learns them. The line
+ * of the true propensities of a simulation is last.
  *
  * @param {LogJob[]} jobs the latest first
  */

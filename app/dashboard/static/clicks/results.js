@@ -66,7 +66,7 @@ function logLink({ spec, result }) {
 function judgmentResult({ dataset_id: dataset, judgments, click_model: model, agreement }) {
   const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
   /** @param {number} grade @returns {Child} */
-  const limits = (grade) =>
+  const gradeLabel = (grade) =>
     h(
       "span",
       {},
@@ -83,7 +83,7 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
     h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
       "Pairs by grade, with the relevance threshold of each grade",
-      grades.map((number, grade) => [limits(grade), number]),
+      grades.map((number, grade) => [gradeLabel(grade), number]),
     ),
     agreement && agreementPart(agreement),
     fittedModel(model),
@@ -190,7 +190,7 @@ function propensityLine(name, propensities) {
 
 /**
  * @param {number[]} values
- * @param {number[] | null} [lower] ends of their intervals
+ * @param {number[] | null} [lower] lower ends of the intervals of the values
  * @param {number[] | null} [upper]
  */
 function byRank(values, lower, upper) {
@@ -211,7 +211,7 @@ function rankSummary(values) {
 function naiveComparison({ naive, propensities }) {
   if (!naive) return [];
   /** @param {number | null} mean */
-  const interval = (mean) => ({ mean, lower: null, upper: null });
+  const withoutInterval = (mean) => ({ mean, lower: null, upper: null });
   return [
     h("h3", {}, "Correction of position bias"),
     h("p", { class: "sentence" }, naive.sentence),
@@ -219,8 +219,8 @@ function naiveComparison({ naive, propensities }) {
       whiskers(`${naive.metric}, corrected and naive`, [
         {
           rows: [
-            { name: "corrected", detail: "this model", main: true, interval: interval(naive.corrected) },
-            { name: "naive", detail: "the same clicks, without correction", interval: interval(naive.naive) },
+            { name: "corrected", detail: "this model", main: true, interval: withoutInterval(naive.corrected) },
+            { name: "naive", detail: "the same clicks, without correction", interval: withoutInterval(naive.naive) },
           ],
         },
       ]),

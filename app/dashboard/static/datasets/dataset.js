@@ -98,10 +98,16 @@ async function readNames(datasetId) {
   }
 }
 
-/** Return the heading of a result, such as "web:3 on MSLR". @param {string} words @param {string} verb @param {string} id of the dataset */
-export function headingOn(words, verb, id) {
+/**
+ * Return the heading of a result, such as "web:3 on MSLR".
+ *
+ * @param {string} words
+ * @param {string} connective such as "on"
+ * @param {string} id of the dataset
+ */
+export function headingOn(words, connective, id) {
   const link = h("a", { class: "quiet-link", href: datasetPage(id) }, datasetName(id));
-  return h("h1", {}, words, h("span", { class: "kind" }, ` ${verb} `), link);
+  return h("h1", {}, words, h("span", { class: "kind" }, ` ${connective} `), link);
 }
 
 /** Return the links and buttons of a dataset. @param {Schemas["Dataset"]} dataset */

@@ -18,8 +18,8 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
  * Return a panel of findings, most severe first.
  *
  * @param {Finding[]} findings
- * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
- *   examples
+ * @param {(finding: Finding) => string | false | null | undefined} datasetOf returns the
+ *   ID of the dataset that has the examples
  * @param {{heading?: string, nothing?: string}} [words] nothing: text to show if there are no findings
  */
 export function findingsPanel(findings, datasetOf, { heading = "Findings", nothing = "No problems found." } = {}) {
@@ -62,7 +62,7 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
 
 /** @param {{count: number, total: number, unit: string}} amount */
 function share({ count: part, total, unit }) {
-  // Percents of a few baselines are harder to read than the counts.
+  // For few objects, such as baselines, counts are easier to read than percentages.
   const [figure, whole] =
     total < MIN_TOTAL_FOR_PERCENT ? [count(part), `${total} ${unit}`] : [percent(part, total), unit];
   const words = h("span", {}, h("strong", {}, figure), ` of ${whole}`);

@@ -29,7 +29,7 @@ const MULTI_COLUMN = [
 ];
 export const ROLES = [...SINGLE_COLUMN, ...MULTI_COLUMN];
 const SINGLE_ROLES = SINGLE_COLUMN.map(([role]) => role);
-/** Roles that a usual name gives to a column only if its values are texts. */
+/** Roles of text columns: a column with a usual name gets the role only if its values are texts. */
 const TEXT_ROLES = ["query_text", "document_title", "document_url"];
 /** Patterns of likely column names, for roles that no column has by a usual name. @type {[role: string, pattern: RegExp][]} */
 const LIKELY_NAMES = [

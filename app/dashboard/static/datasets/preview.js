@@ -52,12 +52,12 @@ function tablePreview(text, delimiter) {
       detail: columnsFault(line, cells.length, header.length),
       text: found,
     }));
-  const whole = records.filter(({ cells }) => cells.length === header.length).map(({ cells }) => cells);
+  const valid = records.filter(({ cells }) => cells.length === header.length).map(({ cells }) => cells);
   return {
     kind: "table",
     header,
-    rows: whole.slice(0, SHOWN_ROWS),
-    sample: whole.slice(0, SAMPLE_ROWS),
+    rows: valid.slice(0, SHOWN_ROWS),
+    sample: valid.slice(0, SAMPLE_ROWS),
     faults: faults.slice(0, MAX_FAULTS),
     records: records.length,
   };

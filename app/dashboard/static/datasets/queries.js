@@ -48,7 +48,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   /** Read the first page, or the page at a cursor. @param {string | null} [cursor] */
   function read(cursor = null) {
     return load(
-      () => get(datasetApi(id, `/queries?${search(cursor)}`)),
+      () => get(datasetApi(id, `/queries?${searchParameters(cursor)}`)),
       (page) => {
         const before = cursor ? queries.length : 0;
         queries = cursor ? [...queries, ...page.items] : page.items;
@@ -58,14 +58,14 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   }
 
   /** @param {string | null} cursor */
-  function search(cursor) {
+  function searchParameters(cursor) {
     const values = new URLSearchParams({ limit: String(PAGE_SIZE) });
     if (field.value) values.set("prefix", field.value);
     if (cursor) values.set("cursor", cursor);
     return values;
   }
 
-  /** @param {string | null} next @param {number} before */
+  /** @param {string | null} next @param {number} before number of queries that were listed before */
   function show(next, before) {
     const all = statistics?.queries ?? 0;
     setText(words, summary(next, all));
@@ -151,7 +151,7 @@ export function largestLabel(datasetId) {
 }
 
 /**
- * Return a function that shows the features of a document.
+ * Return an object whose `fill` shows the features of a document.
  *
  * @param {string} datasetId
  * @param {string} queryId

@@ -46,7 +46,7 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const logs = await get("/v1/click-logs?limit=200&fields=name");
     const names = new Map(logs.items.map(({ id, name }) => [id, name]));
     const heads = ["Click log", "Metric", "Estimate", "95% interval", "Logged ranking", "Estimator", "Support", "Job"];
-    const cells = heads.map((words, place) => columnHead(words, { class: numeric(place) }));
+    const cells = heads.map((words, column) => columnHead(words, { class: numberClass(column) }));
     const rows = found.map((estimate) => row(estimate, names));
     return [
       panelHead(
@@ -85,10 +85,10 @@ function row({ job: { id, created_at: at, spec, result }, logged, estimate }, lo
     supportLabel(missing),
     h("a", { href: jobPage(id) }, timeElement(at)),
   ];
-  return h("tr", {}, ...cells.map((cell, place) => h("td", { class: numeric(place) }, cell)));
+  return h("tr", {}, ...cells.map((cell, column) => h("td", { class: numberClass(column) }, cell)));
 }
 
-/** @param {number} place */
-function numeric(place) {
-  return place >= 2 && place <= 4 && "number";
+/** Return the class of the cells in a column of numbers, false for other columns. @param {number} column */
+function numberClass(column) {
+  return column >= 2 && column <= 4 && "number";
 }

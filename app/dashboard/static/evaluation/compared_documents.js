@@ -25,12 +25,13 @@ import {
 import { count, metric } from "../page/format.js";
 
 /**
- * Make contributions to scores comparable between models. Scores are comparable only within a query, and each model has
- * another scale: subtract the mean over the documents, and divide by the standard deviation of the scores.
+ * Make contributions to scores comparable between models. Scores are comparable only within a query, and each
+ * model has its own scale. Subtract the mean over the documents, and divide by the standard deviation of the
+ * scores.
  *
  * @param {import("../models/scored.js").Scored[]} ranking
- * @returns {Map<string, Map<string, number>>} by document, then by feature; the contributions to one document add up to
- *   the number of standard deviations by which its score is above the mean
+ * @returns {Map<string, Map<string, number>>} by document, then by feature; the contributions to the score of
+ *   one document add up to the number of standard deviations by which its score is above the mean
  */
 function standardized(ranking) {
   const raw = new Map(
@@ -80,7 +81,7 @@ const SHOWN_FEATURES = 8;
  * @param {[ExplainedSide, ExplainedSide]} sides
  * @returns {{node: HTMLElement, open: (documentId: string) => void} | null} null if neither side is a model
  */
-function reasons(datasetId, queryId, sides) {
+function reasonsPanel(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
   if (!models.length) return null;
   const node = h(
@@ -88,7 +89,7 @@ function reasons(datasetId, queryId, sides) {
     { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
     hint("Press a document to see why it has its rank."),
   );
-  /** Explain all visible documents together, as ranks are relative to them. */
+  /** Explain all listed documents together, because contributions are relative to their mean. */
   const explain = readOnce(async () => {
     const wanted = new Set(sides.flatMap(({ ranking }) => ranking.map(({ document_id: id }) => id)));
     const { candidates } = await readCandidates(datasetId, queryId, { wanted });
@@ -105,7 +106,7 @@ function reasons(datasetId, queryId, sides) {
   function open(documentId) {
     for (const button of findAll(node.parentElement ?? node, ".two-rankings button", HTMLButtonElement))
       setAttribute(button, "aria-expanded", String(button.value === documentId));
-    loadInto(node, async () => shown(documentId, sides, await explain())).then(() =>
+    loadInto(node, async () => reasonsContent(documentId, sides, await explain())).then(() =>
       node.scrollIntoView({ block: "nearest" }),
     );
   }
@@ -113,8 +114,8 @@ function reasons(datasetId, queryId, sides) {
 }
 
 /** @param {string} documentId @param {ExplainedSide[]} sides @param {Explained[]} explained */
-function shown(documentId, sides, explained) {
-  const places = sides.map(({ name, ranking }) => `${name} ${placeOf(ranking, documentId)}`).join(", ");
+function reasonsContent(documentId, sides, explained) {
+  const ranks = sides.map(({ name, ranking }) => `${name} ${rankLabel(ranking, documentId)}`).join(", ");
   const features = new Map(
     explained.flatMap(({ byDocument }) => [...(byDocument.get(documentId)?.keys() || [])].map((name) => [name, null])),
   );
@@ -135,21 +136,21 @@ function shown(documentId, sides, explained) {
       {},
       h("span", { class: "kind" }, "Why "),
       documentId,
-      h("span", { class: "kind" }, ` has its rank: ${places}`),
+      h("span", { class: "kind" }, ` has its rank: ${ranks}`),
     ),
     table(rows.slice(0, SHOWN_FEATURES), explained),
-    hint([words, rest(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
+    hint([words, omittedLabel(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
   ];
 }
 
 /** @param {ExplainedSide["ranking"]} ranking @param {string} documentId */
-function placeOf(ranking, documentId) {
+function rankLabel(ranking, documentId) {
   const found = ranking.find(({ document_id: id }) => id === documentId);
   return found ? `at ${count(found.rank)}` : `below ${count(ranking.length)}`;
 }
 
 /** @param {Reason[]} rows */
-function rest(rows) {
+function omittedLabel(rows) {
   return rows.length > 0 && `${count(rows.length)} more features differ less.`;
 }
 
@@ -199,7 +200,7 @@ const WIDTH = 100;
  */
 function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
-  const placesLeft = places(left);
+  const placesLeft = indexByDocument(left);
   const node = h(
     "div",
     { class: "two-rankings", "data-titled": [...left.ranking, ...right.ranking].some(isTitled) },
@@ -215,7 +216,7 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   );
   for (const kind of ["pointerover", "focusin"])
     node.addEventListener(kind, ({ target }) =>
-      highlight(node, target instanceof Element ? documentAt(target.closest("[data-document]")) : undefined),
+      highlight(node, target instanceof Element ? documentIdOf(target.closest("[data-document]")) : undefined),
     );
   for (const kind of ["pointerleave", "focusout"]) node.addEventListener(kind, () => highlight(node, undefined));
   return node;
@@ -227,7 +228,7 @@ function isTitled({ document_title: title, document_url: url }) {
 }
 
 /** @param {{ranking: Document[]}} side */
-function places({ ranking }) {
+function indexByDocument({ ranking }) {
   return new Map(ranking.map(({ document_id: id }, index) => [id, index]));
 }
 
@@ -247,7 +248,7 @@ function attributes({ document_id: id, score }, open) {
 }
 
 /** @param {Document} document @param {((documentId: string) => void) | undefined} open */
-function name(document, open) {
+function documentLabel(document, open) {
   const { document_id: id } = document;
   /** @param {Child} words */
   const why = (words) =>
@@ -266,7 +267,7 @@ function leftEntry(document, largestLabel, open) {
     "li",
     { ...attributes(document, open), class: "before" },
     h("span", { class: "rank" }, count(rank)),
-    name(document, open),
+    documentLabel(document, open),
     grade(label, largestLabel),
   );
 }
@@ -283,14 +284,15 @@ function rightEntry(document, largestLabel, moved, open) {
     "li",
     attributes(document, open),
     grade(label, largestLabel),
-    name(document, open),
+    documentLabel(document, open),
     moved,
     h("span", { class: "rank" }, count(rank)),
   );
 }
 
 /**
- * Show how many ranks a document has moved; if the other system's top lacks it, show that it is new or from below.
+ * Show how many ranks a document has moved; if the other list does not have it, show that it is new or from
+ * below.
  *
  * @param {Document} document
  * @param {Map<string, number>} placesLeft
@@ -314,8 +316,8 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
 }
 
 /**
- * Draw a line for each document, thicker for relevant documents. The line of a document that only one list has ends at
- * the bottom of the other.
+ * Draw a line for each document, thicker for relevant documents. The line of a document that is in only one
+ * list ends at the bottom of the other list.
  *
  * @param {Side} left
  * @param {Side} right
@@ -323,7 +325,7 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
  * @param {number | undefined} largestLabel
  */
 function lines(left, right, rows, largestLabel) {
-  const [from, to] = [places(left), places(right)];
+  const [from, to] = [indexByDocument(left), indexByDocument(right)];
   /** @param {number | undefined} index */
   const height = (index) => (index === undefined ? (rows + 1) * ROW_HEIGHT : (index + 0.5) * ROW_HEIGHT);
   /** @param {Document} document */
@@ -359,7 +361,7 @@ function remainder({ documents, ranking }) {
 }
 
 /** @param {Element | null} node */
-function documentAt(node) {
+function documentIdOf(node) {
   return node instanceof HTMLElement || node instanceof SVGElement ? node.dataset.document : undefined;
 }
 
@@ -367,7 +369,7 @@ function documentAt(node) {
 function highlight(node, id) {
   node.toggleAttribute("data-following", id !== undefined);
   for (const part of node.querySelectorAll("[data-document]"))
-    part.toggleAttribute("data-followed", id !== undefined && documentAt(part) === id);
+    part.toggleAttribute("data-followed", id !== undefined && documentIdOf(part) === id);
 }
 
 const TOP_DOCUMENTS = 20;
@@ -411,7 +413,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
       const { query_text: text } = query;
       const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
       replace(title, "Query ", link, text && h("small", { class: "hint" }, ` ${queryId}`));
-      const why = reasons(dataset, queryId, [
+      const why = reasonsPanel(dataset, queryId, [
         { ...left, ...systems[pair.a] },
         { ...right, ...systems[pair.b] },
       ]);

@@ -30,7 +30,7 @@ const CUTOFF = /^(.+)@(\d+)$/;
  * @typedef {object} MeasuredSystem
  * @property {string} name
  * @property {Record<string, Interval>} metrics by spelling, such as `ndcg@10`
- * @property {number} [slot] colour of its line
+ * @property {number} [slot] index of the colour of its line
  * @property {boolean} [baseline] whether the system needs no training: drawn dashed and without an interval
  */
 
@@ -38,7 +38,8 @@ const CUTOFF = /^(.+)@(\d+)$/;
  * Return a panel that plots a metric against its cutoff, with 95% intervals as bands.
  *
  * @param {string} words below the figure
- * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden where no metric has four cutoffs
+ * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden if no metric has at
+ *   least `MIN_CUTOFFS` cutoffs
  */
 export function cutoffPanel(words) {
   const tabs = metricTabs([], choose, "Metric against its cutoff");

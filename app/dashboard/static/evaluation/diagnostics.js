@@ -24,7 +24,7 @@ export function isShare({ unit }) {
 /** @param {Schemas["LossDiagnostics"]} diagnostics */
 export function diagnosticsPanel({ loss, cutoff, values }) {
   const place = h("div", {});
-  loadInto(place, async () => [list(values, await readDiagnostics())]);
+  loadInto(place, async () => [diagnosticList(values, await readDiagnostics())]);
   return h(
     "section",
     { class: "panel diagnostics" },
@@ -35,7 +35,7 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
 }
 
 /** @param {Record<string, number | null>} values @param {Diagnostic[]} catalogue */
-function list(values, catalogue) {
+function diagnosticList(values, catalogue) {
   const known = new Map(catalogue.map((each) => [each.name, each]));
   /** @param {[string, number | null]} entry */
   const entry = ([name, value]) => {
@@ -102,7 +102,8 @@ export function diagnosticsCurve() {
 }
 
 /**
- * Group diagnostics in the order of the catalogue: all shares are one group, and the costs of each paper are another.
+ * Group diagnostics in the order of the catalogue: all shares form one group, and the costs of each paper
+ * form a group.
  *
  * @param {Diagnostic[]} catalogue
  * @param {string[]} names

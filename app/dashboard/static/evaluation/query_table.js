@@ -30,7 +30,8 @@ const BIN_EDGE_EPSILON = 1e-12;
  * @typedef {object} Column
  * @property {string} label
  * @property {string} sort the API's name of the column
- * @property {boolean} higherIsBetter whether ascending order, which is chosen first, has the worst queries first
+ * @property {boolean} higherIsBetter whether ascending order has the worst queries first; the worst are
+ *   first by default
  * @property {(row: any) => number | null} value
  * @property {(value: number | null) => string} [words] of a value
  */
@@ -50,9 +51,9 @@ const BIN_EDGE_EPSILON = 1e-12;
 export function queryTable({ path, parameters = {}, query, columns, selection: initial = {}, changed = () => {} }) {
   const selection = initialSelection(initial, columns);
   const words = h("p", { class: "hint", role: "status" });
-  const segment = h("select", { change: () => ask({ segment: chosen() }) });
+  const segment = h("select", { change: () => changeSelection({ segment: chosenSegment() }) });
   const limits = { min: limitField("min"), max: limitField("max") };
-  const all = h("button", { class: "quiet small", click: clear }, "Show all");
+  const showAll = h("button", { class: "quiet small", click: clear }, "Show all");
   const segmentLabel = h("label", { hidden: true }, "Segment", segment);
   const range = h("span", { class: "range-name" });
   const chart = h("div", {});
@@ -64,7 +65,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   let typing = 0;
 
   /** @returns {string} */
-  function chosen() {
+  function chosenSegment() {
     return segment.value;
   }
 
@@ -80,13 +81,13 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     const value = field.value.trim().replace(",", ".").replace("−", "-");
     const isNumber = value === "" || Number.isFinite(Number(value));
     setAttribute(field, "aria-invalid", !isNumber && "true");
-    if (isNumber) typing = setTimeout(() => ask({ [name]: value }), TYPING_MILLISECONDS);
+    if (isNumber) typing = setTimeout(() => changeSelection({ [name]: value }), TYPING_MILLISECONDS);
   }
 
   /** @param {Column} column */
   function heading({ label, sort, higherIsBetter }) {
     const press = () =>
-      ask(
+      changeSelection(
         selection.sort === sort
           ? { order: selection.order === "asc" ? "desc" : "asc" }
           : { sort, order: higherIsBetter ? "asc" : "desc", min: "", max: "" },
@@ -95,12 +96,12 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   }
 
   function clear() {
-    ask({ min: "", max: "", segment: "" });
+    changeSelection({ min: "", max: "", segment: "" });
     segment.focus();
   }
 
   /** Change the selection, and read its queries. @param {Partial<QuerySelection>} changes */
-  function ask(changes) {
+  function changeSelection(changes) {
     Object.assign(selection, changes);
     for (const name of /** @type {const} */ (["min", "max"])) {
       if (name in changes) limits[name].value = selection[name] && short(Number(selection[name]));
@@ -111,7 +112,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** Read the first page, or the page at a cursor. */
   function read(cursor = "") {
-    const address = `${path}?${search(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`;
+    const address = `${path}?${searchParameters(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`;
     return load(
       () => get(address),
       (page) => show(/** @type {Page} */ (page), cursor),
@@ -122,13 +123,13 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   async function readAll() {
     /** @type {import("../tables/csv.js").Row[]} */
     const rows = [["query_id", "query_text", ...columns.map(({ label }) => label)]];
-    const items = /** @type {Page["items"]} */ (await getAll(`${path}?${search("", MAX_PAGE_SIZE)}`));
+    const items = /** @type {Page["items"]} */ (await getAll(`${path}?${searchParameters("", MAX_PAGE_SIZE)}`));
     for (const item of items) rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
     return rows;
   }
 
   /** @param {string} cursor @param {number} limit */
-  function search(cursor, limit) {
+  function searchParameters(cursor, limit) {
     const values = new URLSearchParams({ ...parameters, limit: String(limit) });
     for (const [name, value] of Object.entries(selection)) if (value) values.set(name, value);
     if (cursor) values.set("cursor", cursor);
@@ -163,7 +164,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** @param {Schemas["QuerySummary"]} summary */
   function showSummary({ total, histogram: counts, segments }) {
-    all.hidden = !(selection.min || selection.max || selection.segment);
+    showAll.hidden = !(selection.min || selection.max || selection.segment);
     setText(range, counts.of);
     setAttribute(limits.min, "aria-label", `Minimum ${counts.of}`);
     setAttribute(limits.max, "aria-label", `Maximum ${counts.of}`);
@@ -175,7 +176,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     showSegments(segments);
     replace(
       chart,
-      distribution(counts, (least, most) => ask({ min: String(least), max: String(most) })),
+      distribution(counts, (least, most) => changeSelection({ min: String(least), max: String(most) })),
     );
   }
 
@@ -197,7 +198,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
       { class: "browser-head query-filters" },
       segmentLabel,
       h("span", { class: "range" }, range, " from", limits.min, "to", limits.max),
-      all,
+      showAll,
       words,
     ),
     chart,

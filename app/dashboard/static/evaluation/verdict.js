@@ -163,7 +163,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   const names = ({ pair }) => `${systems[pair.b].name} against ${systems[pair.a].name}`;
   /** @typedef {"mean_a" | "mean_b" | "difference" | "adjusted_p" | "randomisation_p" | "t_test_p" | "effect_size" | "queries_needed" | "skipped"} Key */
   /** @param {Key} key @returns {(row: DifferenceRow) => number | null} */
-  const of = (key) => (row) => row.found?.[key] ?? null;
+  const valueGetter = (key) => (row) => row.found?.[key] ?? null;
   /**
    * @param {string} label
    * @param {Key} key
@@ -175,8 +175,8 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
     label,
     title,
     number: true,
-    value: of(key),
-    cell: (row) => words(of(key)(row)),
+    value: valueGetter(key),
+    cell: (row) => words(valueGetter(key)(row)),
   });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
   /** @type {(DifferenceColumn | false)[]} */
@@ -199,7 +199,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
       label: "Difference, 95% interval",
       title: "Bootstrap over the queries",
       number: true,
-      value: of("difference"),
+      value: valueGetter("difference"),
       cell: difference,
     },
     number("p, adjusted", "adjusted_p", pValue, `Randomisation test ${corrected}; decides the verdict`),
@@ -208,8 +208,8 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
     {
       label: "Queries better, equal, worse",
       number: true,
-      value: (row) => split(row)?.[0] ?? null,
-      cell: (row) => split(row)?.map(count).join(" · ") ?? "–",
+      value: (row) => outcomeCounts(row)?.[0] ?? null,
+      cell: (row) => outcomeCounts(row)?.map(count).join(" · ") ?? "–",
     },
     number(
       "Effect size",
@@ -227,7 +227,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   table.node.classList.add("differences-table");
 
   /** Return the queries on which the second is better, equal and worse. @param {DifferenceRow} row */
-  function split({ pair, name, found }) {
+  function outcomeCounts({ pair, name, found }) {
     if (!found) return null;
     const { wins, ties, losses } = found;
     return systems[pair.a].metrics[name].higher_is_better ? [wins, ties, losses] : [losses, ties, wins];

@@ -1,4 +1,4 @@
-/** Pointers over a figure: moving reads values, dragging selects a part. @module */
+/** Pointer events of a figure: moving reads values, dragging selects a range. @module */
 import { h } from "../page/dom.js";
 
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box in pixels */
@@ -10,7 +10,7 @@ const THIN_PIXELS = 20;
 /**
  * @param {HTMLElement} plot
  * @param {{area: () => Box | null, read: (place: [x: number, y: number]) => void, select: (box: Box) => void,
- *   leave: () => void}} callbacks area: where values are drawn
+ *   leave: () => void}} callbacks area: returns the box in which values are drawn
  */
 export function dragging(plot, { area, read, select, leave }) {
   const selection = h("div", { class: "selection", hidden: true });
@@ -38,7 +38,7 @@ export function dragging(plot, { area, read, select, leave }) {
     selection.hidden = !box;
     if (!box) return read(place);
     leave();
-    for (const [name, pixels] of Object.entries(inset(box))) selection.style.setProperty(name, `${pixels}px`);
+    for (const [name, pixels] of Object.entries(styleOf(box))) selection.style.setProperty(name, `${pixels}px`);
   });
   plot.addEventListener("pointerup", (event) => {
     const selected = box;
@@ -78,7 +78,7 @@ export function boxOf(one, other, area) {
   return right > left && bottom > top ? { left, right, top, bottom } : null;
 }
 
-/** @param {Box} box */
-function inset({ left, right, top, bottom }) {
+/** Return the position and size of a box as CSS properties in pixels. @param {Box} box */
+function styleOf({ left, right, top, bottom }) {
   return { left, top, width: right - left, height: bottom - top };
 }

@@ -15,13 +15,13 @@ const CAP_PIXELS = 4;
 const DOT_PIXELS = 2.5;
 const SYMBOL_PIXELS = 4;
 /** Height of a span's bar, as a share of the distance between two rows. */
-const BAR = 0.75;
+const BAR_SHARE = 0.75;
 
 /** @param {Figure} figure @param {Series[]} shown @param {Frame} frame */
 export function drawing(figure, shown, frame) {
   const { width, height, start, end, top, bottom } = frame;
   const size = { width: end - start, height: bottom - top };
-  // A nested drawing cuts off what is beyond its edges.
+  // The nested SVG element clips marks beyond its edges.
   const area = svg(
     "svg",
     { class: "area", x: start, y: top, ...size, viewBox: `${start} ${top} ${size.width} ${size.height}` },
@@ -149,7 +149,7 @@ function intervals(series, frame) {
 
 /** @param {Series} series @param {Place[]} places @param {Frame} frame */
 function spans({ end = [] }, places, frame) {
-  const height = Math.max(2, BAR * Math.abs(frame.y(1) - frame.y(0)));
+  const height = Math.max(2, BAR_SHARE * Math.abs(frame.y(1) - frame.y(0)));
   return places.map(([x, y], index) =>
     svg("rect", {
       x,

@@ -30,9 +30,9 @@ export function figureView() {
     pointer,
     readout,
   );
-  const whole = h("button", { class: "quiet small", hidden: true, click: () => show({}) }, "Show all");
+  const showAll = h("button", { class: "quiet small", hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
-  const node = h("div", { class: "figure" }, h("div", { class: "figure-head" }, legend.node, whole), plot);
+  const node = h("div", { class: "figure" }, h("div", { class: "figure-head" }, legend.node, showAll), plot);
   /** @type {Figure | null} */
   let figure = null;
   /** @type {import("./frame.js").View} */
@@ -60,7 +60,7 @@ export function figureView() {
   function draw(newFigure) {
     if (newFigure.key !== figure?.key) view = {};
     figure = newFigure;
-    // A figure that is drawn later, when it is on the page, must not move what is below.
+    // Reserve the height: the figure may be drawn later and must not move the content below it.
     plot.style.setProperty("min-height", `${figure.height ?? HEIGHT}px`);
     setAttribute(plot, "aria-label", figure.summary);
     redraw();
@@ -70,7 +70,7 @@ export function figureView() {
     width = plot.clientWidth;
     if (!figure) return;
     legend.show(figure.series);
-    whole.hidden = Object.keys(view).length === 0;
+    showAll.hidden = Object.keys(view).length === 0;
     if (!width) return;
     const shown = visible();
     frame = frameOf(figure, shown, width, view);
@@ -96,7 +96,12 @@ export function figureView() {
     redraw();
   }
 
-  /** Return the view of the whole figure; if it is shown already, the range of all values beyond the ends of the axis. @returns {import("./frame.js").View} */
+  /**
+   * Return the view of the whole figure; if it is already shown, the range of all values, also of those
+   * beyond the ends of the axis.
+   *
+   * @returns {import("./frame.js").View}
+   */
   function wider() {
     const range = wholeRange(visible());
     return Object.keys(view).length || !figure?.x.range || !range ? {} : { x: range };

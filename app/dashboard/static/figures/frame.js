@@ -15,7 +15,7 @@ import { exactScale, extent, linearScale } from "./scales.js";
  * @property {boolean} [hidden] whether the axis has no ticks, as in figures with vertical axes inside
  * @property {[value: number, label: string][]} [ticks] explicit ticks; as many as fit are shown
  * @property {boolean} [named] whether all of `ticks` are shown, slanted if they do not fit
- * @property {string} [absent] label of a place left of a horizontal axis, for points without x
+ * @property {string} [absent] label of the position for points without x, at the left of a horizontal axis
  * @property {(value: number) => string} [format] formats a tick
  * @property {(value: number) => string} [read] formats a value for the readout
  */
@@ -27,7 +27,7 @@ import { exactScale, extent, linearScale } from "./scales.js";
  * @property {"line" | "step" | "points" | "band" | "spans" | "strokes"} [kind] line by default; a band is between `low`
  *   and `high`, spans are bars from `x` to `end`, strokes are short lines on the horizontal axis
  * @property {string} colour `accent`, `train`, `best`, `muted`, `line`, `ink` or `hue-1` to `hue-10`
- * @property {(number | null)[]} x ascending for lines; null only where the axis has a place for absent values
+ * @property {(number | null)[]} x ascending for lines; null only if the axis has `absent`
  * @property {(number | null)[]} y
  * @property {(number | null)[]} [low] lower ends of intervals
  * @property {(number | null)[]} [high]
@@ -42,21 +42,21 @@ import { exactScale, extent, linearScale } from "./scales.js";
  * @property {boolean} [right] whether the series belongs to the right axis
  * @property {boolean} [upright] whether a dotted line goes through its points from top to bottom
  * @property {boolean} [quiet] whether the readout skips the series
- * @property {boolean} [unnamed] whether the legend leaves it out
+ * @property {boolean} [unnamed] whether the legend omits the series
  * @property {string[]} [words] readout text of each point
  */
 
 /**
  * @typedef {object} Figure
  * @property {string} summary text alternative
- * @property {string} [key] a figure with another key is shown whole
+ * @property {string} [key] when the key changes, the zoom is reset and the figure is shown whole
  * @property {number} [height] in pixels
  * @property {Axis} x
  * @property {Axis} y
  * @property {Axis} [right]
  * @property {Series[]} series later ones are drawn over earlier ones
  * @property {InnerAxis[]} [innerAxes] vertical axes within the figure
- * @property {"all" | "nearest"} [reading] whether all series are read at one x, or one point
+ * @property {"all" | "nearest"} [reading] `all` reads all series at one x, `nearest` reads one point
  */
 
 /** @typedef {{x: number, ticks: [value: number, label: string][]}} InnerAxis */
@@ -77,7 +77,7 @@ const MAX_CHARACTERS = 22;
 export const SLANT_DEGREES = 32;
 const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
 
-/** @typedef {ReturnType<typeof framed>} Frame */
+/** @typedef {ReturnType<typeof frameWithMargin>} Frame */
 
 /**
  * Return the frame of a figure.
@@ -88,14 +88,14 @@ const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
  * @param {View} view
  */
 export function frameOf(figure, shown, width, view) {
-  const frame = framed(figure, shown, width, view, 0);
+  const frame = frameWithMargin(figure, shown, width, view, 0);
   const [first] = frame.slanted ? frame.ticks.x : [];
-  const lacking = first ? first.label.length * CHARACTER_PIXELS * Math.cos(SLANT_RADIANS) - first.at : 0;
-  return lacking > 0 ? framed(figure, shown, width, view, lacking) : frame;
+  const overhang = first ? first.label.length * CHARACTER_PIXELS * Math.cos(SLANT_RADIANS) - first.at : 0;
+  return overhang > 0 ? frameWithMargin(figure, shown, width, view, overhang) : frame;
 }
 
 /** @param {Figure} figure @param {Series[]} shown @param {number} width @param {View} view @param {number} margin additional space on the left */
-function framed(figure, shown, width, view, margin) {
+function frameWithMargin(figure, shown, width, view, margin) {
   const { height = HEIGHT } = figure;
   const left = shown.filter((series) => !series.right);
   const right = shown.filter((series) => series.right);

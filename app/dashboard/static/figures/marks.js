@@ -9,7 +9,7 @@ import { count, percent, short } from "../page/format.js";
  *
  * @param {string} caption
  * @param {[Child, number][]} entries what is counted, and how often
- * @param {(number: number) => string} [words] of a number
+ * @param {(number: number) => string} [words] formats a number
  */
 export function bars(caption, entries, words = count) {
   const largest = Math.max(0, ...entries.map(([, number]) => number)) || 1;
@@ -42,8 +42,8 @@ const MAX_TICKS = 6;
 /**
  * A histogram with counts on hover and a summary for screen readers.
  *
- * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the axis; label
- *   is below, pick is called when the column is pressed
+ * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the
+ *   axis; label: text below the column; pick: called when the column is pressed
  * @param {{caption: string, axis: string, summary: string}} words
  */
 export function histogram(columns, { caption, axis, summary }) {
@@ -110,7 +110,7 @@ const MAX_IN_LEGEND = 8;
 export function grade(label, largest) {
   if (typeof label !== "number")
     return h("span", { class: "grade", "data-grade": "none", title: "not judged" }, "none");
-  return h("span", { class: "grade", "data-grade": step(label, largest) }, short(label));
+  return h("span", { class: "grade", "data-grade": colourStep(label, largest) }, short(label));
 }
 
 /**
@@ -132,7 +132,7 @@ export function gradeLegend(statistics) {
 }
 
 /** @param {number} label @param {number | null | undefined} largest */
-function step(label, largest) {
+function colourStep(label, largest) {
   if (label < 0) return "none";
   if (label === 0) return 0;
   return Math.max(1, Math.round((GRADES * label) / Math.max(label, largest || 0)));

@@ -12,7 +12,7 @@ const MAX_NAMED_TICKS = 12;
 const DOT_DISTANCE = 0.9;
 
 /**
- * Return a figure of lines on one scale, with a legend where there are several.
+ * Return a figure of lines on one scale, with a legend if there are several lines.
  *
  * @param {Line[]} lines
  * @param {object} words

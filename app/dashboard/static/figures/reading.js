@@ -15,7 +15,7 @@ import { placesOf } from "./frame.js";
  * @property {Point[]} points
  */
 
-/** A series is read at its nearest point up to this distance. */
+/** Maximum horizontal distance from a stop to the point of a series that is read there. */
 const NEAR_PIXELS = 20;
 
 /**
@@ -30,7 +30,7 @@ export function stopsOf({ reading = "all" }, shown, frame) {
   const points = shown
     .filter(({ quiet, kind }) => !quiet && kind !== "band" && kind !== "strokes")
     .map((series) => pointsOf(series, frame));
-  const stops = reading === "all" ? columns(points) : points.flat().map((point) => single(point, frame));
+  const stops = reading === "all" ? stopsByX(points) : points.flat().map((point) => stopOf(point, frame));
   return stops.sort((one, other) => one.left - other.left);
 }
 
@@ -43,14 +43,14 @@ function pointsOf(series, frame) {
 }
 
 /** @param {Point} point @param {Frame} frame @returns {Stop} */
-function single(point, frame) {
+function stopOf(point, frame) {
   const { series, index, place } = point;
   const end = series.end?.[index];
   return { left: place[0], right: end === undefined ? place[0] : frame.x(end), y: place[1], points: [point] };
 }
 
 /** @param {Point[][]} series @returns {Stop[]} one for each x of any series, with the nearest point of each series */
-function columns(series) {
+function stopsByX(series) {
   const places = [...new Set(series.flatMap((points) => points.map(({ place }) => place[0])))].sort(
     (one, other) => one - other,
   );
@@ -90,7 +90,7 @@ export function nearestStop(stops, [x, y]) {
 }
 
 /**
- * Return the words of a stop: its place, and each series with its value there.
+ * Return the readout of a stop: its x as the title, and the value of each series there.
  *
  * @param {Stop} stop
  * @param {Figure} figure

@@ -41,7 +41,7 @@ export function extent(values) {
  * Return a linear scale with round ends and round ticks.
  *
  * @param {Iterable<number | null | undefined>} values that the scale must include
- * @param {number} [most] ticks
+ * @param {number} [most] maximum number of ticks
  * @returns {Scale}
  */
 export function linearScale(values, most = 5) {
@@ -58,8 +58,8 @@ export function linearScale(values, most = 5) {
  *
  * @param {number} low
  * @param {number} high
- * @param {{most?: number, whole?: boolean, log?: boolean}} [options] most: ticks; whole: ticks at integers only; log: a
- *   logarithmic scale, where both ends are above 0
+ * @param {{most?: number, whole?: boolean, log?: boolean}} [options] most: maximum number of
+ *   ticks; whole: ticks at integers only; log: a logarithmic scale, where both ends are above 0
  * @returns {Scale}
  */
 export function exactScale(low, high, { most = 5, whole = false, log = false } = {}) {

@@ -35,7 +35,8 @@ export function isolated(places) {
 }
 
 /**
- * Return the first, lowest, highest and last place of each column of pixels, which draw the same line.
+ * Return the first, lowest, highest and last place of each column of pixels: they draw the same line as all
+ * places.
  *
  * @param {(Place | null)[]} places ascending by x
  */

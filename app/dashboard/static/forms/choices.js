@@ -63,8 +63,8 @@ function unusableLabels(datasets) {
     if (statistics?.label_range?.missing) add(MISSING, statistics.label_range.missing);
   }
   /** @param {[string, number]} entry */
-  const place = ([label]) => (label === MISSING ? Infinity : Number(label));
-  return new Map([...found].sort((one, other) => place(one) - place(other)));
+  const sortKey = ([label]) => (label === MISSING ? Infinity : Number(label));
+  return new Map([...found].sort((one, other) => sortKey(one) - sortKey(other)));
 }
 
 /** @param {string} label @param {number} documents @param {Map<string | undefined, string>} typed values by pointer */
@@ -82,7 +82,8 @@ function labelField(label, documents, typed) {
 }
 
 /**
- * Fill selects with the newest datasets, the requested one at any age, and datasets that become ready later.
+ * Fill selects with the newest ready datasets, the requested one even if it is older, and those that become
+ * ready later.
  *
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} requestedId ID of a dataset to include
@@ -97,7 +98,7 @@ export async function offerReady(selects, requestedId) {
   /** @param {Schemas["Dataset"][]} some */
   const options = (some) => some.map((dataset) => h("option", { value: dataset.id }, words(dataset)));
   for (const select of all) replace(select, ...options(datasets));
-  let isCurrent = false; // read once the datasets that became ready before the stream was open
+  let isCurrent = false; // false until datasets that became ready before the stream was open are read
   follow((signal) => {
     if (signal === "ended" || (signal === "changed" && !isCurrent)) addLater().catch(() => {});
     isCurrent = signal !== "lost";
@@ -128,7 +129,11 @@ export async function offerReadyUnselected(selects, requestedId) {
   return datasets;
 }
 
-/** Return the newest ready datasets, and the requested one at any age. @param {string | null} requestedId id */
+/**
+ * Return the newest ready datasets, and the requested one even if it is older.
+ *
+ * @param {string | null} requestedId
+ */
 async function readReady(requestedId) {
   const { items } = await get("/v1/datasets?status=ready&limit=200");
   if (!requestedId || items.some(({ id }) => id === requestedId)) return items;
@@ -154,10 +159,10 @@ export function labelMapOf(form) {
 
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The dataset
- * that the systems were tested on is selected, never the newest one.
+ * that the systems were tested on is selected; the newest dataset is not the default.
  *
  * @param {HTMLSelectElement} select
- * @param {HTMLFieldSetElement | null} labelMap takes the labels to replace of the chosen dataset
+ * @param {HTMLFieldSetElement | null} labelMap fieldset for the labels of the chosen dataset to replace
  * @param {string | null} [preferredId] ID of the dataset that the address or a stored setting names
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
  */

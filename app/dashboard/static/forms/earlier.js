@@ -42,14 +42,14 @@ export function fillControls(form, request, first = []) {
   for (const control of findAll(form, "input[data-pointer][data-type]", HTMLInputElement))
     if (!control.matches(":disabled")) control.value = "";
   for (const pointer of first) {
-    const value = at(request, pointer);
-    if (value !== undefined) set(form, pointer, value);
+    const value = valueAt(request, pointer);
+    if (value !== undefined) setControl(form, pointer, value);
   }
-  for (const [pointer, value] of leaves(form, request)) set(form, pointer, value);
+  for (const [pointer, value] of leaves(form, request)) setControl(form, pointer, value);
 }
 
 /** @param {HTMLFormElement} form @param {string} pointer @param {Json} value */
-function set(form, pointer, value) {
+function setControl(form, pointer, value) {
   const found = findAll(form, `[data-pointer="${CSS.escape(pointer)}"]`, HTMLElement).filter(
     (control) => !control.matches("div"),
   );
@@ -65,7 +65,7 @@ function set(form, pointer, value) {
   } else if (control instanceof HTMLSelectElement && Array.isArray(value)) {
     control.value = CUSTOM_NUMBERS;
     control.dispatchEvent(new Event("change", { bubbles: true }));
-    set(form, pointer, value.join(", "));
+    setControl(form, pointer, value.join(", "));
   } else if (control.dataset.type === "json" && typeof value === "object") {
     control.value = JSON.stringify(value);
   } else {
@@ -98,7 +98,7 @@ function chooseOption(select, value) {
 }
 
 /** @param {Request} request @param {string} pointer @returns {Json | undefined} */
-function at(request, pointer) {
+function valueAt(request, pointer) {
   return pointer
     .split("/")
     .slice(1)
@@ -119,8 +119,8 @@ function at(request, pointer) {
 function leaves(form, value, pointer = "") {
   return Object.entries(value).flatMap(([name, content]) => {
     const here = `${pointer}/${name}`;
-    const isPart = content !== null && typeof content === "object" && !Array.isArray(content);
-    if (isPart && here !== "/contract" && !isJson(form, here)) return leaves(form, content, here);
+    const isNested = content !== null && typeof content === "object" && !Array.isArray(content);
+    if (isNested && here !== "/contract" && !isJson(form, here)) return leaves(form, content, here);
     return [[here, content]];
   });
 }

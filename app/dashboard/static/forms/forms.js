@@ -44,7 +44,7 @@ function controlValue(control) {
   const type = control.dataset.type;
   if (type === "checked") return ticked(control);
   if (type === "several") return valuesOf(control)[0];
-  return read(typed(control).trim(), type, control.dataset.unit);
+  return parseText(typed(control).trim(), type, control.dataset.unit);
 }
 
 /** Return the values of a control that can have several: separated by commas, or ticked boxes. @param {HTMLElement} control */
@@ -56,7 +56,7 @@ export function valuesOf(control) {
       : typed(control)
           .split(type === "layers" ? ";" : ",")
           .map((text) => text.trim());
-  return [...new Set(texts.filter(Boolean))].map((text) => read(text, of || type));
+  return [...new Set(texts.filter(Boolean))].map((text) => parseText(text, of || type));
 }
 
 /** @param {HTMLElement} control */
@@ -70,7 +70,7 @@ function ticked(control) {
 }
 
 /** @param {string} text @param {string | undefined} type @param {string} [unit] @returns {Json | undefined} */
-function read(text, type, unit) {
+function parseText(text, type, unit) {
   if (type === "boolean" && text) return text === "true";
   if (type === "object") return {};
   if (type === "lines") return text ? pairsOf(text) : undefined;
@@ -291,20 +291,21 @@ export function bindDialogs(prepare = {}) {
 }
 
 /**
- * Show the parts of the form whose conditions its choices meet (`data-when="name=value,value other=value"`). Disable the
- * others so that they are neither sent nor focused. A part comes after the choices that it depends on.
+ * Show the parts of the form whose condition (`data-when="name=value,value other=value"`) is met by the
+ * form's choices. Disable the other parts so that they are neither sent nor focused. A part comes after the
+ * choices that it depends on.
  * @param {HTMLFormElement} form
  */
 export function bindChoices(form) {
   const apply = () => {
     for (const part of findAll(form, "[data-when]", HTMLElement)) {
       const choices = new FormData(form);
-      const on = (part.dataset.when ?? "").split(" ").every((condition) => {
+      const isMet = (part.dataset.when ?? "").split(" ").every((condition) => {
         const [name, value] = condition.split("=");
         return value.split(",").includes(String(choices.get(name)));
       });
-      part.hidden = !on;
-      for (const control of controlsOf(part)) control.toggleAttribute("disabled", !on);
+      part.hidden = !isMet;
+      for (const control of controlsOf(part)) control.toggleAttribute("disabled", !isMet);
     }
   };
   form.addEventListener("change", apply);
@@ -312,7 +313,12 @@ export function bindChoices(form) {
   form.dataset.followed = "";
 }
 
-/** Return the elements to disable with a part: its fieldset if it has one, as its controls may be disabled for other reasons. @param {HTMLElement} part */
+/**
+ * Return the elements to disable with a part: its fieldset if it has one, as single controls may be disabled
+ * for other reasons.
+ *
+ * @param {HTMLElement} part
+ */
 function controlsOf(part) {
   if (part.matches("fieldset")) return [part];
   return part.querySelectorAll(part.matches("details") ? ":scope > fieldset" : "input, select, fieldset");

@@ -11,7 +11,7 @@ import { counted } from "../page/format.js";
 
 // Maximum number of folds that the service accepts.
 const MAX_FOLDS = 100;
-/** Ways to test on part of the training data, which automatic trainings do not have. */
+/** Ways to test on a part of the training data; automatic trainings do not support them. */
 const WAYS = { fraction: "held-out queries", fold: "one of several folds", column: "queries by a column" };
 
 /**
@@ -45,7 +45,7 @@ export async function offerData(form, requestedId) {
     offerColumns(form, chosen());
     chooseSiblings(form, datasets, chosen());
   };
-  const showLabels = () => offerLabelMap(elementById("label-map", HTMLFieldSetElement), used(form, datasets));
+  const showLabels = () => offerLabelMap(elementById("label-map", HTMLFieldSetElement), usedDatasets(form, datasets));
   trainSelect.addEventListener("change", follow);
   form.addEventListener("change", () => {
     offerWays(form);
@@ -67,7 +67,12 @@ export function goalOf(form) {
   return String(new FormData(form).get("goal"));
 }
 
-/** Offer parts of the training data for goals that support them. Only a dataset is sent by its id. @param {HTMLFormElement} form */
+/**
+ * Offer parts of the training data for goals that support them. The select is sent only if a dataset is
+ * chosen.
+ *
+ * @param {HTMLFormElement} form
+ */
 function offerWays(form) {
   const select = findTestSelect(form);
   const group = find(select, "[data-ways]", HTMLOptGroupElement);
@@ -129,7 +134,8 @@ function box({ value, queries }) {
 }
 
 /**
- * Choose the validation and test datasets of the same upload; undo the choice that was made for an earlier dataset.
+ * Choose the validation and test datasets of the same upload; undo the choice that was made for the previous
+ * training data.
  *
  * @param {HTMLFormElement} form
  * @param {Dataset[]} datasets
@@ -139,12 +145,12 @@ function chooseSiblings(form, datasets, dataset) {
   const sibling = (/** @type {string} */ role) =>
     datasets.find(({ id }) => id === dataset?.parts?.[role] && id !== dataset?.id);
   const [validation, test] = ["validation", "test"].map(sibling);
-  const isUndone = form.dataset.siblings === "taken";
+  const hadSiblings = form.dataset.siblings === "taken";
   if (validation) {
     choose(form, "validation", "dataset");
     find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement).value = validation.id;
-  } else if (isUndone) choose(form, "validation", "fraction");
-  if (test || isUndone) choose(form, "test", test?.id ?? "");
+  } else if (hadSiblings) choose(form, "validation", "fraction");
+  if (test || hadSiblings) choose(form, "test", test?.id ?? "");
   const taken = [validation, test].flatMap((each) => each?.name ?? []);
   form.dataset.siblings = taken.length ? "taken" : "";
   const words = elementById("siblings");
@@ -153,7 +159,7 @@ function chooseSiblings(form, datasets, dataset) {
 }
 
 /** Return the datasets that the job would use. @param {HTMLFormElement} form @param {Dataset[]} datasets */
-function used(form, datasets) {
+function usedDatasets(form, datasets) {
   const selects = findAll(form, 'select[data-pointer$="dataset_id"]', HTMLSelectElement);
   const ids = new Set(selects.filter((select) => !select.matches(":disabled")).map((select) => select.value));
   return datasets.filter(({ id }) => ids.has(id));

@@ -17,7 +17,7 @@ import { actionRow, announce, h, hint, panelHead, replace } from "../page/dom.js
  * @property {string} heading
  * @property {string} path of the API, which takes a PATCH
  * @property {{name: string, notes: string}} members names of the API's fields for the name and the notes
- * @property {string} list URL of the list page that tags and the project filter
+ * @property {string} list URL of the list page, which can be filtered by tags and project
  * @property {(answer: any) => Labels} read the labels from the response
  * @property {(answer: any) => void} [changed]
  */
@@ -25,7 +25,7 @@ import { actionRow, announce, h, hint, panelHead, replace } from "../page/dom.js
 /** @param {Labels} labels @param {LabelsOptions} options */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div", { class: "labels-text" });
-  const edit = h("button", { class: "quiet small", click: write }, "Edit");
+  const edit = h("button", { class: "quiet small", click: showForm }, "Edit");
   const node = h("section", { class: "panel" }, panelHead(h("h2", {}, heading), edit), body);
 
   /** @param {Labels} now */
@@ -42,7 +42,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     );
   }
 
-  function write() {
+  function showForm() {
     const { name, notes, tags, project } = labels;
     const line = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
       textInput({ "data-pointer": pointer, value: value ?? "" });

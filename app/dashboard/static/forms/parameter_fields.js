@@ -278,13 +278,13 @@ export function gridOf(form) {
     .map(({ value }) => value)
     .filter((name) => name !== lossName(base));
   /** @param {Axis[]} some */
-  const points = (some) => some.reduce((total, { values }) => total * values.length, 1);
+  const pointCount = (some) => some.reduce((total, { values }) => total * values.length, 1);
   /** @param {Axis[]} some @returns {[string, number][]} */
   const varied = (some) => some.map(({ name, values }) => [name.replaceAll("_", " "), values.length]);
-  const losses = points(lossAxes) + others.length;
+  const losses = pointCount(lossAxes) + others.length;
   /** @type {[string, number][]} */
   const variedLosses = others.length ? [["losses", losses]] : varied(lossAxes);
-  const size = points(otherAxes) * losses;
+  const size = pointCount(otherAxes) * losses;
   return {
     size,
     axes: [...variedLosses, ...varied(otherAxes)],

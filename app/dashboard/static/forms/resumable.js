@@ -6,7 +6,7 @@
 import { urlOf } from "../page/addresses.js";
 import { failure, signIn, Unavailable } from "../page/api.js";
 
-/** Larger files are sent in parts. */
+/** Files above this size are sent in parts. */
 export const RESUMABLE_BYTES = 100e6;
 const PART_BYTES = 64 * 2 ** 20;
 const MAX_FAILURES = 8;
@@ -55,7 +55,7 @@ export function forget(file) {
 }
 
 /**
- * Retry an action while the API is unreachable, for about two minutes without progress.
+ * Retry an action while the API is unreachable, until there is no progress for about two minutes.
  *
  * @template T
  * @param {() => Promise<T>} action
@@ -138,8 +138,8 @@ async function offsetOf(path) {
 /** Return the error of a refused request, `Unavailable` if the request can be retried. @param {number} status @param {string} text */
 function retryableFailure(status, text) {
   const error = failure(status, text);
-  const passing = RETRYABLE_STATUSES.includes(status) || (status >= 500 && status !== INSUFFICIENT_STORAGE);
-  return passing ? new Unavailable(error.message) : error;
+  const isRetryable = RETRYABLE_STATUSES.includes(status) || (status >= 500 && status !== INSUFFICIENT_STORAGE);
+  return isRetryable ? new Unavailable(error.message) : error;
 }
 
 /**

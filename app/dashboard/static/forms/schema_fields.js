@@ -1,6 +1,6 @@
 /**
  * Fields for properties of a request, with names, bounds, defaults and descriptions from the OpenAPI document. A template
- * lists the properties of some places; another place takes the remaining ones.
+ * lists the properties of some elements; another element takes the remaining properties.
  * @module
  */
 import { parameterField } from "./parameter_fields.js";
@@ -102,13 +102,13 @@ export function fillFields(form, schemas) {
 function isSimple(property) {
   return (
     !("const" in property) &&
-    SIMPLE.has(plain(property).type ?? "") &&
+    SIMPLE.has(withoutNull(property).type ?? "") &&
     ("default" in property || property.anyOf !== undefined)
   );
 }
 
 /** Return the schema of a property without the alternative null. @param {Schema} property @returns {Schema} */
-function plain(property) {
+function withoutNull(property) {
   return property.anyOf?.find(({ type }) => type !== "null") || property;
 }
 
@@ -120,7 +120,7 @@ function plain(property) {
  * @returns {import("./parameter_fields.js").Parameter}
  */
 export function parameterOf(name, property) {
-  const { type, enum: choices, minimum, exclusiveMinimum, maximum } = plain(property);
+  const { type, enum: choices, minimum, exclusiveMinimum, maximum } = withoutNull(property);
   return {
     name,
     type: TYPES[type ?? ""] || type || "",

@@ -46,7 +46,7 @@ async function decompressed(bytes, most) {
 }
 
 /**
- * Return the cells of the first records of delimited text; no records of text with a single column.
+ * Return the cells of the first records of delimited text; an empty list for text with a single column.
  *
  * @param {string} text
  * @param {number} most maximum number of records
@@ -84,7 +84,7 @@ export function recordsOf(text, delimiter) {
     const line = at + 1;
     let record = lines[at];
     // A quote that is still open continues in the next line.
-    while (isOpen(record) && at + 1 < lines.length) record += `\n${lines[(at += 1)]}`;
+    while (hasOpenQuote(record) && at + 1 < lines.length) record += `\n${lines[(at += 1)]}`;
     record = record.replace(/\r$/, "");
     if (record) rows.push({ line, cells: cellsOf(record, delimiter), text: record });
   }
@@ -92,7 +92,7 @@ export function recordsOf(text, delimiter) {
 }
 
 /** @param {string} record */
-function isOpen(record) {
+function hasOpenQuote(record) {
   return record.includes('"') && record.split('"').length % 2 === 0;
 }
 

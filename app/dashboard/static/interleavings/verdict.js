@@ -38,7 +38,11 @@ function normalQuantile(share) {
 /** Number of intervals of Simpson's rule. */
 const STEPS = 400;
 
-/** Return the share of the normal distribution below a value from 0, by Simpson's rule. @param {number} value */
+/**
+ * Return the share of the normal distribution below a value, by Simpson's rule.
+ *
+ * @param {number} value at least 0
+ */
 function normalShare(value) {
   /** @param {number} x */
   const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
@@ -69,25 +73,25 @@ export function conclusionChip(pair) {
  */
 export function preferenceFigure({ first, second, path, decided, preferring_first: preferring }, unit) {
   if (path.length < 2) return null;
-  const winning = path.filter((look) => look.winning_share !== null);
+  const looksWithLimit = path.filter((look) => look.winning_share !== null);
   /** @param {string} name @param {(share: number) => number} limit */
   const limits = (name, limit) => ({
     name,
     kind: /** @type {const} */ ("reference"),
-    points: winning.map(({ decided: x, winning_share: share }) => ({ x, y: limit(share ?? 1) })),
+    points: looksWithLimit.map(({ decided: x, winning_share: share }) => ({ x, y: limit(share ?? 1) })),
   });
   const share = {
     name: `preferring ${first}`,
     kind: /** @type {const} */ ("line"),
     points: path.map((look) => ({ x: look.decided, y: look.preferring_first / look.decided })),
   };
-  const others = winning.length
+  const limitLines = looksWithLimit.length
     ? [
         limits(`above: ${first} is better`, (limit) => limit),
         limits(`below: ${second} is better`, (limit) => 1 - limit),
       ]
     : [];
-  return rankLines([share, ...others], {
+  return rankLines([share, ...limitLines], {
     caption: `Share of decided ${unit}s that prefer ${first}, and the limits at which the test ends`,
     axis: `Decided ${unit}s`,
     summary: `${percent(preferring, decided)} of ${count(decided)} decided ${unit}s prefer ${first}.`,

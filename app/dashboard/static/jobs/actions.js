@@ -37,7 +37,7 @@ export function jobActions(changed, { page }) {
       job.spec.auto_train_id &&
         h("a", { class: "button quiet", href: jobPage(String(job.spec.auto_train_id)) }, "Automatic training"),
       page && h("a", { class: "button", href: jobPage(job.id) }, "Open job page"),
-      ...results(job),
+      ...resultLinks(job),
       form && h("a", { class: "button quiet", href: form }, "Clone and edit"),
       form &&
         job.status === "succeeded" &&
@@ -49,7 +49,7 @@ export function jobActions(changed, { page }) {
 }
 
 /** Return links to the results; those of an automatic training are below its conclusion. @param {import("./labels.js").Job} job */
-function results(job) {
+function resultLinks(job) {
   if (job.kind === "auto-train") return [];
   const { model_id: model, ranking_id: ranking } = job.result || {};
   /** @param {string} href @param {string} words @param {Attributes} [attributes] */

@@ -122,7 +122,7 @@ export function chip({ id, name, title, slot }) {
 }
 
 /**
- * Return the metrics, those of validation data first. The loss is left out, as each loss has another scale.
+ * Return the metrics, those of validation data first. The loss is left out, as each loss has its own scale.
  *
  * @param {Line[]} lines
  */

@@ -43,8 +43,8 @@ export function differingSettings(jobs, catalogue) {
 }
 
 /**
- * Check whether a training lacks a setting of another one. `differingSettings` then needs the schemas, whose defaults the
- * training has.
+ * Check whether a training lacks a setting of another one. The absent setting has its default, so
+ * `differingSettings` then needs the schemas.
  *
  * @param {import("./labels.js").Job[]} jobs
  */
@@ -52,11 +52,16 @@ export function lacksSettings(jobs) {
   const names = jobs.map(({ spec }) =>
     flatten(spec).flatMap(([name]) => (name.includes(" ") || IGNORED_SETTINGS.test(name) ? [] : name)),
   );
-  const every = new Set(names.flat());
-  return names.some(({ length }) => length < every.size);
+  const allNames = new Set(names.flat());
+  return names.some(({ length }) => length < allNames.size);
 }
 
-/** Return the kind of scorer as a setting, also of trees, whose specifications name none. @param {Job["spec"]} spec @returns {[string, unknown]} */
+/**
+ * Return the kind of scorer as a setting, also for trees, whose specification names no scorer.
+ *
+ * @param {Job["spec"]} spec
+ * @returns {[string, unknown]}
+ */
 function scorerOf({ scorer }) {
   return [SCORER, scorer?.kind ?? "trees"];
 }
@@ -143,7 +148,7 @@ const PARTS = ["validation", "test", "train"];
  * @property {Job} job
  * @property {string} name
  * @property {string} title
- * @property {number | null} slot index of the line's colour, null where it is not drawn
+ * @property {number | null} slot index of the line's colour, null if the line is not drawn
  * @property {Schemas["RankedTraining"]} ranked
  * @property {boolean} isBest
  * @property {Metrics} metrics

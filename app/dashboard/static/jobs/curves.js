@@ -22,18 +22,18 @@ export function historyReader(jobId) {
   let history = emptyHistory();
   let attempt = -1;
   /** @type {Schemas["JobHistory"] | null} */
-  let seen = null;
+  let latestResponse = null;
   return async (job) => {
     if (job.attempt !== attempt) {
       // A new attempt may start from the first iteration, so that the earlier curves no longer apply.
       history = emptyHistory();
       attempt = job.attempt;
-      seen = null;
+      latestResponse = null;
     }
     const after = (!changesEarlierIterations(job) && history.iterations.at(-1)) || 0;
     const more = await read(jobApi(jobId, `/history?after=${after}`));
-    if (more === seen) return history;
-    seen = more;
+    if (more === latestResponse) return history;
+    latestResponse = more;
     history = changesEarlierIterations(job) ? extend(emptyHistory(), more) : extend(history, more);
     return history;
   };
@@ -211,7 +211,7 @@ export function iterationAxis(word = "iteration") {
  *
  * @param {History} history
  * @param {string} name
- * @param {string} word of an iteration
+ * @param {string} word noun of an iteration, such as epoch
  * @returns {import("../figures/frame.js").Figure}
  */
 export function curveFigure(history, name, word) {

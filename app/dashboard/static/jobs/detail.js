@@ -24,7 +24,7 @@ const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
 
 /**
- * @param {string} word of an iteration
+ * @param {string} word noun of an iteration, such as epoch
  * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times were
  *   recorded
  */
@@ -50,7 +50,7 @@ function iterationTimes(word) {
     node.hidden = !means;
     if (!means) return;
     const { first, last, parts } = means;
-    setAttribute(bar, "aria-label", `Mean time of an ${word}: ${parts.map(words).join(", ")}.`);
+    setAttribute(bar, "aria-label", `Mean time of an ${word}: ${parts.map(timeLabel).join(", ")}.`);
     replace(bar, ...segments(parts));
     replace(
       legend,
@@ -71,7 +71,7 @@ function iterationTimes(word) {
 }
 
 /** @param {TimePart} part */
-function words({ name, time }) {
+function timeLabel({ name, time }) {
   return `${name} ${milliseconds(time)}`;
 }
 
@@ -224,7 +224,8 @@ function trainingLoss(job) {
 }
 
 /**
- * Return the result of a job that only its kind has. Few jobs have one, so its scripts are not loaded with the page.
+ * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on
+ * demand.
  *
  * @param {import("./labels.js").Job} job
  * @returns {Promise<{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void> | void} | null>}
@@ -234,7 +235,7 @@ async function kindResult(job) {
   return hasClickResult(job) ? (await import("../clicks/results.js")).clickResult() : null;
 }
 
-/** Return the part that is shown if the script of a part cannot be loaded, as after an upgrade of the service. */
+/** Return the notice to show if the script of a part cannot be loaded, as after an upgrade of the service. */
 function notLoaded() {
   const node = problemBox({ title: "A part of this page could not be loaded", detail: "Reload the page to see it." });
   return { node, update() {} };
@@ -275,14 +276,14 @@ export function jobDetail(first) {
   const readHistory = historyReader(first.id);
   /** @type {Evaluation | null} */
   let evaluation = null;
-  let readFor = "";
+  let lastReadStatus = "";
 
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
     const advice = problemHint(job);
     const outcome = outcomeDetail(job);
     replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
-    if (readFor === job.status && !isActive(job)) return;
+    if (lastReadStatus === job.status && !isActive(job)) return;
     try {
       await read(job);
     } catch (error) {
@@ -290,7 +291,7 @@ export function jobDetail(first) {
       if (!(error instanceof Problem) || error.status >= 500) throw error;
       replace(problem, problemBox(error));
     }
-    readFor = job.status;
+    lastReadStatus = job.status;
   }
 
   /** @param {import("./labels.js").Job} job */

@@ -31,11 +31,11 @@ export function failedSince(jobs, moment) {
  * Return the line, null if no job has failed since the last dismissal.
  *
  * @param {Job[]} jobs the latest failures
- * @param {boolean} more whether there are others
+ * @param {boolean} more whether there are older failures than these
  * @param {() => void} dismissed
  */
 export function failureLine(jobs, more, dismissed) {
-  const failures = failedSince(jobs, stored());
+  const failures = failedSince(jobs, dismissedUntil());
   if (!failures.length) return null;
   const [last] = failures;
   const many =
@@ -63,7 +63,7 @@ export function failureLine(jobs, more, dismissed) {
   );
 }
 
-function stored() {
+function dismissedUntil() {
   try {
     return localStorage.getItem(DISMISSED);
   } catch {

@@ -119,10 +119,10 @@ function shrinker(schemas) {
       const content = value[name];
       if (content === null || content === undefined) return [];
       if (!required.includes(name) && same(content, property.default)) return [];
-      const less = shrink(content, property);
+      const shrunk = shrink(content, property);
       const isRequested =
         isNullable(property) && isObject(content) && Object.values(content).some((each) => each !== null);
-      return isEmpty(less) && !required.includes(name) && !isRequested ? [] : [[name, less]];
+      return isEmpty(shrunk) && !required.includes(name) && !isRequested ? [] : [[name, shrunk]];
     });
     return Object.fromEntries(kept);
   };
@@ -157,17 +157,17 @@ function sorted(value) {
 /** @param {import("./labels.js").Job} job */
 export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
-  // Without the defaults, all settings are shown.
+  // If the defaults cannot be read, no setting counts as a default.
   const defaults = await readDefaults(spec).catch(() => new Map());
   const entries = flatten(spec);
-  const usual = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
-  const special = entries.filter((entry) => !usual.includes(entry));
+  const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
+  const changed = entries.filter((entry) => !atDefault.includes(entry));
   return h(
     "section",
     { class: "panel" },
     h("h2", {}, "Specification"),
-    facts(special, job),
-    usual.length > 0 && disclosure(`${counted(usual.length, "setting")} at the default`, facts(usual, job)),
+    facts(changed, job),
+    atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
     disclosure("As JSON", h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   );
 }
@@ -221,7 +221,8 @@ export function shown(name, content, job) {
 }
 
 /**
- * Return pairs of name and value. Nested names begin with the name of their part, except LightGBM's hyperparameters.
+ * Return pairs of name and value. Nested names begin with the name of their parent, except for LightGBM's
+ * hyperparameters.
  *
  * @param {Record<string, unknown>} value
  * @param {string} [prefix]

@@ -93,7 +93,7 @@ function openDialog(kind, ids, done, filters) {
       h("div", { class: "actions end" }, cancel, confirm),
     ),
   );
-  let requests = 0;
+  let latestRequest = 0;
 
   function close() {
     dialog.close();
@@ -112,27 +112,28 @@ function openDialog(kind, ids, done, filters) {
   }
 
   async function preview() {
-    const mine = ++requests;
+    const requestNumber = ++latestRequest;
     showQuestion(null);
     confirm.disabled = true;
     outcome.setAttribute("aria-busy", "true");
     try {
       const found = await post(true);
-      if (mine !== requests) return;
+      if (requestNumber !== latestRequest) return;
       showQuestion(found.complete ? (found.deleted[kind] ?? 0) + found.refused_count : null);
       replace(outcome, ...summary(found));
       confirm.disabled = Object.keys(found.deleted).length === 0;
     } catch (error) {
-      if (mine === requests) replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+      if (requestNumber === latestRequest)
+        replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
     } finally {
-      if (mine === requests) outcome.removeAttribute("aria-busy");
+      if (requestNumber === latestRequest) outcome.removeAttribute("aria-busy");
     }
   }
 
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
-    requests++; // ignore the answer of a preview that is still pending
+    latestRequest++; // ignore the answer of a preview that is still pending
     confirm.disabled = true;
     /** @type {Deletion | null} */
     let deletion = null;
@@ -145,7 +146,7 @@ function openDialog(kind, ids, done, filters) {
           h("p", { role: "status" }, deletion ? `${deletedLabel(deletion)} deleted so far…` : "Deleting…"),
         );
         const latest = await post(false);
-        deletion = deletion ? total(deletion, latest) : latest;
+        deletion = deletion ? sumOf(deletion, latest) : latest;
         more = dialog.open && !latest.complete && Object.keys(latest.deleted).length > 0;
       }
       dialog.close();
@@ -216,7 +217,7 @@ function holderLink({ kind, id, name, reason }) {
 }
 
 /** Add the counts of two requests of one deletion. @param {Deletion} one @param {Deletion} other @returns {Deletion} */
-function total(one, other) {
+function sumOf(one, other) {
   const deleted = { ...one.deleted };
   for (const [kind, number] of Object.entries(other.deleted)) deleted[kind] = (deleted[kind] ?? 0) + number;
   const ids = [...(one.ids ?? []), ...(other.ids ?? [])];

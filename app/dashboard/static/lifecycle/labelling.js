@@ -24,8 +24,8 @@ export function labelTicked(ticked) {
 function openDialog({ kind, ids, clear, filters, reload }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
   const question = h("h2", {});
-  const set = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });
-  const remove = textInput();
+  const tagsToSet = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });
+  const tagsToRemove = textInput();
   const project = textInput({ "data-pointer": "/project", list: "known-projects" });
   const known = h("datalist", { id: "known-projects" });
   const outcome = h("div", { "aria-live": "polite" });
@@ -36,8 +36,8 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     question,
     h("div", { class: "summary", hidden: true }),
     scope.node,
-    field(["Tags to set ", h("small", {}, "one per line: team: search")], set),
-    field(["Tags to remove ", h("small", {}, "names, separated by commas")], remove),
+    field(["Tags to set ", h("small", {}, "one per line: team: search")], tagsToSet),
+    field(["Tags to remove ", h("small", {}, "names, separated by commas")], tagsToRemove),
     field(
       [
         "Project ",
@@ -59,10 +59,10 @@ function openDialog({ kind, ids, clear, filters, reload }) {
   let previewed = null;
 
   function labels() {
-    const gone = remove.value.split(/[\s,]+/).filter(Boolean);
+    const gone = tagsToRemove.value.split(/[\s,]+/).filter(Boolean);
     const to = project.value.trim();
     return {
-      tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...tagsOf(set.value) },
+      tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...tagsOf(tagsToSet.value) },
       ...(to && { project: to === "-" ? null : to }),
     };
   }

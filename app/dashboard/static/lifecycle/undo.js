@@ -6,7 +6,8 @@ import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
 
 /**
- * A deletion: "3 jobs deleted.", and the ids of the objects in the trash; empty where they are not in the trash.
+ * A deletion: `words` such as "3 jobs deleted.", and the ids of the objects in the trash, empty if they are
+ * not there.
  * `create` recreates an object that was not moved to the trash, and returns a sentence about the result.
  * @typedef {{words: string, ids: string[], create?: () => Promise<string>}} Deleted
  */
@@ -22,7 +23,7 @@ export function trashLabel() {
   return days ? `It can be restored from the trash for ${counted(days, "day")}.` : "It cannot be restored.";
 }
 
-/** Return the objects of a deletion that went to the trash. @param {string} words @param {string[]} ids */
+/** Return a deletion, with ids only if there is a trash. @param {string} words @param {string[]} ids */
 export function trashed(words, ids) {
   return { words, ids: Number(document.body.dataset.trashDays) ? ids : [] };
 }

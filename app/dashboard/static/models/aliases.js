@@ -96,7 +96,7 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
         ),
       ),
       report && hint(`${report.sentence}.`),
-      report?.paired && numbers({ ...report, paired: report.paired }),
+      report?.paired && comparedMeans({ ...report, paired: report.paired }),
       report?.counterfactual &&
         disclosure(
           `Estimated from clicks, ${report.counterfactual.metric}`,
@@ -111,7 +111,7 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
  *
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
-function numbers({ paired, slices, rule }) {
+function comparedMeans({ paired, slices, rule }) {
   return disclosure(
     `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`,
     factList("figures", [
@@ -145,7 +145,7 @@ function segmentTable(slices) {
 }
 
 /**
- * One alias: target, actions, gate and history.
+ * Return the panel of one alias: target, actions, gate and history.
  *
  * @param {Schemas["Model"]} model the version of this page
  * @param {Schemas["Alias"]} assignment of the alias to a version
@@ -234,7 +234,7 @@ function aliasCard(model, assignment, changed) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function aliasesView(model) {
   const list = h("div", { class: "models" });
-  const form = newAlias(model, refresh);
+  const form = newAliasForm(model, refresh);
   await refresh();
   return [list, form.node];
 
@@ -243,12 +243,12 @@ export async function aliasesView(model) {
     const { items } = await get(modelApi(model.name, "/aliases"));
     /** @returns {Promise<void>} */
     const again = () => refresh().catch((error) => replace(list, failureBox(error, again)));
-    const nothing = h(
+    const noAliasHint = h(
       "p",
       { class: "hint nothing-yet" },
       `${model.name} has no alias yet. An alias is a fixed name for the version in use: the version that it points at serves requests to ${model.name}@champion.`,
     );
-    replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [nothing]));
+    replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [noAliasHint]));
     form.propose(items.length === 0);
   }
 }
@@ -256,7 +256,7 @@ export async function aliasesView(model) {
 const DEFAULT_ALIAS = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
-function newAlias(model, done) {
+function newAliasForm(model, done) {
   const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
   const heading = h("h2", {});
   const place = h("div", { hidden: true });

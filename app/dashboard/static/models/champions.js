@@ -40,10 +40,10 @@ function champion({ name, version, updated_at: moved, metrics, trend }) {
 }
 
 /**
- * Return the newest version with its value where it is newer than the champion.
+ * Return the newest version and its metric value, or null if it is not newer than the champion.
  *
  * @param {Trend | null | undefined} trend
- * @param {number} champion
+ * @param {number} champion version of the champion
  */
 export function newest(trend, champion) {
   const version = trend?.versions.at(-1);
@@ -58,9 +58,9 @@ export function newest(trend, champion) {
  */
 function sparkline({ metric: name, versions, values }, version) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const across = (SPARK.width - 2 * SPARK.margin) / (values.length - 1);
-  const down = (SPARK.height - 2 * SPARK.margin) / (high - low || 1);
-  const points = values.map((value, index) => [SPARK.margin + index * across, SPARK.margin + (high - value) * down]);
+  const stepX = (SPARK.width - 2 * SPARK.margin) / (values.length - 1);
+  const scaleY = (SPARK.height - 2 * SPARK.margin) / (high - low || 1);
+  const points = values.map((value, index) => [SPARK.margin + index * stepX, SPARK.margin + (high - value) * scaleY]);
   const words = `${name} on the same test data: ${metric(values[0])} of version ${versions[0]} to ${metric(values.at(-1))} of version ${versions.at(-1)}`;
   const [x, y] = points[versions.indexOf(version)] ?? [];
   return svg(

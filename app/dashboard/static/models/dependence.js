@@ -42,7 +42,7 @@ function featureValue({ value, text }) {
  *
  * @param {Dependence} found
  * @param {string} axis `values` or `ranks`
- * @param {[number, number]} scores the range of all features
+ * @param {[number, number]} scores range of the score axis, which all features share
  * @returns {import("../figures/frame.js").Figure}
  */
 function dependenceFigure(found, axis, scores) {
@@ -165,12 +165,12 @@ export function dependencePanel(node, wanted, remember) {
     const found = all.find(({ feature }) => feature === wanted) || all[0];
     picker.value = found.feature;
     tabs.show(axis);
-    const beyond = rangeWithoutTails(found.percentiles)
+    const tailsHint = rangeWithoutTails(found.percentiles)
       ? " The outermost percentiles are outside the axis: double-click to see them."
       : "";
     setText(
       words,
-      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes below the axis mark the percentiles of the values.${beyond}` : "The distance between values is the number of documents between them."}`,
+      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes below the axis mark the percentiles of the values.${tailsHint}` : "The distance between values is the number of documents between them."}`,
     );
     replace(numbers, h("summary", {}, "As a table"), table(found));
     numbers.hidden = false;

@@ -15,7 +15,7 @@ import { count, counted, metric, short } from "../page/format.js";
 const text = (pointer, placeholder) => textInput({ "data-pointer": pointer, placeholder });
 
 /**
- * Return a choice between no, which is not sent, and yes, which is sent as true.
+ * Return a field with the choices no and yes: yes sends true, and no sends nothing.
  *
  * @param {string} name
  * @param {string} words
@@ -278,7 +278,8 @@ function limits({ limits: all }) {
 }
 
 /**
- * Return the downloads. Feature names can be too long for a URL, so files are requested by POST.
+ * Return the functions that download the export and its archive. They send POST requests, because feature names
+ * can be too long for a URL.
  *
  * @param {Schemas["Model"]} model
  * @param {Record<string, Json>} asked

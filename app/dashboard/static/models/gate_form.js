@@ -82,11 +82,11 @@ function clickRules(gate) {
       normalised,
     )
   );
-  const follow = () => {
+  const showEstimation = () => {
     estimation.hidden = estimation.disabled = !log.value;
   };
-  log.addEventListener("change", follow);
-  follow();
+  log.addEventListener("change", showEstimation);
+  showEstimation();
   const node = h(
     "details",
     { class: "more", open: Boolean(rule || gate?.interleaving) },
@@ -117,7 +117,7 @@ function clickRules(gate) {
     );
     await offerReadyUnselected([features], rule?.dataset_id ?? null);
     if (rule) features.value = rule.dataset_id;
-    follow();
+    showEstimation();
   }
 }
 

@@ -47,17 +47,17 @@ export function gatePanel(name, { alias, gated }) {
   const node = h("div", { class: "gate" });
   /** @param {string} words @param {() => void} click @param {string} [kind] */
   const button = (words, click, kind = "quiet small") => h("button", { class: kind, click }, words);
-  if (gated) loadInto(node, async () => shown(await get(path)));
+  if (gated) loadInto(node, async () => gateContents(await get(path)));
   else show(null);
   return node;
 
   /** @param {Schemas["Gate"] | null} gate */
   function show(gate) {
-    replace(node, ...shown(gate));
+    replace(node, ...gateContents(gate));
   }
 
   /** @param {Schemas["Gate"] | null} gate */
-  function shown(gate) {
+  function gateContents(gate) {
     if (!gate)
       return [
         h("p", {}, h("strong", {}, "No gate: "), "the alias moves to any version immediately."),
@@ -127,7 +127,7 @@ export function gatePanel(name, { alias, gated }) {
 
     async function offerDatasets() {
       const offer = offerEvaluationDatasets(dataset, null, gate?.dataset_id ?? null);
-      // While the alias points nowhere, check the gate with the latest version.
+      // If the alias does not exist yet, offer the datasets that suit the latest version.
       await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
       // Propose no dataset for a gate without judgments.
       if (gate && !gate.dataset_id) dataset.value = "";
@@ -164,8 +164,8 @@ function ruleLabel(gate) {
 
 /** @param {"better" | "not_worse"} wanted */
 function usersLabel(wanted) {
-  const shown = wanted === "better" ? "show that users prefer" : "not show that users prefer";
-  return ` An interleaving must ${shown} the ${wanted === "better" ? "new version" : "current version"}.`;
+  const condition = wanted === "better" ? "show that users prefer" : "not show that users prefer";
+  return ` An interleaving must ${condition} the ${wanted === "better" ? "new version" : "current version"}.`;
 }
 
 /** @param {Schemas["Gate"]} gate @returns {Child[]} */

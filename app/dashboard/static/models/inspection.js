@@ -28,7 +28,8 @@ const WORDS = {
 };
 
 /**
- * Show the importance of features, by gain, splits or permutation, the most important first and the rest folded.
+ * Show the importance of features by gain, splits or permutation, the most important first. Features after the
+ * first `FIRST_ROWS` are shown on request.
  *
  * @param {HTMLElement} node
  * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no
@@ -59,11 +60,11 @@ function importancePanel(node, importance, { by, choose, remember }) {
   function draw() {
     tabs.show(current);
     picker.hidden = current !== "permutation" || !inspection;
-    replace(body, ...(current === "permutation" ? byPermutation() : inTrees(current === "gain" ? "gain" : "split")));
+    replace(body, ...(current === "permutation" ? byPermutation() : byTrees(current === "gain" ? "gain" : "split")));
   }
 
   /** @param {"gain" | "split"} kind */
-  function inTrees(kind) {
+  function byTrees(kind) {
     const ordered = features.filter((each) => each[kind] > 0).sort((one, other) => other[kind] - one[kind]);
     const share = kind === "gain" ? "gain_share" : "split_share";
     /** @param {Schemas["FeatureImportance"]} each */
@@ -179,7 +180,7 @@ function chooser(inspections, { id }, choose) {
 }
 
 /**
- * The form that inspects a model, and the progress of the job until its result exists.
+ * Bind the form that inspects a model, and show the progress of its job until the result exists.
  *
  * @param {Schemas["Model"]} model
  * @param {(inspection: string) => void} found called with the id of each inspection that the form makes
@@ -222,7 +223,8 @@ async function inspectionForm(model, found) {
 }
 
 /**
- * Offer the model's test data first: importance is best measured on unseen data.
+ * Offer the datasets and the metric conventions. The model's test data comes first, because importance is
+ * best measured on unseen data.
  *
  * @param {HTMLFormElement} form
  * @param {string} reference
@@ -234,7 +236,7 @@ async function offerChoices(form, reference) {
   form.removeAttribute("aria-busy");
 }
 
-/** @param {Schemas["Model"]} model @param {HTMLElement} view holds the frames of the panels */
+/** @param {Schemas["Model"]} model @param {HTMLElement} view element with the empty panels */
 export async function insideView(model, view) {
   view.setAttribute("aria-busy", "true");
   try {

@@ -38,7 +38,12 @@ function layerLabel(model) {
   return hidden.length ? `${steps}, ${scorer?.activation}${norm}` : steps;
 }
 
-/** Return the number of weights, biases and norms, "at least" where indicators of missing values join the features. @param {Model} model */
+/**
+ * Return the number of weights, biases and norm parameters as text. It begins with "at least" if indicators of
+ * missing values are further inputs.
+ *
+ * @param {Model} model
+ */
 export function parameterCount(model) {
   const { scorer, feature_names: features } = model;
   const hidden = hiddenOf(model);
@@ -78,7 +83,11 @@ const WIDTH = 320;
 const HEIGHT = 96;
 const BAR = 14;
 
-/** Draw each layer as a bar, the taller the more units it has, and bands between them. @param {number[]} sizes */
+/**
+ * Draw each layer as a bar, whose height grows with its units, and bands between the bars.
+ *
+ * @param {number[]} sizes
+ */
 function picture(sizes) {
   const most = Math.log2(Math.max(...sizes) + 1);
   const bars = sizes.map((units, index) => {

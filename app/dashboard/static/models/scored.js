@@ -65,7 +65,7 @@ export function signedBar(share) {
 }
 
 const PAGE_SIZE = 1000;
-// JSON has no infinities; the largest float32 passes every threshold alike.
+// JSON has no infinities. A value near the largest float32 passes the same thresholds as infinity.
 const LARGEST = 3e38;
 
 /**
@@ -76,7 +76,9 @@ const LARGEST = 3e38;
 /** @typedef {ReturnType<typeof rankRequest>} RankRequest */
 
 /**
- * Return the documents of a query as candidates for scoring, all or the wanted ones.
+ * Return the documents of a query as candidates for scoring: all of them, the first `most`, or those with
+ * `wanted` ids.
+ *
  * @param {string} datasetId
  * @param {string} queryId
  * @param {{most?: number, wanted?: Set<string>}} which

@@ -4,7 +4,10 @@ import { h, hint, numberCell, numberHeads, rowHead, tableHead } from "../page/do
 import { short } from "../page/format.js";
 
 /** @typedef {Schemas["Model"]} Model */
-/** @typedef {{name: string, weight: number | null, id: string | null}} Member id: of a model of the registry */
+/**
+ * @typedef {{name: string, weight: number | null, id: string | null}} Member
+ *   id: null for a model outside the registry
+ */
 
 /**
  * Return the members of a sum. Members that an automatic training made are not in the registry and have no id.

@@ -112,9 +112,9 @@ function linearLabel({ constant, coefficients }) {
  * @property {TreeNode} node
  * @property {string} key identifies the node in its tree
  * @property {number} level
- * @property {number} row may lie between two rows
+ * @property {number} row counted from the top; a fraction where the node is between two rows
  * @property {Placed | null} parent
- * @property {"left" | "right" | null} side of the parent
+ * @property {"left" | "right" | null} side branch of the parent that the node is on; null for the root
  * @property {Placed[]} children empty for a folded split
  */
 /**
@@ -125,7 +125,7 @@ function linearLabel({ constant, coefficients }) {
  * @property {number} levels
  */
 
-const MAX_LEVELLED_ENDS = 12; // with more ends, the tree is drawn as an outline
+const MAX_LEVELLED_ENDS = 12; // a tree with more visible end nodes is drawn as an outline
 
 /** @param {TreeNode} node */
 function keyOf(node) {

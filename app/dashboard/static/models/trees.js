@@ -99,11 +99,11 @@ export function treePanel(node, model, trees, wanted, remember) {
     h("div", { class: "tree-view" }, canvas, detail),
     numbers,
   );
-  canvas.addEventListener("click", (event) => press(keyAt(event)));
+  canvas.addEventListener("click", (event) => focusAndToggle(keyAt(event)));
   canvas.addEventListener("pointerover", (event) => showFacts(keyAt(event)));
   canvas.addEventListener("pointerleave", () => layout && showFacts(current));
   canvas.addEventListener("focusin", (event) => moveTo(keyOf(event.target)));
-  canvas.addEventListener("keydown", pressed);
+  canvas.addEventListener("keydown", onKey);
   numbers.addEventListener("toggle", () => numbers.open && showTable());
   load();
 
@@ -168,7 +168,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   }
 
   /** @param {string | undefined} key */
-  function press(key) {
+  function focusAndToggle(key) {
     if (!key) return;
     boxOf(key)?.focus({ preventScroll: true });
     toggle(key);
@@ -199,7 +199,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   }
 
   /** @param {KeyboardEvent} event */
-  function pressed(event) {
+  function onKey(event) {
     const action = KEYS[event.key];
     if (!action || !layout || !keyOf(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

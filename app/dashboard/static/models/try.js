@@ -111,7 +111,7 @@ function byName(values, names) {
 }
 
 /**
- * Candidate documents ranked by a model, with editable features and explanations.
+ * Return the table of candidate documents in the order of the model, with editable features and explanations.
  *
  * @param {string[]} shown names of the features to edit
  */
@@ -209,7 +209,7 @@ function candidateTable(shown) {
       "data-document": id,
       placeholder: "missing",
       value: typeof value === "number" ? short(value) : "",
-      change: () => void edit(candidate, feature, input),
+      change: () => void storeValue(candidate, feature, input),
     });
     return input;
   }
@@ -235,7 +235,7 @@ function candidateTable(shown) {
  * @param {string} feature
  * @param {HTMLInputElement} input
  */
-function edit(candidate, feature, input) {
+function storeValue(candidate, feature, input) {
   const text = input.value.trim();
   const number = Number(text);
   candidate.features[feature] = text === "" || Number.isNaN(number) ? null : number;
@@ -310,8 +310,10 @@ export async function tryView(model) {
       h("button", { class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
     ),
   );
+  /** Number of the last document change; responses for earlier documents are dropped. */
   let turn = 0;
-  let ranking = 0;
+  /** Number of the last rank request; responses to earlier requests are dropped. */
+  let rankTurn = 0;
 
   onSubmit(form, async () => {
     text.apply();
@@ -319,28 +321,28 @@ export async function tryView(model) {
   });
 
   async function rank() {
-    const now = ++ranking;
+    const now = ++rankTurn;
     const asked = rankRequest(model, query.value.trim() || "q", table.candidates());
     const [found, largest] = await Promise.all([
       rankDocuments(model.id, asked),
       dataset.value ? largestLabel(dataset.value) : undefined,
     ]);
-    if (now !== ranking) return; // the table holds other documents by now
+    if (now !== rankTurn) return; // a later request ranks the documents of the table
     table.show(found, largest);
     text.show(asked);
     replace(code, scoringCode(reference, asked));
   }
 
   /**
-   * Read a query of the chosen dataset and rank it as it is.
+   * Read the documents of a query in the chosen dataset, and rank them unchanged.
    *
-   * @param {string} wanted a query's ID, empty for the first
+   * @param {string} wanted a query's ID, empty for the proposed query
    */
   async function choose(wanted) {
     const now = ++turn;
     form.setAttribute("aria-busy", "true");
     try {
-      const queryId = wanted || (await firstQueries());
+      const queryId = wanted || (await proposeQuery());
       const {
         candidates,
         total,
@@ -370,7 +372,8 @@ export async function tryView(model) {
     }
   }
 
-  async function firstQueries() {
+  /** Offer the first queries, and return the id of one: the first with a relevant document, else the first. */
+  async function proposeQuery() {
     const { items } = await get(datasetApi(dataset.value, "/queries?limit=50"));
     replace(known, ...items.map(({ query_id: id, query_text: label }) => h("option", { value: id, label })));
     return (items.find(({ relevant }) => relevant > 0) || items[0]).query_id;

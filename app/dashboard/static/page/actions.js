@@ -1,4 +1,4 @@
-/** Buttons of actions, and where a refusal of the API is shown. @module */
+/** Action buttons, and functions that run actions and show the API's refusals. @module */
 import { messageOf, Problem, refusal } from "./api.js";
 import { h, problemBox, replace } from "./dom.js";
 
@@ -47,7 +47,7 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
 }
 
 /**
- * Return a maker of buttons that show a refusal in one place.
+ * Return a function that makes action buttons; all of them show refusals in the same element.
  *
  * @param {HTMLElement} place
  * @param {() => unknown} done called after each action that was not refused

@@ -1,8 +1,8 @@
 /**
  * Paths of pages and of the API, and the state of a page in the hash of its URL.
  *
- * Paths are those of the application, such as `/jobs`, wherever it is served: `h`, `request` and `openPage` make URLs of
- * them, and `pagePath` makes a path of the page's URL.
+ * All paths are application paths, such as `/jobs`, without the host path below which the application is served.
+ * `h`, `request` and `openPage` add the host path, and `pagePath` removes it from the page's URL.
  * @module
  */
 
@@ -46,8 +46,8 @@ export const rankingPage = pagesOf("rankings");
 export const studyPage = pagesOf("studies");
 
 /**
- * Return a function from an id or reference, and the rest of the path such as `/queries`, to the API's path, typed so
- * that `get` infers the type of the response.
+ * Return a function that makes the API path of an object from its id or reference, and an optional further
+ * path such as `/queries`. The path is typed so that `get` infers the type of the response.
  *
  * @template {string} Collection
  * @param {Collection} collection

@@ -159,8 +159,8 @@ export function conditionalReader() {
 }
 
 /**
- * Return a function that creates one object by POST, even if the user retries after a lost connection:
- * the Idempotency-Key is kept until the API has answered.
+ * Return a function that creates an object by POST. A retry after a lost connection creates no second object,
+ * because the Idempotency-Key is kept until the API has answered.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */

@@ -62,11 +62,11 @@ export function latestReader(place, refused = (error, retry) => replace(place, f
 }
 
 /**
- * What the page of one object says when the object does not exist.
+ * Texts and link of the page that is shown when an object does not exist.
  *
  * @typedef {object} Missing
  * @property {string} noun of the object, such as "click log"
- * @property {string} [id] without it, and without a sentence, the words are those of the API
+ * @property {string} [id] without an id and a sentence, the message of the API is shown
  * @property {string} list path of the page with all objects
  * @property {string} [sentence]
  * @property {string} [action] words of the link to the list
@@ -114,7 +114,7 @@ export function withCode(words) {
   return words.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
 }
 
-/** @param {any} value @param {string} [margin] before each further line @returns {string} */
+/** @param {any} value @param {string} [margin] indentation of further lines @returns {string} */
 export function pythonLiteral(value, margin = "") {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

@@ -6,8 +6,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const URLS = new Set(["action", "href", "src"]);
 
 /**
- * Return an HTML element. Attributes that are functions become listeners; those that are false, null or undefined are
- * left out, and so are such children. A button submits its form only with the type submit.
+ * Return an HTML element. Attributes that are functions become listeners. Attributes and children that are false,
+ * null or undefined are left out. A button submits its form only with the type submit.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -42,7 +42,7 @@ export function svg(tag, attributes = {}, ...children) {
  */
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, value);
-  node.append(...present(children));
+  node.append(...flattened(children));
   return node;
 }
 
@@ -63,7 +63,7 @@ export function setAttribute(node, name, value) {
 }
 
 /**
- * Replace the text only when it differs, so that selections and live regions stay quiet.
+ * Replace the text only when it differs: a selection is kept, and a live region is not announced again.
  *
  * @param {Element} node
  * @param {string} text
@@ -76,7 +76,7 @@ export function setText(node, text) {
  * Return a status in its colour.
  *
  * @param {string} status of a job; determines the colour
- * @param {string} [words] what is shown
+ * @param {string} [words] displayed text; default: the status
  * @param {string | null} [title] shown on hover
  */
 export function statusBadge(status, words = status, title) {
@@ -85,11 +85,11 @@ export function statusBadge(status, words = status, title) {
 
 /** @param {Element} node @param {...(Child | Child[])} children */
 export function replace(node, ...children) {
-  node.replaceChildren(...present(children));
+  node.replaceChildren(...flattened(children));
 }
 
 /** @param {(Child | Child[])[]} children */
-function present(children) {
+function flattened(children) {
   return children
     .flat()
     .filter((child) => child !== null && child !== undefined && child !== false)
@@ -110,7 +110,7 @@ export function elementById(id, kind) {
 }
 
 /**
- * Return the first element below a place that a selector matches.
+ * Return the first descendant of a place that matches a selector.
  *
  * @template {HTMLElement} [Kind=HTMLElement]
  * @param {ParentNode} place
@@ -124,7 +124,7 @@ export function find(place, selector, kind) {
 }
 
 /**
- * Return all elements of a kind below a place that a selector matches.
+ * Return all descendants of a place that match a selector; each of them must be of the kind.
  *
  * @template {HTMLElement} Kind
  * @param {ParentNode} place
@@ -200,7 +200,12 @@ export function dataTable(label, heads, rows, attributes = {}) {
   return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", {}, ...rows)));
 }
 
-/** Return a section with a heading, which names it. @param {string} heading @param {...(Child | Child[])} children */
+/**
+ * Return a section whose heading is its accessible name.
+ *
+ * @param {string} heading
+ * @param {...(Child | Child[])} children
+ */
 export function panel(heading, ...children) {
   return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
 }
@@ -255,7 +260,11 @@ export function metaLine(...facts) {
   return h("p", { class: "job-meta" }, ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
 }
 
-/** Return a function that compares a value, as JSON, with that of its last call. @returns {(value: unknown) => boolean} */
+/**
+ * Return a function that checks whether a value differs, as JSON, from the value of its previous call.
+ *
+ * @returns {(value: unknown) => boolean}
+ */
 export function changes() {
   /** @type {string | undefined} */
   let last = "";
@@ -325,7 +334,7 @@ export function showDialog(dialog) {
 }
 
 /**
- * Ask before an action that cannot be undone.
+ * Ask the user to confirm an action; resolve to whether the user confirmed it.
  *
  * @param {{question: string, consequence: string, yes: string, no: string}} words
  * @returns {Promise<boolean>}

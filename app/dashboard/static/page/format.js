@@ -22,7 +22,8 @@ export function fixed(value, digits) {
 }
 
 /**
- * Return a metric with four digits, as differences between rankers are in the third; with two from 10, as of ranks.
+ * Return a metric with four decimals, because rankers differ in the third. Values from 10, such as ranks,
+ * have two.
  *
  * @param {number | null | undefined} value
  */
@@ -30,7 +31,11 @@ export function metric(value) {
   return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, metricDigits(value));
 }
 
-/** Return a score with four digits, whatever its size, as documents may differ in the fourth. @param {number | null | undefined} value */
+/**
+ * Return a score with four decimals, whatever its size, because documents may differ in the fourth.
+ *
+ * @param {number | null | undefined} value
+ */
 export function score(value) {
   return typeof value === "number" && !Number.isNaN(value) ? fixed(value, 4) : "–";
 }

@@ -38,7 +38,11 @@ const IDLE_SECONDS = 5;
 const STREAM_SECONDS = 15;
 const MAX_RETRY_SECONDS = 15;
 
-/** Polls of this page: functions that poll now, with functions that pause the poll. @type {Map<() => void, () => Promise<unknown>>} */
+/**
+ * Polls of this page: the key polls now, and the value pauses the poll.
+ *
+ * @type {Map<() => void, () => Promise<unknown>>}
+ */
 const polls = new Map();
 
 /** Stop polling, since the object of the page is about to be deleted, and wait for pending requests. */

@@ -68,7 +68,7 @@ const ACTIONS = [
 ];
 
 /**
- * Kinds of objects in the order in which they are shown: their heading, and where they are.
+ * Kinds of objects in the order in which they are shown: the heading, and the path of a hit's page.
  *
  * @type {Record<Schemas["SearchHit"]["kind"], [string, (hit: Schemas["SearchHit"]) => string]>}
  */

@@ -20,7 +20,7 @@ const WAIT_MILLISECONDS = 1500;
 let pressedAt = -Infinity;
 
 /**
- * Open the page that a key belongs to, if G came shortly before.
+ * Open the page of a key, if G was pressed shortly before.
  *
  * @param {KeyboardEvent} event without modifiers, and not in a field
  * @returns {boolean} whether the key was used
@@ -32,7 +32,7 @@ export function goByKey({ key, timeStamp }) {
   return page !== null;
 }
 
-/** Open the dialog. */
+/** Open the dialog that lists the shortcuts. */
 export function openShortcuts() {
   const close = h("button", { type: "submit", class: "quiet" }, "Close");
   /** @param {string} words @param {string[]} keys @param {string} [between] @returns {[string, Child[]]} */

@@ -52,7 +52,7 @@ function open() {
     if (refused) close();
     connected = false;
     notify("lost");
-    // The browser itself connects again after a broken connection, not after an answer that is not a stream.
+    // The browser reconnects after a broken connection, but not after a response that is not a stream.
     if (refused) setTimeout(open, REOPEN_SECONDS * 1000);
   });
 }

@@ -1,4 +1,4 @@
-/** Toolbars: a single tab stop, with the arrow keys between the controls. @module */
+/** Toolbars: each is one tab stop, and the arrow keys move between its controls. @module */
 import { findAll } from "./dom.js";
 
 /** @type {Record<string, (index: number, last: number) => number>} */
@@ -12,10 +12,10 @@ const MOVES = {
 /** Bind the keys of a toolbar; its tab stop is the control that had the focus last. @param {HTMLElement} toolbar */
 export function bindToolbar(toolbar) {
   const controls = findAll(toolbar, "a, button", HTMLElement);
-  const show = (/** @type {HTMLElement} */ stop) => {
+  const setTabStop = (/** @type {HTMLElement} */ stop) => {
     for (const control of controls) control.tabIndex = control === stop ? 0 : -1;
   };
-  toolbar.addEventListener("focusin", ({ target }) => show(/** @type {HTMLElement} */ (target)));
+  toolbar.addEventListener("focusin", ({ target }) => setTabStop(/** @type {HTMLElement} */ (target)));
   toolbar.addEventListener("keydown", (event) => {
     const move = MOVES[event.key];
     const index = controls.findIndex((control) => control === document.activeElement);
@@ -23,5 +23,5 @@ export function bindToolbar(toolbar) {
     event.preventDefault();
     controls[move(index, controls.length - 1)].focus();
   });
-  show(controls[0]);
+  setTabStop(controls[0]);
 }

@@ -56,7 +56,12 @@ async function nextRunsLabel(cron, timezone) {
   }
 }
 
-/** Return a moment on the clock of a time zone: "Tue 6 Jan 2026, 03:00". @param {string} moment @param {string} timeZone */
+/**
+ * Format a moment in the local time of a time zone: "Tue 6 Jan 2026, 03:00".
+ *
+ * @param {string} moment
+ * @param {string} timeZone
+ */
 export function localTime(moment, timeZone) {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone,

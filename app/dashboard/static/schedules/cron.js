@@ -25,7 +25,7 @@ export function cronOf(repeat, time) {
 }
 
 /**
- * Return the choice and the time of an expression, null for one that is not among the choices.
+ * Return the choice and the time that an expression encodes, or null if no choice encodes it.
  *
  * @param {string} cron
  * @returns {{repeat: string, time: string} | null}
@@ -47,7 +47,12 @@ function isWithin(text, largest) {
   return /^\d{1,2}$/.test(text ?? "") && Number(text) <= largest;
 }
 
-/** Return an expression in words, "Every day at 03:30", itself where it is not among the choices. @param {string} cron */
+/**
+ * Return an expression in words, such as "Every day at 03:30". An expression that no choice encodes is
+ * returned unchanged.
+ *
+ * @param {string} cron
+ */
 export function cronWords(cron) {
   const choice = choiceOf(cron);
   if (!choice) return cron;

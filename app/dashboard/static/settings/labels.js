@@ -31,7 +31,7 @@ function quantity(number, unit) {
   return unit ? counted(number, unit.slice(0, -1).toLowerCase()) : count(number);
 }
 
-/** @param {number} number a multiple of the largest unit that divides it */
+/** Format bytes in the largest unit that divides them. @param {number} number */
 function bytes(number) {
   let [left, unit] = [number, 0];
   while (left >= 1024 && left % 1024 === 0 && unit < BINARY.length - 1) [left, unit] = [left / 1024, unit + 1];
@@ -74,8 +74,8 @@ const NOUNS = { aliases: "alias", studies: "study", trash: "trash" };
 const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|comparisons|studies)$/;
 
 /**
- * Return what a request changed: "Set the alias", "champion", " of the model web", with the page of an object that has
- * one.
+ * Return the texts that describe a request, such as "Set the alias", "champion" and " of the model web", and the
+ * path of the changed object's page if it has one.
  *
  * @param {{method: string, path: string}} entry
  * @returns {{verb: string, id: string | null, owners: string, href: string | null}}

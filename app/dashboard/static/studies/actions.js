@@ -72,7 +72,7 @@ export function studyActions(id, changed) {
         );
       const choices = dimension.choices ?? [];
       const options = choices.map((choice) =>
-        h("option", { value: JSON.stringify(choice), selected: isSame(choice, value) }, wordsOf(choice)),
+        h("option", { value: JSON.stringify(choice), selected: isSame(choice, value) }, choiceLabel(choice)),
       );
       return field(parameterName(pointer), h("select", { "data-choice": pointer }, ...options));
     });
@@ -151,13 +151,13 @@ function escaped(pointer) {
 }
 
 /** @param {Json} choice */
-function wordsOf(choice) {
+function choiceLabel(choice) {
   return choice !== null && typeof choice === "object" && "name" in choice ? String(choice.name) : String(choice);
 }
 
 /** @param {Json} choice @param {Json | undefined} value */
 function isSame(choice, value) {
-  return value !== undefined && wordsOf(choice) === wordsOf(value);
+  return value !== undefined && choiceLabel(choice) === choiceLabel(value);
 }
 
 /** @param {string} pointer @param {string} label @param {string} type @param {string | number} value */

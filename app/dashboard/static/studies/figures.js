@@ -155,7 +155,7 @@ function trialLine({ number }, index, length, axes) {
 /** @param {string} name @param {Trial[]} trials @returns {ParallelAxis} */
 function axisOfValues(name, trials) {
   const values = trials.map(({ value }) => Number(value));
-  return scaled(name, values, Math.min(...values), Math.max(...values), metric);
+  return numericAxis(name, values, Math.min(...values), Math.max(...values), metric);
 }
 
 /** @param {string} pointer @param {import("./labels.js").Dimension} dimension @param {Trial[]} trials @returns {ParallelAxis} */
@@ -180,7 +180,7 @@ function axisOf(pointer, dimension, trials) {
   const known = values.filter((value) => value !== null);
   const low = Math.min(...known, dimension.low ?? Infinity);
   const high = Math.max(...known, dimension.high ?? -Infinity);
-  return scaled(label, values, low, high, valueLabel, dimension.log);
+  return numericAxis(label, values, low, high, valueLabel, dimension.log);
 }
 
 /**
@@ -192,7 +192,7 @@ function axisOf(pointer, dimension, trials) {
  * @param {boolean} [log]
  * @returns {ParallelAxis}
  */
-function scaled(label, values, low, high, shown, log = false) {
+function numericAxis(label, values, low, high, shown, log = false) {
   const transform = log && low > 0 ? Math.log : Number;
   const width = transform(high) - transform(low) || 1;
   const middle = log && low > 0 ? Math.sqrt(low * high) : (low + high) / 2;

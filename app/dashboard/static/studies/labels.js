@@ -23,7 +23,7 @@ export function parameterName(pointer) {
   return part === "loss" ? `Loss: ${name.replaceAll("_", " ")}` : (LABELS[name] ?? name.replaceAll("_", " "));
 }
 
-/** Return a value of a parameter as text; a whole loss is its name. @param {unknown} value */
+/** Return the value of a parameter as text; for a loss, its name and parameters. @param {unknown} value */
 export function valueLabel(value) {
   if (value !== null && typeof value === "object" && "name" in value) return lossLabel(value);
   return typeof value === "number" ? short(Number(value.toPrecision(4))) : short(value);
@@ -32,7 +32,7 @@ export function valueLabel(value) {
 /** @param {{name?: unknown}} loss */
 function lossLabel(loss) {
   const others = Object.entries(loss).filter(([name]) => name !== "name");
-  // The default is recorded with all parameters of its loss.
+  // The default trial is recorded with all parameters of its loss, which are too many to show.
   return others.length === 0 || others.length > 4
     ? String(loss.name)
     : `${loss.name} (${others.map(([name, value]) => `${name} ${short(value)}`).join(", ")})`;
@@ -53,12 +53,12 @@ export function valueAt({ parameters }, pointer) {
   return /** @type {Record<string, Json> | null} */ (parameters)?.[pointer];
 }
 
-/** The metric of the objective, "ndcg@10". @param {Study} study */
+/** Return the metric of the objective, such as "ndcg@10". @param {Study} study */
 export function metricOf({ objective }) {
   return String(objective.metric);
 }
 
-/** "5-fold cross-validation", "held-out queries". @param {Study} study */
+/** Return how trials are validated: "5-fold cross-validation", "held-out queries". @param {Study} study */
 export function validationLabel({ objective }) {
   const validation = /** @type {Record<string, Json>} */ (objective.validation ?? {});
   if (validation.fold_column) return `cross-validation by ${validation.fold_column}`;
@@ -76,7 +76,11 @@ export function finished(trials) {
   return trials.filter(({ status, value }) => status === "succeeded" && value !== null);
 }
 
-/** "0.4711 (trial 9)". @param {{number: number, value: number} | null | undefined} best */
+/**
+ * Return the best value and its trial: "0.4711 (trial 9)".
+ *
+ * @param {{number: number, value: number} | null | undefined} best
+ */
 export function bestLabel(best) {
   return best ? `${metric(best.value)} (trial ${best.number})` : "–";
 }

@@ -38,7 +38,7 @@ const BOUNDS = {
   max_bin: { low: 31, high: 255, log: true },
   num_iterations: { low: 50, high: 1000, log: true },
 };
-/** Bounds of linear scorers and networks where they differ. @type {typeof BOUNDS} */
+/** Bounds of the parameters of linear scorers and networks. @type {typeof BOUNDS} */
 const NETWORK_BOUNDS = {
   learning_rate: { low: 0.0005, high: 0.1, log: true },
   weight_decay: { low: 0.00001, high: 0.1, log: true },
@@ -46,9 +46,9 @@ const NETWORK_BOUNDS = {
   epochs: { low: 20, high: 200, log: true },
   batch_documents: { low: 64, high: 4096, log: true },
 };
-/** Pointer of a network's layers, which are one choice. */
+/** Pointer of a network's hidden layers; one choice is a list of layer sizes. */
 const HIDDEN = "/scorer/hidden";
-/** Layers that are proposed, from small to large. */
+/** Layer sizes that are proposed, from small to large. */
 const LAYERS = ["16", "32", "64, 32", "128, 64", "128, 64, 32"];
 /** Schema of the parameters of each scorer, their path, and those that are selected initially. @type {Record<string, {schema: string, path: string, first: string[]}>} */
 const SCORERS = {
@@ -194,11 +194,11 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
     inside,
     hint(words),
   );
-  const follow = () => {
+  const showIfSearched = () => {
     for (const part of findAll(node, ".search-bounds, .choices", HTMLElement)) part.hidden = !searched.checked;
   };
-  searched.addEventListener("change", follow);
-  follow();
+  searched.addEventListener("change", showIfSearched);
+  showIfSearched();
   return node;
 }
 

@@ -1,7 +1,11 @@
 /** The menu that shows and hides columns of a list. @module */
 import { h, replace } from "../page/dom.js";
 
-/** Return the menu of columns. @param {(keys: string[]) => void} chosen */
+/**
+ * Return the menu of columns.
+ *
+ * @param {(keys: string[]) => void} chosen called with the keys of the ticked columns
+ */
 export function columnChooser(chosen) {
   const list = h("div", { class: "column-list", role: "group", "aria-label": "Columns" });
   const node = h(

@@ -61,14 +61,14 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  *
  * @typedef {object} List
  * @property {string} kind plural, such as `jobs`: the path in the API and of the page, and the id of the place
- * @property {string} noun of one row: `job` marks it with `data-job`
+ * @property {string} noun of one row, such as `job`, whose rows have the attribute `data-job`
  * @property {string[]} filters parameters of the URL that are sent to the API, besides the project and the prefix
  * @property {string[]} fields of an item that every row needs
  * @property {ListColumn[]} columns the first one is the row header and always shown; the id column follows the last
  * @property {(items: any[]) => ListColumn[]} [furtherColumns] such as a column for each metric of the items
  * @property {boolean} [folds] whether items that belong to another item are hidden, unless a filter selects them
  * @property {string} [after] key of the column before `furtherColumns`
- * @property {(item: any) => string} name of an item, for its box and its button
+ * @property {(item: any) => string} name of an item, for its check box and its details button
  * @property {((ticked: Ticked) => any)[]} [actions] make the buttons and links for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
  * @property {(item: any) => boolean} [isActive] whether an item may change soon
@@ -76,7 +76,7 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  * @property {[sentence: string, href: string, action: string]} empty text and link where there is no item yet
  */
 
-/** @param {Record<string, string | null>} values null for none */
+/** Set parameters of the URL. @param {Record<string, string | null>} values null removes a parameter */
 function remember(values) {
   const query = parameters();
   for (const [name, value] of Object.entries(values)) {
@@ -136,7 +136,7 @@ function listTable(place, form, list) {
   const head = h("tr");
   const table = h("table", { class: "list" }, h("thead", {}, head));
   const scroll = scrollRegion(label, table);
-  const chooser = columnChooser(chosen);
+  const chooser = columnChooser(showColumns);
   const node = h("div", { class: "panel list-panel" }, scroll);
   csvSource(table, allRows);
   form.append(h("span", { class: "list-tools" }, csvButton(table, label), chooser.node));
@@ -265,7 +265,7 @@ function listTable(place, form, list) {
   }
 
   /** @param {string[]} keys */
-  function chosen(keys) {
+  function showColumns(keys) {
     const usual = columns
       .slice(1)
       .filter(({ optional }) => !optional)

@@ -20,7 +20,7 @@ export function parameters() {
  */
 export function followFilters(form, changed) {
   let typing = 0;
-  const narrow = () => {
+  const applyFilters = () => {
     clearTimeout(typing);
     writeFilters(form);
     changed();
@@ -29,13 +29,13 @@ export function followFilters(form, changed) {
   // Apply filters that were entered while the page was still loading.
   const isEarly = all.some((control) => control.value && control.value !== valueInUrl(control));
   for (const control of all) control.value ||= valueInUrl(control);
-  if (isEarly) narrow();
+  if (isEarly) applyFilters();
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
     // Put a choice into the URL immediately: options that are offered later are selected by the URL.
-    if (target instanceof HTMLSelectElement) return narrow();
+    if (target instanceof HTMLSelectElement) return applyFilters();
     clearTimeout(typing);
-    typing = setTimeout(narrow, TYPING_MILLISECONDS);
+    typing = setTimeout(applyFilters, TYPING_MILLISECONDS);
   });
 }
 
@@ -96,7 +96,7 @@ function valueInUrl(control) {
 /**
  * Return the filters that apply to the list.
  *
- * @param {HTMLFormElement} form of the filters, whose choices have texts
+ * @param {HTMLFormElement} form of the filters, whose options contain the readable values
  * @param {string[]} names of the parameters
  * @returns {ActiveFilter[]}
  */
@@ -129,7 +129,7 @@ function writeFilters(form) {
   const query = parameters();
   query.delete("cursor");
   for (const control of controls(form)) {
-    if (control instanceof HTMLSelectElement && !hasOption(control, valueInUrl(control))) continue; // its choices come later
+    if (control instanceof HTMLSelectElement && !hasOption(control, valueInUrl(control))) continue; // not offered yet
     const value = control.value.trim();
     if (value) query.set(control.dataset.filter ?? "", value);
     else query.delete(control.dataset.filter ?? "");

@@ -24,10 +24,10 @@ const pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
 elementById("filters").addEventListener("submit", (event) => event.preventDefault());
 field.addEventListener("input", () => {
   clearTimeout(typing);
-  typing = setTimeout(narrow, TYPING_MILLISECONDS);
+  typing = setTimeout(applyFilter, TYPING_MILLISECONDS);
 });
 
-function narrow() {
+function applyFilter() {
   const alias = field.value.trim();
   history.replaceState(null, "", `${location.pathname}${alias ? `?${new URLSearchParams({ alias })}` : ""}`);
   pollNow();

@@ -36,13 +36,13 @@ const sort = hashState.get("sort");
 const catalogue = readOnce(() => Promise.all([get("/v1/losses"), get("/v1/scorers")]));
 /** The largest answer of the page, read when a training lacks a setting. */
 const jobSchemas = readOnce(() => get("/v1/job-schemas"));
-let wanted = hashState.get("metric");
+let wantedMetric = hashState.get("metric");
 const curves = comparedCurves(
-  { metric: wanted, smoothing: Number(hashState.get("smoothing") ?? 0) },
+  { metric: wantedMetric, smoothing: Number(hashState.get("smoothing") ?? 0) },
   {
     /** @param {string} name */
     chosen(name) {
-      wanted = name;
+      wantedMetric = name;
       remember("metric", name);
       pollNow();
     },
@@ -76,7 +76,7 @@ function showProblem(problem) {
 
 async function refresh() {
   const query = new URLSearchParams(ids.map((id) => ["job", id]));
-  if (wanted) query.set("metric", wanted);
+  if (wantedMetric) query.set("metric", wantedMetric);
   const ranking = /** @type {Schemas["TrainingRanking"]} */ (await read(`/v1/trainings?${query}`));
   if (!ranking.items.length) return showEmpty();
   const drawn = ranking.items.slice(0, MAX_COMPARED).map(({ job }) => job);
@@ -209,7 +209,7 @@ async function showActions(ranking) {
 /** @type {Map<string, () => Promise<string | null>>} */
 const champions = new Map();
 
-/** Return the champion, "web:3", null where the name has none; read once. @param {string} name of a model */
+/** Return the champion of a model name, such as "web:3", or null; it is read once. @param {string} name */
 function championOf(name) {
   const ask = async () => {
     const { items } = await get(modelApi(name, "/aliases"));
@@ -221,7 +221,14 @@ function championOf(name) {
   return reader();
 }
 
-/** @param {Ranked} best @param {string | null} champion @param {boolean} active @param {string} name */
+/**
+ * Return the button that compares the best training with the champion, or the reason why it is not offered.
+ *
+ * @param {Ranked} best
+ * @param {string | null} champion
+ * @param {boolean} active whether a training is still active
+ * @param {string} name of the metric
+ */
 function againstChampion(best, champion, active, name) {
   const reason = !champion
     ? `${best.job.spec.model_name} has no champion yet`
@@ -234,11 +241,11 @@ function againstChampion(best, champion, active, name) {
 }
 
 /**
- * Submit the comparison on the data that both were tested on. If there is no such dataset, open the form.
+ * Submit the comparison on the dataset that both models were tested on, or open the form if there is none.
  *
  * @param {Ranked} best
  * @param {string} champion
- * @param {string} name
+ * @param {string} name of the metric
  */
 async function compareWithChampion({ job, model }, champion, name) {
   const systems = [champion, model ?? ""];

@@ -47,7 +47,7 @@ import { count, metric as fourDigits, timeElement } from "../page/format.js";
 const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
 
 /**
- * Matrix of systems: the conclusion about each row against each column, and the choice of a pair.
+ * Return the matrix of systems: each cell shows the verdict of its row against its column, and selects the pair.
  *
  * @param {Comparison} comparison
  * @param {(pair: Pair) => void} choose
@@ -125,8 +125,8 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
   const node = h(
     "div",
     { class: "columns changed" },
-    list("Most improved", improved, names, open),
-    list("Most harmed", harmed, names, open),
+    changedTable("Most improved", improved, names, open),
+    changedTable("Most harmed", harmed, names, open),
   );
   return {
     node,
@@ -143,7 +143,7 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
  * @param {[string, string]} names
  * @param {(queryId: string) => void} open
  */
-function list(title, queries, names, open) {
+function changedTable(title, queries, names, open) {
   if (!queries.length) return h("section", {}, h("h3", {}, title), hint("No query."));
   const systems = names.map((name) => h("span", { class: "name", title: name }, name));
   /** @param {Schemas["ChangedQuery"]} changed */
@@ -232,7 +232,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
     current = name;
     tabs.show(name);
     choose(name);
-    loadInto(plot, async () => [await drawn(comparison, pair, name, names)]);
+    loadInto(plot, async () => [await differencesPlot(comparison, pair, name, names)]);
     replace(every);
     fillEvery();
   }
@@ -271,7 +271,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
 }
 
 /** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
-async function drawn({ id, systems }, pair, metric, names) {
+async function differencesPlot({ id, systems }, pair, metric, names) {
   const found = pair.metrics[metric];
   if (!found) return hint(`${metric} is undefined on every query for at least one of the systems.`);
   const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
@@ -382,7 +382,7 @@ function pairHead({ systems }, pair) {
 }
 
 /**
- * Show the systems' means by one metric, which is chosen here.
+ * Return the panel of the systems' means by one metric, which the user chooses in the panel.
  *
  * @param {Comparison} comparison
  * @param {(metric: string) => void} chosen

@@ -1,4 +1,4 @@
-/** `/comparisons`: the list of comparisons, and the forms that compare and that upload runs. @module */
+/** `/comparisons`: the list of comparisons, and the forms to compare systems and to upload runs. @module */
 import { searchField } from "../forms/controls.js";
 import { comparisonPage, openPage, resultPage } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
@@ -52,7 +52,7 @@ async function systemPicker(place, changed) {
   const chosen = new Set(new URLSearchParams(location.search).getAll("system"));
   const field = searchField("Find a model or run, or enter a reference", "Find, or type name:version or rnk_…", {
     input: show,
-    keydown: enter,
+    keydown: addTyped,
   });
   const options = h("div", { class: "options" });
   const order = h("ol", { class: "chosen", "aria-label": "Chosen systems, in order" });
@@ -120,11 +120,12 @@ async function systemPicker(place, changed) {
   }
 
   /**
-   * Take a reference that is not in the list as it was typed. The server checks whether it exists.
+   * Add the typed system on Enter. A reference that is not in the list is added as typed; the server checks
+   * whether it exists.
    *
    * @param {KeyboardEvent} event
    */
-  function enter(event) {
+  function addTyped(event) {
     if (event.key !== "Enter") return;
     event.preventDefault();
     const text = field.value.trim();
@@ -173,8 +174,8 @@ async function offerChoices() {
     wanted,
   );
   /** @param {string[]} references */
-  const follow = (references) => offer(references).catch((error) => showError(form, error));
-  const offered = Promise.all([systemPicker(elementById("systems"), follow), get("/v1/metrics")]);
+  const offerDatasets = (references) => offer(references).catch((error) => showError(form, error));
+  const offered = Promise.all([systemPicker(elementById("systems"), offerDatasets), get("/v1/metrics")]);
   onSubmit(form, async () => {
     const [picker] = await offered;
     openJob(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));

@@ -61,7 +61,11 @@ const COLUMNS = [
   },
 ];
 
-/** Columns of tables have names; in other texts the column is a byte number. @param {string | number | null} column */
+/**
+ * Return the label of a column: its name in a table, a byte number in other text files.
+ *
+ * @param {string | number | null} column
+ */
 function columnLabel(column) {
   return typeof column === "string" ? h("code", {}, column) : count(column);
 }
@@ -260,7 +264,7 @@ function datasetViews(dataset) {
     if (!current.node.hasChildNodes() || value) current.fill(current.node, dataset, value);
   }
 
-  // A link to the overview has no #, which alone would reload the page.
+  // The link to the overview has no #, so following it would reload the page.
   views[0].link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

@@ -54,8 +54,8 @@ function evaluationActions(evaluation) {
     file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
   );
   const compared = ranking || evaluation.system;
-  if (ranking) offer(files, ranking);
-  else if (job) offerOfJob(files, job);
+  if (ranking) offerRanking(files, ranking);
+  else if (job) offerRankingOfJob(files, job);
   return actionRow(
     h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
     model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
@@ -71,7 +71,7 @@ function file(href, words, name) {
 }
 
 /** @param {HTMLElement} files @param {string} ranking */
-function offer(files, ranking) {
+function offerRanking(files, ranking) {
   /** @param {string} format */
   const address = (format) => rankingApi(ranking, `?format=${format}`);
   files.prepend(
@@ -87,10 +87,10 @@ function offer(files, ranking) {
  * @param {HTMLElement} files
  * @param {string} job
  */
-async function offerOfJob(files, job) {
+async function offerRankingOfJob(files, job) {
   const evaluated = await get(jobApi(job)).catch(() => null);
   const ranking = evaluated?.result?.ranking_id;
-  if (ranking) offer(files, ranking);
+  if (ranking) offerRanking(files, ranking);
 }
 
 const QUANTILES = [
@@ -148,7 +148,7 @@ function conventionEntries(names, metrics) {
   return [...together].map(([words, same]) => /** @type {const} */ ([same.join(", "), words]));
 }
 
-/** Show the metrics of single queries, the worst first; the URL has the filters. @param {Evaluation} evaluation */
+/** Show the metrics of each query, the worst first; the URL keeps the filters. @param {Evaluation} evaluation */
 function queryValues({ id, dataset_id: dataset, metrics }) {
   /** @param {Schemas["QueryValues"]} row */
   const query = (row) => queryName(row, (words) => h("a", { href: queryPage(dataset, row.query_id) }, words));
@@ -260,7 +260,12 @@ function againstBaselines({ system, metrics, baselines }) {
   };
 }
 
-/** Return a comparison that puts the best first. @param {string} metric @param {{higher_is_better: boolean}} summary */
+/**
+ * Return a sort function that puts the best baseline first.
+ *
+ * @param {string} metric
+ * @param {{higher_is_better: boolean}} summary
+ */
 function byMean(metric, { higher_is_better: higher }) {
   /** @param {Schemas["Baseline"]} baseline */
   const worth = ({ metrics }) => (higher ? 1 : -1) * (metrics[metric]?.mean ?? Number.NaN);

@@ -89,7 +89,7 @@ async function offerPapers() {
   ]);
   const select = elementById("paper", HTMLSelectElement);
   replace(select, ...items.map(({ name }) => h("option", { value: name }, name)));
-  const follow = () => {
+  const showPaper = () => {
     const paper = items.find(({ name }) => name === select.value);
     setText(elementById("paper-title"), paper ? `${paper.authors}: ${paper.title} (${paper.year})` : "");
     const place = elementById("tables");
@@ -98,7 +98,7 @@ async function offerPapers() {
     );
     replace(place, find(place, "legend"), ...boxes);
   };
-  select.addEventListener("change", follow);
-  follow();
+  select.addEventListener("change", showPaper);
+  showPaper();
   form.removeAttribute("aria-busy");
 }

@@ -33,7 +33,7 @@ const COLUMNS = [
     fields: ["problem.title", "problem.detail", "spec.kind"],
     cell: (job) => [
       jobStatus(job),
-      ...tags(job).map((words) => h("span", { class: "tag plain" }, words)),
+      ...statusTags(job).map((words) => h("span", { class: "tag plain" }, words)),
       progress(job),
     ],
   },
@@ -89,7 +89,7 @@ const COLUMNS = [
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
 
-/** Name a job; the last trial of a study represents all of them and links to the others. @param {Job} job */
+/** Name a job. The last trial of a study represents all its trials and links to the study. @param {Job} job */
 function name({ id, title, kind, spec }) {
   const earlier = kind === "trial" && !unfolds() && spec?.study_id ? Number(spec.number) : 0;
   return [
@@ -99,7 +99,7 @@ function name({ id, title, kind, spec }) {
 }
 
 /** @param {Job} job */
-function tags(job) {
+function statusTags(job) {
   const worst = severities(errorsAndWarnings(job)).slice(0, 1);
   return [...worst.map(([severity, number]) => severityLabel(severity, number)), ...marks(job)];
 }

@@ -53,14 +53,14 @@ async function offerDatasets() {
   );
   const select = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
   chooseDataset([select], asked.get("dataset"));
-  const follow = () => {
+  const offerFoldColumns = () => {
     const columns = Object.keys(datasets.find(({ id }) => id === select.value)?.statistics?.query_columns ?? {});
     const choice = find(form, '[name="validation"][value="fold_column"]', HTMLInputElement);
     if (choice.parentElement) choice.parentElement.hidden = columns.length === 0;
     replace(elementById("fold-column"), ...columns.map((name) => h("option", { value: name }, name)));
   };
-  select.addEventListener("change", follow);
-  follow();
+  select.addEventListener("change", offerFoldColumns);
+  offerFoldColumns();
 }
 
 /** @returns {Record<string, Json>} */

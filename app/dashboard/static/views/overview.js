@@ -118,7 +118,7 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 /** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
 
 /**
- * Return the open steps on the way to a champion.
+ * Return the panel of the first steps that are not done, or null if all are done.
  *
  * @param {Counts} counts
  * @param {boolean} hasChampion
@@ -227,7 +227,7 @@ poll(refresh, (problem) => {
 /** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */
 async function refresh(mayDiffer) {
   const found = { ...shown, ...(mayDiffer && (await readAll(frequent))) };
-  /** Unchanged parts are not drawn again. */
+  /** Check whether a part differs from the shown one; unchanged parts are not drawn again. */
   const changed = (/** @type {string[]} */ ...names) => names.some((name) => found[name] !== shown[name]);
   rareDue ||= mayDiffer;
   if (changed("counts") || (rareDue && Date.now() - rareReadAt >= RARE_MILLISECONDS)) {
@@ -235,7 +235,7 @@ async function refresh(mayDiffer) {
     rareReadAt = Date.now();
     rareDue = false;
   } else if (!mayDiffer) {
-    // The leases of workers end without a change.
+    // The lease of a worker can expire without an event.
     Object.assign(found, await readAll(rare.filter(({ name }) => name === "workers")));
   }
   if (changed("counts")) showCounts(found.counts);
@@ -288,7 +288,7 @@ function showFailures({ items, next_cursor: next }) {
   );
 }
 
-/** Show champions and verdicts, and the open steps to them. @param {Record<string, any>} found */
+/** Show champions, verdicts, and the first steps that are not done. @param {Record<string, any>} found */
 function showDecisions({ champions, comparisons, promotions, clickLogs, counts }) {
   const verdicts = recentVerdicts(comparisons.items, promotions.items).slice(0, MAX_SHOWN);
   replace(elementById("champions"), championList(champions.items));

@@ -1,4 +1,4 @@
-/** `/rankings/{id}`: the queries of a ranking and the documents of one: #query=q7&prefix=q. @module */
+/** `/rankings/{id}`: a ranking's queries, and the documents of the query in the hash: #query=q7&prefix=q. @module */
 import { headingOn } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { documentFeatures, documentName, queryList } from "../datasets/queries.js";

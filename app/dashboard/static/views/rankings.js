@@ -75,8 +75,8 @@ showList({
   actions: [compareTicked, deleteTicked],
   empty: ["Rank a dataset with a model, or upload a run of another system.", "#rank", "Rank a dataset"],
 });
-onSubmit(form, async () => follow(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
-runForm(run, follow);
+onSubmit(form, async () => openJob(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
+runForm(run, openJob);
 bindDialogs({
   rank: () => offerChoices().catch((error) => showError(form, error)),
   run: () =>
@@ -96,6 +96,6 @@ async function offerChoices() {
 }
 
 /** Open the page of a job, which redirects to the ranking once it exists. @param {{id: string}} job */
-function follow({ id }) {
+function openJob({ id }) {
   openPage(resultPage(id));
 }

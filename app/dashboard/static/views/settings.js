@@ -1,4 +1,4 @@
-/** `/settings`: the theme of the dashboard, and the settings of the service as it read them. @module */
+/** `/settings`: the theme of the dashboard, and the settings that the service has read. @module */
 import { searchField } from "../forms/controls.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
@@ -54,15 +54,15 @@ function settingsTable(items) {
     ],
     { label: "Settings", order: { by: "Variable", descending: false } },
   );
-  const field = searchField("Find a setting", "Name or meaning", { input: narrow });
-  const changed = h("input", { type: "checkbox", change: narrow });
-  function narrow() {
+  const field = searchField("Find a setting", "Name or meaning", { input: applyFilter });
+  const changed = h("input", { type: "checkbox", change: applyFilter });
+  function applyFilter() {
     const text = field.value.trim().toLowerCase();
     const matches = (/** @type {Setting} */ { name, description }) =>
       `${name} ${description}`.toLowerCase().includes(text);
     table.show(items.filter((setting) => matches(setting) && (setting.changed || !changed.checked)));
   }
-  narrow();
+  applyFilter();
   return [h("div", { class: "filters" }, field, h("label", { class: "check" }, changed, " Changed only")), table.node];
 }
 

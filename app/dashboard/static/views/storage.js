@@ -103,7 +103,7 @@ function showTrash() {
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
     "button",
-    { class: "quiet small", "aria-label": `Restore ${name}`, click: () => restored(id, name) },
+    { class: "quiet small", "aria-label": `Restore ${name}`, click: () => restoreObject(id, name) },
     "Restore",
   );
   return h(
@@ -120,7 +120,7 @@ function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_b
 }
 
 /** @param {string} id @param {string} name */
-async function restored(id, name) {
+async function restoreObject(id, name) {
   await runAction(async () => {
     await request("/v1/trash/restore", { method: "POST", json: { ids: [id] } });
     announce(`${name} was restored.`);

@@ -138,7 +138,7 @@ function card(first) {
     const last = delivery.log.at(-1);
     const redeliver = h(
       "button",
-      { class: "quiet small", click: () => runAction(() => redelivered(delivery)) },
+      { class: "quiet small", click: () => runAction(() => sendAgain(delivery)) },
       "Send again",
     );
     return h(
@@ -156,7 +156,7 @@ function card(first) {
   }
 
   /** @param {Delivery} delivery */
-  async function redelivered(delivery) {
+  async function sendAgain(delivery) {
     await request(`${path}/deliveries/${encodeURIComponent(delivery.id)}/redeliver`, { method: "POST" });
     announce("The event is sent again.");
     showDeliveries();

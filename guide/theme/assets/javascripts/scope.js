@@ -8,6 +8,6 @@ var __md_set = (key, value, storage = localStorage, scope = __md_scope) => {
   try {
     storage.setItem(`${scope.pathname}.${key}`, JSON.stringify(value));
   } catch {
-    // Without storage the browser forgets the colours; the pages are the same.
+    // Without storage, the chosen colours are lost; nothing else changes.
   }
 };

@@ -1,4 +1,4 @@
-// In each set of tabs, open the tab that was chosen on another page, then the tab that the address names.
+// In each set of tabs, open the tab that was chosen on another page, then the tab in the hash of the URL.
 (() => {
   const chosen = __md_get("__tabs");
   for (const set of document.querySelectorAll(".tabbed-set")) {

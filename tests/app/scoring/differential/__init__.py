@@ -1,4 +1,4 @@
-"""Mutated scoring requests against readers that share nothing with ours: same status, same scores to the bit.
+"""Differential test: independent readers must read mutated scoring requests with the same status and scores.
 
 python -m tests.app.scoring.differential --bodies 20000
 """

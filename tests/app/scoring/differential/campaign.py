@@ -100,7 +100,7 @@ def _read(form: Form, sent: Sent, served: Served) -> ExpectedScores | None:
 
 
 def _judge_all(form: Form, exchanges: Sequence[_Exchange], served: Served, outcome: Outcome) -> None:
-    """Judge requests to one model, whose scores LightGBM computes together."""
+    """Judge requests to one model; LightGBM computes the scores of all of them in one call."""
     read = [exchange.reading.features for exchange in exchanges if exchange.reading]
     features = np.concatenate([np.empty((0, len(NAMES))), *read])
     scores = served.scores(features, _model(exchanges[0].seed)) if len(features) else np.empty(0)
@@ -133,7 +133,7 @@ def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> No
 
 
 def _same(found: Any, expected: Any) -> bool:
-    """Compare to the bit: `repr` tells -0.0 from 0.0 and has all digits."""
+    """Compare to the bit: `repr` distinguishes -0.0 from 0.0 and has all digits."""
     return repr(found) == repr(expected)
 
 

@@ -1,4 +1,4 @@
-"""Models that LightGBM trained and saved, scored in every form, beside `Booster.predict` of what was sent."""
+"""Models that LightGBM saved, scored by requests of every form and by `Booster.predict`."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from tests.app.scoring.differential.served import Served
 from worker.job.systems import load_model
 
 N_DOCUMENTS, N_FEATURES = 300, 6
-CATEGORY = N_FEATURES - 1  # the column that may be one
+CATEGORY = N_FEATURES - 1  # the column that may be a category
 _N_CATEGORIES = 4
 _CATEGORIES: Mapping[str, tuple[str | int, ...]] = MappingProxyType(
     {"text": ("acme", "zenith", "größe", "7 of 9"), "whole number": (7, 1001, 30, 4)}
@@ -33,7 +33,7 @@ _STEPS = (-math.inf, 0, math.inf)
 
 @dataclass(frozen=True, eq=False)
 class ImportedModel:
-    """A model of LightGBM, and what its last column is.
+    """A model of LightGBM, and the categories of its last column.
 
     Attributes:
         name: Name of the stored model.
@@ -54,7 +54,7 @@ class ImportedModel:
     def cells(self, row: Sequence[float], *, by_name: bool) -> list[Any]:
         """Return the features of a document as they are sent: None where missing, categories by value.
 
-        Where a form has one type for all, whole numbers are values and texts are codes.
+        If a form has one type for all features, whole numbers are sent as values and texts as codes.
         """
         cells: list[Any] = [None if math.isnan(value) else value for value in row]
         code = cells[CATEGORY]
@@ -64,7 +64,7 @@ class ImportedModel:
 
 
 def drawn_model(seed: int) -> ImportedModel:
-    """Train a small model with options by a seed: of boosting, missing values, categories and leaves."""
+    """Train a small model with options of boosting, missing values, categories and leaves by seed."""
     generator = random.Random(seed)
     kind = ("number", "code", "text", "whole number")[seed % 4]
     parameters: dict[str, Any] = {
@@ -91,7 +91,7 @@ def drawn_model(seed: int) -> ImportedModel:
         parameters |= {"bagging_freq": 1, "bagging_fraction": 0.6}
     elif generator.random() < 0.3:
         parameters["data_sample_strategy"] = "goss"
-    if parameters["linear_tree"]:  # LightGBM refuses both with it
+    if parameters["linear_tree"]:  # LightGBM refuses `zero_as_missing` and `l1` with linear trees
         parameters["zero_as_missing"] = False
         parameters["objective"] = parameters["objective"].replace("l1", "regression")
     features = _features(np.random.default_rng(seed), kind)
@@ -121,7 +121,7 @@ def _features(generator: np.random.Generator, kind: str) -> Float64Array:
     features = generator.normal(size=(N_DOCUMENTS, N_FEATURES))
     features[:, 1] = np.round(features[:, 1])
     features[:, 2] *= generator.random(N_DOCUMENTS) < 0.2
-    features[:, 3] *= 1e-34  # about the value up to which LightGBM takes one for 0
+    features[:, 3] *= 1e-34  # close to 1e-35, below which LightGBM treats a value as 0
     features[:, :4][generator.random((N_DOCUMENTS, 4)) < 0.1] = np.nan
     if kind != "number":
         features[:, CATEGORY] = generator.integers(_N_CATEGORIES, size=N_DOCUMENTS)
@@ -160,7 +160,7 @@ def _near(thresholds: Sequence[float], generator: random.Random) -> float:
 
 
 def predicted(model: ImportedModel, rows: Float64Array) -> Float64Array:
-    """Return what LightGBM makes of documents."""
+    """Return LightGBM's raw scores of documents."""
     return np.asarray(model.booster.predict(rows, raw_score=True, num_threads=1), np.float64)
 
 
@@ -276,7 +276,7 @@ def _plain(model: ImportedModel, rows: Float64Array) -> list[list[float | None]]
 
 Form = Callable[[Served, ImportedModel, Float64Array], Awaitable[Float64Array]]
 
-# What LightGBM is given is what was sent, so it has float64 where the form has it.
+# Forms that carry float64: LightGBM scores the same float64 values.
 DOUBLE: Mapping[str, Form] = MappingProxyType(
     {
         "JSON by name": _named,
@@ -295,7 +295,7 @@ SINGLE: Mapping[str, Form] = MappingProxyType(
 
 
 async def differences(served: Served, seed: int, n_rows: int) -> list[str]:
-    """Return in which forms the scores of a drawn model are not LightGBM's, to the bit, and by how many."""
+    """Return the forms whose scores of a drawn model differ in any bit from LightGBM's, with counts."""
     model = drawn_model(seed)
     served.add(model.name, model.booster.model_to_string(), feature_names=model.names, imported=True)
     rows = drawn_rows(model, n_rows, seed)

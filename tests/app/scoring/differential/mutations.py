@@ -37,18 +37,18 @@ def mutated(text: str, generator: random.Random) -> bytes:
 
 
 def escaped(text: str, generator: random.Random) -> str:
-    """Write some characters of a string of JSON by their numbers."""
+    r"""Replace some characters of a JSON string by `\u` escapes."""
     return '"' + "".join(f"\\u{ord(c):04x}" if generator.random() < 0.3 else c for c in text[1:-1]) + '"'
 
 
 def _token(text: str, generator: random.Random, pattern: str) -> tuple[int, int]:
-    """Choose a token that a pattern matches; returns where it begins and ends."""
+    """Choose a token that a pattern matches, and return its first and last offset."""
     found = [match.span() for match in _TOKENS.finditer(text) if re.match(pattern, match[0])]
     return generator.choice(found) if found else (len(text), len(text))
 
 
 def _member(text: str, generator: random.Random) -> tuple[int, int, int]:
-    """Choose a member; returns where its name begins, and where its value begins and ends."""
+    """Choose a member, and return the start of its name and the start and end of its value."""
     tokens = list(_TOKENS.finditer(text))
     names = [i for i in range(len(tokens) - 2) if tokens[i + 1][0] == ":" and tokens[i][0].startswith('"')]
     if not names:

@@ -14,9 +14,9 @@ from core.types import Float64Array
 NAMES = ("bm25", "page rank", 'a "quoted" one', "größe", "age/days", "emb.0", "emb.1")
 BLOCK = "emb"
 BLOCK_FEATURES = ("emb.0", "emb.1")
-WEB, IMPORTED = "web", "imported"  # names of one text, as trained here on float32 and as LightGBM trained it
-GRID = 0.5  # of the training data, so that thresholds lie between its multiples
-_ZERO = float(np.float32(1e-35))  # up to which LightGBM takes a value for 0
+WEB, IMPORTED = "web", "imported"  # one text, stored as trained here (float32) and as imported (float64)
+GRID = 0.5  # step of the training data; thresholds lie between its multiples
+_ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this one as 0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The real application in this process, with models that tell documents apart."""
+"""The real application in this process, with models whose scores distinguish documents."""
 
 import asyncio
 import contextlib
@@ -28,8 +28,8 @@ class Served:
     """An application that serves models.
 
     Args:
-        application: It, started.
-        booster: Those of `WEB` and `IMPORTED` in LightGBM.
+        application: The started application.
+        booster: LightGBM's model, which is stored as `WEB` and as `IMPORTED`.
     """
 
     def __init__(self, application: FastAPI, booster: lightgbm.Booster) -> None:
@@ -39,7 +39,7 @@ class Served:
         self.store = registered(application, Services).store
 
     async def model(self, name: str) -> ServedModel:
-        """Return a model that scores."""
+        """Return a model as the application loads it for scoring."""
         return await registered(self._application, ScoringServices).models.get(name)
 
     def add(self, name: str, text: str, *, feature_names: Sequence[str], imported: bool) -> None:
@@ -47,12 +47,12 @@ class Served:
         _add_model(self.store, name, text, feature_names, imported=imported)
 
     def scores(self, features: Float64Array, name: str) -> Float64Array:
-        """Score documents by LightGBM: those of the model that was trained here in float32."""
+        """Score documents by LightGBM; all models but `IMPORTED` get features rounded to float32."""
         held = features if name == IMPORTED else features.astype(np.float32)
         return np.asarray(self._booster.predict(held, raw_score=True), np.float64)
 
     async def ask(self, sent: Sent) -> Answer:
-        """Have a request answered by the application, as a server would."""
+        """Send a request to the application as a server does, and return the answer."""
         path, _, query = sent.path.partition("?")
         headers = {"host": "127.0.0.1", "content-length": str(len(sent.content)), **sent.headers}
         scope = {

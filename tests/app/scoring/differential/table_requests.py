@@ -26,7 +26,7 @@ from tests.app.scoring.differential.requests import (
 _TYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64", "uint64")
 _EDGES = (1e39, 3.4028235677973362e38, 3.4028235677973366e38, float("inf"), 5e-324)
 _OTHER_TYPES = (pa.bool_(), pa.binary(), pa.date32(), pa.timestamp("s"), pa.list_(pa.float32()), pa.null())
-# Rules about a stream's headers, where Arrow would have read something.
+# Refusals by rules about a stream's headers, which Arrow does not have.
 _STRICTER = ("without compression", "without dictionaries", "refers to data beyond its end", "no columns")
 
 
@@ -151,7 +151,7 @@ def _damage(content: bytearray, generator: random.Random) -> None:
 
 
 def _read(content: bytes, most_rows: int) -> pa.Table:
-    """Read a stream straight, looking at its rows before they are made anything of."""
+    """Read a stream with Arrow alone; refuse too many rows before a batch is validated."""
     batches, rows = [], 0
     with pa.ipc.open_stream(content) as reader:
         for field in reader.schema:

@@ -211,7 +211,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _values(tensor: dict[str, Any], binary: bytes) -> tuple[list[float], int]:
-    """Return a tensor's values, and how many bytes they take of those that follow the JSON."""
+    """Return a tensor's values, and the number of bytes after the JSON that they take."""
     code, size = _CODES[tensor["datatype"]], tensor.get("parameters", {}).get("binary_data_size")
     if size is None:
         require(tensor.get("data") is not None)

@@ -39,7 +39,7 @@ def result(champion: float, challenger: float, missing: str | None = None) -> Co
 def test_the_interval_must_lie_above_the_margin(
     champion: float, challenger: float, margin: float, admitted: bool, words: str
 ) -> None:
-    """A margin of 0 asks for a better challenger, more for one that does not lose so much."""
+    """Margin 0 requires a better challenger; a larger margin, one that is worse by less than the margin."""
     found, sentence = admits_by_estimates(margin, "web:3", "web:4", result(champion, challenger))
     assert found == admitted
     assert sentence.startswith(words)
@@ -47,7 +47,7 @@ def test_the_interval_must_lie_above_the_margin(
 
 
 def test_nothing_is_admitted_without_support() -> None:
-    """However much better it seems; the sentence has the reason and the way out."""
+    """A large estimated gain is not enough; the sentence has the reason and proposes an interleaving."""
     found, sentence = admits_by_estimates(
         0.5, "web:3", "web:4", result(0.1, 0.9, "the log does not support 60% of it")
     )

@@ -12,7 +12,7 @@ from core.data import synthetic_dataset
 
 
 def test_the_values_are_those_of_a_counterfactual_evaluation() -> None:
-    """Over the lists with a click, of a model whose scores depend on query and document alone."""
+    """The mean over lists with a click equals the estimate of a counterfactual evaluation of these lists."""
     judged = synthetic_dataset(40, seed=1, documents_per_query=6, n_features=3)
     log, truth = simulate(judged, [judged.matrix[:, 0]], UserModel(), SimulationPlan(lists=500))
     by_rank, model = rank_weights("dcg@3"), judged.matrix[:, 1].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Click models in plain Python: every combination of what users may have done, list by list."""
+"""Click models in plain Python, which enumerate all possible behaviour of users, list by list."""
 
 import itertools
 from collections.abc import Sequence

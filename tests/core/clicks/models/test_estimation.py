@@ -1,4 +1,4 @@
-"""Estimation of click models beside every combination of what users may have done."""
+"""Estimates of click models equal sums over all possible behaviour of users."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Click models agree with PyClick on the same sessions; see `pyclick.json` for where its numbers are from."""
+"""Click models agree with PyClick on the same sessions; `pyclick.json` has the source of its numbers."""
 
 import json
 from pathlib import Path

@@ -57,13 +57,13 @@ def ubi_sample() -> list[Json]:
 
 
 def test_the_traps_of_ubi_are_counted(read: Read) -> None:
-    """Mixed bases, clicks without an impression, queries joined by id, actions without a weight."""
+    """Counted are mixed rank bases, clicks without impression, joined queries, and actions without weight."""
     reading = read(lines(*ubi_sample()))
     report = reading.report
     assert (report.format, report.rank_base, report.is_detected) == ("ubi", 0, True)
     assert (report.ranks_0, report.ranks_1) == (2, 5)
     assert (report.lists_from_0, report.lists_from_1) == (1, 1)
-    # z was never shown; y is a result of a search, of which there is no event.
+    # z was never shown; y is in the results of a search, but has no event of an impression.
     assert (report.unshown_pairs, report.action_rows) == (2, 4)
     assert report.orphaned_actions.names == ["shoes: z"]
     assert (report.without_query, report.joined, report.unknown_queries.count) == (3, 2, 1)
@@ -77,7 +77,7 @@ def test_the_traps_of_ubi_are_counted(read: Read) -> None:
 
 
 def test_ubi_becomes_lists_by_query_id(read: Read) -> None:
-    """Results of a search count where it has no impressions; ranks begin at 1."""
+    """A query without impressions gets the documents of its search results; ranks begin at 1."""
     log = read(lines(*ubi_sample()), actions={"click": 1, "purchase": 5}).log
     assert plain(log) == [
         ("shoes", [("a", 1, False), ("b", 2, True)]),
@@ -90,7 +90,7 @@ def test_ubi_becomes_lists_by_query_id(read: Read) -> None:
 
 
 def test_queries_and_events_of_ubi_may_be_two_files(read: Read) -> None:
-    """In any order."""
+    """The file of queries may be read before or after the file of events."""
     sample = ubi_sample()
     queries = [value for value in sample if "action_name" not in value]
     events = [value for value in sample if "action_name" in value]
@@ -126,7 +126,7 @@ def test_teams_of_sessions_are_small_whole_numbers(read: Read, team: object) -> 
 
 
 def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
-    """By the id of the ranking, whichever comes first; metadata of items is skipped."""
+    """An interaction is joined by the ranking's id, also if it comes first; metadata of items is skipped."""
     ranking = {"event": "ranking", "id": "r1", "timestamp": "1777593600000", "user": "u", "session": "s"}
     ranking["fields"] = [{"name": "query", "value": "shoes"}]  # type: ignore[assignment]
     ranking["items"] = [{"id": "a"}, {"id": "b", "relevancy": 0.5}]  # type: ignore[assignment]
@@ -152,7 +152,7 @@ def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
     ],
 )
 def test_a_wrong_line_is_named(read: Read, line: str, message: str) -> None:
-    """By file and line, with what was expected."""
+    """The error names file and line, and the value that was expected."""
     with pytest.raises(DatasetError, match=message) as error:
         read(lines(*ubi_sample()[:4]) + "\n" + line + "\n" + lines(*ubi_sample()[4:]), format="ubi")
     (problem,) = error.value.problems

@@ -22,7 +22,7 @@ LISTS = [("shoes", [("a", 1, False), ("b", 2, True)]), ("hats", [("c", 1, True)]
 def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
     tmp_path: Path, base: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lists in the order of their first row, over many parts on the disk; a document counts once a list."""
+    """Lists have the order of their first rows across many parts on disk; a document counts once a list."""
     monkeypatch.setattr(spool, "LISTS_PER_PART", 7)
     monkeypatch.setattr("core.clicks.reading.assembly.LISTS_PER_PART", 7)
     draw = random.Random(base)
@@ -49,7 +49,7 @@ def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
 
 
 def test_all_forms_of_a_table_are_the_same_log(read: Read) -> None:
-    """CSV, TSV and Parquet; columns are found by usual names, or named."""
+    """CSV, TSV and Parquet give the same log; columns are found by usual names, or named."""
     assert plain(read(TABLE).log) == LISTS
     assert plain(read(TABLE.replace(",", "\t")).log) == LISTS
     header, *rows = TABLE.splitlines()

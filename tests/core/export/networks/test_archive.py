@@ -1,4 +1,4 @@
-"""Archives of linear scorers and networks: what they hold, and that the README's commands work."""
+"""Archives of linear scorers and networks: their files and the commands of their READMEs."""
 
 import io
 import json
@@ -25,7 +25,7 @@ CASES = [(network, name) for network in (LINEAR, MLP) for name in FORMATS[networ
 
 
 def named(value: Any) -> str:
-    """Name a parameter of a test."""
+    """Return the id of a test's parameter."""
     return value if isinstance(value, str) else str(value.kind)
 
 

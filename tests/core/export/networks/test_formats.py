@@ -64,7 +64,7 @@ def assert_scores(network: Network, score: Scores, *, single: bool = False, shif
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("inputs", OPTIONS, ids=str)
 def test_onnx_and_python_score_as_the_network(inputs: dict[str, Any], shape: dict[str, Any]) -> None:
-    """Within 1e-12, whatever the inputs and layers, with missing, infinite and extreme values, too."""
+    """Scores agree within 1e-12 for all inputs and layers, also for missing, infinite and extreme values."""
     network = random_network(N_FEATURES, **shape, **inputs)
     assert_scores(network, lambda rows: code.onnx(exported(network, "onnx").content)(rows).tolist())
     assert_scores(network, by_row(code.python(exported(network, "python").content)))
@@ -73,7 +73,7 @@ def test_onnx_and_python_score_as_the_network(inputs: dict[str, Any], shape: dic
 @pytest.mark.usefixtures("cc")
 @pytest.mark.parametrize(("inputs", "shape"), list(zip(OPTIONS, SHAPES * 3, strict=True)), ids=str)
 def test_c_scores_as_the_network(inputs: dict[str, Any], shape: dict[str, Any], tmp_path: Path) -> None:
-    """Within 1e-12, and without a warning of the compiler."""
+    """Scores agree within 1e-12, and the compiler has no warning."""
     network = random_network(N_FEATURES, **shape, **inputs)
     assert_scores(network, by_row(code.c(exported(network, "c").content, tmp_path, "web_3")))
 
@@ -81,7 +81,7 @@ def test_c_scores_as_the_network(inputs: dict[str, Any], shape: dict[str, Any], 
 @pytest.mark.parametrize("kind", ["standard", "none"])
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", None])
 def test_solr_scores_as_the_network(kind: str, activation: str | None) -> None:
-    """In float32; a missing feature is its default there. Of a linear scorer the bias is left out."""
+    """Scores agree within float32; missing features get defaults, and a linear scorer loses its bias."""
     hidden = (5, 3) if activation else ()
     network = random_network(N_FEATURES, hidden, activation=activation or "relu", kind=kind)
     export = exported(network, "solr")
@@ -94,7 +94,7 @@ def test_solr_scores_as_the_network(kind: str, activation: str | None) -> None:
 @pytest.mark.parametrize("format", ["elasticsearch-linear", "opensearch-linear"])
 @pytest.mark.parametrize("kind", ["standard", "none"])
 def test_plugins_score_as_the_linear_scorer(format: str, kind: str) -> None:
-    """In float32 and without the bias, where the features' queries return the means of missing features."""
+    """Scores agree within float32, without the bias, if the engine gives missing features their means."""
     network = random_network(N_FEATURES, kind=kind)
     export = exported(network, format, never_missing=kind == "standard")
     score, means = by_row(engines.plugin(export.content, NAMES)), network.inputs.means
@@ -108,7 +108,7 @@ def test_plugins_score_as_the_linear_scorer(format: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["standard", "none"])
 @pytest.mark.parametrize("indicators", [False, True])
 def test_vespas_expression_scores_as_the_linear_scorer(kind: str, indicators: bool) -> None:
-    """In float64, with missing features as in the model."""
+    """Scores agree within 1e-12, and missing features count as in the model."""
     network = random_network(N_FEATURES, kind=kind, missing_indicators=indicators)
     score = by_row(engines.vespa(exported(network, "vespa").content, NAMES))
     for seed in range(2):
@@ -119,7 +119,7 @@ def test_vespas_expression_scores_as_the_linear_scorer(kind: str, indicators: bo
 
 
 def test_vespas_profile_uses_the_onnx_model() -> None:
-    """Under the model's name, with a tensor of the features in the model's order."""
+    """The profile names the model's file, and has a tensor of the features in the model's order."""
     export = exported(random_network(N_FEATURES, (4,)), "vespa")
     assert export.content == exported(random_network(N_FEATURES, (4,)), "onnx").content
     profile = export.target.companions(export.source, export.content)["model.profile"].decode()
@@ -133,7 +133,7 @@ def test_vespas_profile_uses_the_onnx_model() -> None:
 
 
 def test_the_stored_file_is_exported_byte_for_byte() -> None:
-    """As safetensors."""
+    """The format `safetensors` is the stored file."""
     network = random_network(N_FEATURES, (4,))
     assert exported(network, "safetensors").content == write_network(network)
 
@@ -144,7 +144,7 @@ def test_the_stored_file_is_exported_byte_for_byte() -> None:
     [{"kind": "linear"}, {"kind": "mlp", "hidden": [16, 8], "layer_norm": True, "inputs": "rank-gauss"}],
 )
 def test_a_trained_network_is_exported(scorer: dict[str, Any]) -> None:
-    """In every format that expresses it, with the model's ranking on real scores up to rounding."""
+    """In each format that expresses the network, the parity report is exact and no pair is swapped."""
     from core.training.networks import train_network
 
     dataset = synthetic_dataset(30, seed=1, n_features=N_FEATURES, documents_per_query=20)

@@ -1,4 +1,4 @@
-"""The parity report of linear scorers and networks: what is exact is called so, and what is not is found."""
+"""The parity report of linear scorers and networks: `exact` is true for faithful exports, and only then."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def judged(seed: int = 3) -> RankingDataset:
 
 
 def engine_of(export: Export, data: RankingDataset | None = None) -> NetworkEngineParity:
-    """Return what is found of the one engine of a format."""
+    """Return the report of the only engine of a format."""
     (engine,) = parity(export, data).engines
     assert isinstance(engine, NetworkEngineParity)
     return engine
@@ -109,7 +109,7 @@ def test_layers_of_different_activations_are_refused() -> None:
 
 
 def test_a_format_of_float64_shows_the_last_digits() -> None:
-    """The mean in C has another tenth digit."""
+    """A mean in the C source that differs in its tenth digit is found."""
     export = exported(MLP, "c")
     mean = repr(float(MLP.inputs.means[4]))
     text = export.content.decode()

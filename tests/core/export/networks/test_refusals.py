@@ -24,7 +24,7 @@ _WORDS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("format", ["solr", *_PLUGINS])
 @pytest.mark.parametrize("part", list(_WORDS))
 def test_inputs_that_an_engine_lacks_are_refused(format: str, part: str) -> None:
-    """By name; the way out are formats that express everything, or another training."""
+    """The error names the inputs, and proposes another training or a format that expresses them."""
     inputs, words = _WORDS[part]
     with pytest.raises(
         ModelError, match=rf"{format} cannot express {words} of the model\. Train with .* onnx"
@@ -33,7 +33,7 @@ def test_inputs_that_an_engine_lacks_are_refused(format: str, part: str) -> None
 
 
 def test_a_layer_norm_is_refused_by_solr() -> None:
-    """Together with all else that it cannot express."""
+    """One error lists the layer norm and all other properties that Solr cannot express."""
     network = random_network(N_FEATURES, (4,), layer_norm=True, log1p=True)
     with pytest.raises(ModelError, match=r"the logarithms .* and the layer norm of the model"):
         exported(network, "solr")
@@ -41,14 +41,14 @@ def test_a_layer_norm_is_refused_by_solr() -> None:
 
 @pytest.mark.parametrize("part", ["log1p", "rank-gauss"])
 def test_vespas_expression_points_to_onnx(part: str) -> None:
-    """Which Vespa reads, too."""
+    """The error proposes ONNX, which Vespa reads, too."""
     with pytest.raises(ModelError, match="Export the model as onnx, which Vespa reads, too"):
         exported(random_network(N_FEATURES, **_WORDS[part][0]), "vespa")
 
 
 @pytest.mark.parametrize("format", _PLUGINS)
 def test_missing_features_that_count_as_0_are_refused(format: str) -> None:
-    """Unless nothing is ever missing, the mean is 0 anyway, or the feature has no weight."""
+    """Accepted are features that are never missing, have mean 0 or have no weight."""
     network = random_network(N_FEATURES)
     with pytest.raises(
         ModelError, match=rf"by 0: {N_FEATURES} of {N_FEATURES} features differ \('f0' at .*never_missing"
@@ -67,7 +67,7 @@ def test_missing_features_that_count_as_0_are_refused(format: str) -> None:
 @pytest.mark.parametrize("format", ["solr", *_PLUGINS])
 @pytest.mark.parametrize(("means", "deviations"), [(1e39, 1.0), (0.0, 1e-40), (0.0, 1e39)])
 def test_scales_beyond_float32_are_refused(format: str, means: float, deviations: float) -> None:
-    """They would be infinite or 0 there."""
+    """In float32, such means and deviations would be infinite or 0."""
     network = random_network(N_FEATURES)
     arrays: dict[str, Any] = {
         "means": np.full(N_FEATURES, means),
@@ -88,27 +88,27 @@ def test_scales_beyond_float32_are_refused(format: str, means: float, deviations
     ],
 )
 def test_formats_of_other_models_are_refused(hidden: tuple[int, ...], format: str, words: str) -> None:
-    """With those that fit."""
+    """The error lists the suitable formats."""
     with pytest.raises(InvalidInput, match=words):
         exported(random_network(N_FEATURES, hidden), format)
 
 
 def test_forests_are_refused_by_formats_of_networks() -> None:
-    """In the same words."""
+    """The error has the same form and lists the suitable formats."""
     with pytest.raises(InvalidInput, match="safetensors cannot express a forest; use one of lightgbm"):
         export_model(trained(), "safetensors")
 
 
 @pytest.mark.parametrize("hidden", [(), (4,)])
 def test_names_that_vespa_does_not_know_are_pointed_at(hidden: tuple[int, ...]) -> None:
-    """As for forests."""
+    """The error points out a feature's name that is no rank feature of Vespa."""
     content = write_network(random_network(2, hidden))
     with pytest.raises(InvalidInput, match="neither a rank feature"):
         export_model(content, "vespa", ("bm25(title)", "age/days"))
 
 
 def test_damaged_files_are_refused_in_every_format() -> None:
-    """Before anything is written."""
+    """A truncated network file is a `ModelError` in every format."""
     content = write_network(random_network(N_FEATURES, (4,)))
     damaged: Any = content[:-4]
     for name in FORMATS["mlp"]:

@@ -1,4 +1,4 @@
-"""Every format of sums, read by its engine, scores as the members' own formulas say."""
+"""Every format of sums, read by its engine, scores as the weighted sum of the members."""
 
 import re
 from collections.abc import Callable
@@ -79,24 +79,24 @@ def rows_of(seed: int, *, finite: bool = False) -> Float64Array:
 
 
 def assert_scores(score: Scores, tolerance: float, *, finite: bool = False) -> None:
-    """Hold an engine's scores against the formula's."""
+    """Compare an engine's scores with the expected ones."""
     rows = rows_of(1, finite=finite)
     np.testing.assert_allclose(score(rows), expected(rows), rtol=tolerance, atol=tolerance)
 
 
 def test_python_scores_as_the_members() -> None:
-    """Within 1e-12."""
+    """Scores agree within 1e-12."""
     assert_scores(by_row(code.python(exported("python").content)), 1e-12)
 
 
 @pytest.mark.usefixtures("cc")
 def test_c_scores_as_the_members(tmp_path: Path) -> None:
-    """Within 1e-12, and without a warning of the compiler: members do not share a name."""
+    """Scores agree within 1e-12, and the compiler has no warning, since members have different names."""
     assert_scores(by_row(code.c(exported("c").content, tmp_path, "web_3")), 1e-12)
 
 
 def test_onnx_scores_as_the_members() -> None:
-    """Within the float32 of the trees; a sum without trees within 1e-12."""
+    """Scores agree within float32, as trees have float32 leaves; without trees, within 1e-12."""
     assert_scores(lambda rows: code.onnx(exported("onnx").content)(rows).tolist(), 2e-6)
     networks = Sum.of([each for each in ADDED.members if each.model.kind != "trees"])
     rows = rows_of(2)[:, : len(networks.feature_names)]
@@ -106,7 +106,7 @@ def test_onnx_scores_as_the_members() -> None:
 
 @pytest.mark.parametrize(("single", "tolerance"), [(True, 2e-6), (False, 1e-12)])
 def test_vespas_profile_scores_as_the_members(single: bool, tolerance: float) -> None:
-    """On content nodes within the float32 of the leaves, in containers within 1e-12."""
+    """Scores agree within float32 on content nodes, whose leaves are float32, and 1e-12 in containers."""
     export = exported("vespa")
     files = export.target.companions(export.source, export.content)
     assert list(files) == [f"models/web-3-{end}" for end in ("1.json", "3.onnx", "4.onnx", "5.json")]
@@ -124,7 +124,7 @@ def test_members_round_features_as_in_training() -> None:
 
 @pytest.mark.parametrize("format", FORMATS["sum"])
 def test_a_faithful_export_is_exact(format: str) -> None:
-    """Over documents, edge cases and the neighbours of all thresholds."""
+    """No score differs on documents, edge cases and the neighbours of all thresholds."""
     labels = np.random.default_rng(3).integers(5, size=200)
     features = random_features(200, len(NAMES), 3, missing=0.1)
     data = RankingDataset.from_arrays(features, labels, np.arange(0, 201, 10), feature_names=NAMES)
@@ -150,7 +150,7 @@ def test_a_faithful_export_is_exact(format: str) -> None:
     ],
 )
 def test_a_changed_file_is_found(format: str, pattern: str, change: str) -> None:
-    """A weight, the order of a member's features, a threshold."""
+    """The report is not exact if a weight, the order of a member's features, or a threshold is changed."""
     export = exported(format)
     text = export.content.decode()
     changed = re.sub(pattern, change, text, count=1, flags=re.MULTILINE)
@@ -159,14 +159,14 @@ def test_a_changed_file_is_found(format: str, pattern: str, change: str) -> None
 
 
 def test_a_lost_member_is_refused() -> None:
-    """Its file has fewer members than the sum."""
+    """An export with fewer members than the sum is a `ModelError`."""
     export = exported("c")
     shorter = export.content[: export.content.index(b"/* Member 5 of the sum. */")]
     with pytest.raises(ModelError, match="number of members in the export differs"):
         parity(replace(export, content=shorter))
 
 
-def test_what_a_member_cannot_be_written_as_names_the_member() -> None:
+def test_the_error_of_a_member_that_cannot_be_exported_names_the_member() -> None:
     """Categories are exported as the stored file alone; formats without sums name the way out."""
     text = random_model_text(np.random.default_rng(5), n_features=3, n_trees=5, max_leaves=8)
     added = Sum.of([ADDED.members[1], Member("shop:2", text.encode(), tuple("xyz"), 1.0)])

@@ -1,4 +1,4 @@
-"""A store with a training and what came of it."""
+"""A store with a training and its results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ CONTENT = b"0123456789"
 
 @dataclass(frozen=True)
 class Story:
-    """A training with its model, and what was made of the model.
+    """A training with its model, and results of the model.
 
     Attributes:
         training: The job that made the model and its evaluation.
         model: The model.
-        evaluation: What the training measured.
+        evaluation: Evaluation of the model by the training.
         ranking: A ranking by the model, of another job.
         inspection: An inspection of the model, of a third job.
     """
@@ -45,7 +45,7 @@ class Story:
 
 
 def spec_of_study(dataset_id: str) -> dict[str, Any]:
-    """Return the specification of a study, as far as its progress reads it."""
+    """Return the entries of a study's specification that its progress reads."""
     return {
         "name": "leaves",
         "model_name": "tuned",
@@ -56,7 +56,7 @@ def spec_of_study(dataset_id: str) -> dict[str, Any]:
 
 
 class Author:
-    """Writes stories, with the bytes that belong to them."""
+    """Creates stories and single objects, with their artifacts."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -180,7 +180,7 @@ class Author:
         return study
 
     def story(self) -> Story:
-        """Return a training and what came of it."""
+        """Return a training with its results."""
         training = self.job()
         model = self.model(training)
         return Story(
@@ -194,13 +194,13 @@ class Author:
 
 @pytest.fixture
 def author(store: Store) -> Author:
-    """One who writes stories."""
+    """An author of stories in the store."""
     return Author(store)
 
 
 @pytest.fixture
 def story(author: Author) -> Story:
-    """A training and what came of it."""
+    """A training with its results."""
     return author.story()
 
 

@@ -1,4 +1,4 @@
-"""Deletion of datasets: what holds them, what comes back, and contents that several share."""
+"""Deletion of datasets: objects that prevent it, restoration, and shared contents."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -44,7 +44,7 @@ def content_of(store: Store, dataset: Dataset) -> bytes:
 
 @pytest.mark.both_stores
 def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, author: Author) -> None:
-    """Nothing finds it or uses it meanwhile; then it is as it was."""
+    """A dataset in the trash is neither listed nor used; a restored dataset is unchanged."""
     dataset = author.dataset()
     found = delete(store, dataset)
     assert (found.counts, found.size_bytes) == ({"datasets": 1}, CONTENT_BYTES + UPLOAD_BYTES)
@@ -66,8 +66,8 @@ def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, author: Au
         assert tx.datasets.get(dataset.id).statistics == {"queries": 3}
 
 
-def test_what_uses_a_dataset_holds_it(store: Store, author: Author) -> None:
-    """A job that waits or runs, and a gate, whose name another project does not learn."""
+def test_jobs_and_gates_prevent_the_deletion_of_their_dataset(store: Store, author: Author) -> None:
+    """Queued and running jobs and gates prevent it; another project does not learn the name of the gate."""
     dataset = author.dataset(project="web")
     with store.begin() as tx:
         job = tx.jobs.add("train", {"model_name": "ads"}, [dataset.id, dataset.id])
@@ -96,7 +96,7 @@ def test_what_uses_a_dataset_holds_it(store: Store, author: Author) -> None:
 def test_a_content_goes_with_the_last_dataset_that_has_it(
     store: Store, author: Author, *, is_uploaded_again_first: bool
 ) -> None:
-    """A twin in the trash lends its content to an upload, which keeps it when that is freed."""
+    """An upload shares the equal content of a dataset in the trash, and keeps it when the trash is freed."""
     first = author.dataset()
     if is_uploaded_again_first:
         second = author.dataset()
@@ -115,8 +115,8 @@ def test_a_content_goes_with_the_last_dataset_that_has_it(
         assert list(tx.artifacts.under()) == []
 
 
-def test_a_twin_in_the_trash_keeps_a_content(store: Store, author: Author) -> None:
-    """A permanent deletion of the other dataset frees only its own bytes."""
+def test_a_dataset_in_the_trash_keeps_a_shared_content(store: Store, author: Author) -> None:
+    """A permanent deletion of the other dataset frees only its upload."""
     first, second = author.dataset(), author.dataset()
     delete(store, first)
     assert delete(store, second, PERMANENT).size_bytes == UPLOAD_BYTES
@@ -139,8 +139,8 @@ def test_bytes_of_the_trash_are_counted_once(store: Store, author: Author) -> No
     assert listed == {datasets[1].id: 1, datasets[2].id: 2}
 
 
-def test_a_sweep_ends_what_a_killed_process_began(store: Store, author: Author) -> None:
-    """Rows went in one transaction with the record of their folders; a shared content stays."""
+def test_a_sweep_completes_the_deletion_of_a_killed_process(store: Store, author: Author) -> None:
+    """Rows were deleted, and their folders recorded, in one transaction; a shared content stays."""
     lost, first, second = author.dataset("lost"), author.dataset(), author.dataset()
     for dataset in (lost, first):
         delete(store, dataset)
@@ -153,7 +153,7 @@ def test_a_sweep_ends_what_a_killed_process_began(store: Store, author: Author) 
 
 
 def test_the_trash_is_freed_after_its_days(store: Store, author: Author) -> None:
-    """Datasets and studies as all else, by the sweep of a worker."""
+    """The sweep of a worker frees datasets and studies as it frees other objects."""
     dataset = author.dataset()
     study = author.study(dataset)
     delete(store, dataset)

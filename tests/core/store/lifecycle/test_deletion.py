@@ -1,4 +1,4 @@
-"""Deleting objects: what needs them, what goes with them, and the bytes that are freed."""
+"""Deletion of objects: those that prevent it, those that are deleted with them, and the freed bytes."""
 
 from collections.abc import Callable
 
@@ -33,12 +33,12 @@ def deleted(store: Store, kind: str, *ids: str, manner: DeletionMode = TO_TRASH)
 
 
 def holders(deletion: Deletion) -> set[tuple[str, str]]:
-    """Return the kinds and ids of what keeps objects from being deleted."""
+    """Return the kinds and ids of the objects that prevent a deletion."""
     return {(holder.kind, holder.id) for refused in deletion.refused for holder in refused.holders}
 
 
 def assert_gone(store: Store, story: Story) -> None:
-    """Check that no list has anything of a story."""
+    """Require that no object of a story is found."""
     with store.read() as tx:
         for get, row in (
             (tx.jobs.get, story.training),
@@ -51,8 +51,8 @@ def assert_gone(store: Store, story: Story) -> None:
                 get(row.id)
 
 
-def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> None:
-    """A job goes alone only when nothing that it made is left, a model when nothing is of it."""
+def test_an_object_with_results_stays_and_the_refusal_lists_them(store: Store, story: Story) -> None:
+    """A job or model is deleted without its results only if no results are left."""
     refused = deleted(store, "job", story.training.id, manner=DeletionMode(trash_days=7))
     assert not refused.counts
     assert refused.refused[0].only_results
@@ -70,8 +70,8 @@ def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> No
 
 
 @pytest.mark.both_stores
-def test_a_job_goes_with_all_that_came_of_it(store: Store, story: Story) -> None:
-    """Evaluations of other jobs go with their model; those jobs stay."""
+def test_a_job_is_deleted_with_all_of_its_results(store: Store, story: Story) -> None:
+    """Results of other jobs are deleted with their model; those jobs stay."""
     found = deleted(store, "job", story.training.id)
     counts = {"jobs": 1, "models": 1, "evaluations": 1, "rankings": 1, "inspections": 1}
     assert (found.counts, found.size_bytes, found.missing) == (counts, 3 * BYTES, [])
@@ -184,10 +184,10 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
     [alias, comparison, active_job, continued_training, teaching, ensemble, schedule, study, experiment],
 )
 @pytest.mark.parametrize("manner", [PERMANENT, TO_TRASH])
-def test_what_is_needed_stays_with_all_of_it(
+def test_a_needed_object_prevents_the_whole_deletion(
     store: Store, author: Author, story: Story, hold: Callable[..., tuple[str, str]], manner: DeletionMode
 ) -> None:
-    """One holder anywhere in what would go keeps the whole of it, and is named."""
+    """If any of the objects to delete is needed, all of them stay, and the holder is named."""
     holder = hold(store, author, story)
     for kind, row in (("job", story.training), ("model", story.model)):
         found = deleted(store, kind, row.id, manner=manner)
@@ -211,7 +211,7 @@ def test_an_active_job_stays(store: Store, author: Author) -> None:
 
 
 def test_a_comparison_does_not_hold_what_its_own_job_made(store: Store, author: Author, story: Story) -> None:
-    """A job goes with its comparison and the rankings that it stored for it."""
+    """A job is deleted with its comparison and the rankings that it stored for the comparison."""
     job = author.job("compare")
     author.ranking(job, story.model)
     author.comparison(job, story.model)
@@ -232,10 +232,10 @@ def test_newer_objects_free_older_ones(store: Store, author: Author, story: Stor
 
 
 @pytest.mark.parametrize("trash_days", [0, 7])
-def test_what_is_promised_is_freed(
+def test_a_deletion_frees_what_its_dry_run_promised(
     store: Store, author: Author, story: Story, stored_bytes: Callable[[], int], trash_days: int
 ) -> None:
-    """A dry run changes nothing; the bytes that it counts are those that go, and no file is left behind."""
+    """A dry run changes nothing; the deletion frees exactly the counted bytes and leaves no file."""
     kept = author.story()
     before, manner = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
     ids = [story.training.id]
@@ -265,11 +265,11 @@ def test_a_version_number_is_not_given_again(store: Store, author: Author, story
     assert author.model(author.job()).version == story.model.version + 2
 
 
-def test_the_inventory_needs_what_is_in_the_trash(store: Store, story: Story) -> None:
-    """Files of the trash are not orphaned, and not missing once they are deleted."""
+def test_the_inventory_includes_the_trash(store: Store, story: Story) -> None:
+    """Files of the trash are not orphaned, and after their deletion they are not missing."""
     deleted(store, "job", story.training.id)
     with store.read() as tx:
-        # The evaluation and the ranking have no checksums that would name them.
+        # No checksums refer to the evaluation and the ranking.
         assert {
             model_key(story.model.id),
             evaluation_key(story.evaluation.id),
@@ -292,7 +292,7 @@ def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: St
 
 
 def test_unknown_ids_are_missing(store: Store, story: Story) -> None:
-    """They are not a mistake: the same request may be sent again."""
+    """An unknown id is no error, so that the same request can be sent again."""
     ids = ("job_00000000000000000000", story.training.id)
     assert deleted(store, "job", *ids).missing == [ids[0]]
     assert deleted(store, "job", *ids).missing == list(ids)

@@ -1,4 +1,4 @@
-"""Deletion of experiments: their jobs are free then, and what comes back is what is left."""
+"""Deletion of experiments: their jobs can then be deleted, and restored ones have the remaining jobs."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -49,8 +49,8 @@ def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Del
     return delete_objects(store, KINDS[kind], [object_id], manner, UNAUDITED)
 
 
-def test_its_jobs_can_be_deleted_then(store: Store, story: Story, experiment_id: str) -> None:
-    """The deletion may be permanent: a restored experiment shows such a training as planned."""
+def test_jobs_of_a_deleted_experiment_can_be_deleted(store: Store, story: Story, experiment_id: str) -> None:
+    """A restored experiment shows a permanently deleted training as planned."""
     assert delete(store, "job", story.training.id, TO_TRASH).refused_count == 1
     found = delete(store, "experiment", experiment_id, TO_TRASH)
     assert (found.counts, found.size_bytes) == ({"experiments": 1}, 2)
@@ -72,7 +72,7 @@ def test_its_jobs_can_be_deleted_then(store: Store, story: Story, experiment_id:
 def test_a_training_in_the_trash_is_trained_again(
     store: Store, story: Story, experiment_id: str, *, is_restored_first: bool
 ) -> None:
-    """Its job is forgotten when the experiment continues, and when the job is freed."""
+    """The experiment drops the job when it continues, and when the job is freed."""
     delete(store, "experiment", experiment_id, TO_TRASH)
     delete(store, "job", story.training.id, TO_TRASH)
     with store.begin() as tx:
@@ -85,7 +85,7 @@ def test_a_training_in_the_trash_is_trained_again(
         assert [each.row.job_id for each in tx.experiments.trainings(experiment_id)] == [None]
 
 
-def test_its_reports_go_for_good(store: Store, story: Story, experiment_id: str) -> None:
+def test_a_permanent_deletion_deletes_reports(store: Store, story: Story, experiment_id: str) -> None:
     """Files and their checksums are deleted; the training stays."""
     with store.read() as tx:
         assert list(tx.artifacts.under(f"experiments/{experiment_id}"))
@@ -105,10 +105,10 @@ def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
     assert "cancel it first" in refused.holders[0].reason
 
 
-def test_retention_takes_an_experiment_and_leaves_its_jobs(
+def test_retention_deletes_an_experiment_and_keeps_its_jobs(
     store: Store, story: Story, experiment_id: str
 ) -> None:
-    """The days count from its end; a running experiment stays, however old it is."""
+    """The days count from the end of an experiment; a running one stays, however old it is."""
     long_ago = utc_now() - timedelta(days=40)
     with store.begin() as tx:
         going_on = tx.experiments.add(

@@ -29,7 +29,7 @@ STEPS = 40
 
 
 class Walk:
-    """A store in which things are made, deleted, restored and purged at random.
+    """A store in which objects are made, deleted, restored and purged at random.
 
     Args:
         author: Maker of the objects.
@@ -55,7 +55,7 @@ class Walk:
         with self.store.begin() as tx:
             for job_id in jobs:
                 tx.jobs.label(job_id, {"project": self.random.choice(["web", "ads", None])}, {})
-        # Of three contents, so that most datasets share theirs, with some in the trash too.
+        # There are three contents, so that most datasets share theirs, also with datasets in the trash.
         dataset = self.author.dataset(self.random.choice("abc"), self.random.choice(["web", "ads", None]))
         study = self.author.study(dataset)
         with self.store.read() as tx:
@@ -63,7 +63,7 @@ class Walk:
         self.ids += [*jobs, *made, dataset.id, study.id, trial.job_id]
 
     def delete(self, some: list[str]) -> None:
-        """Delete objects of one kind; exactly what was promised goes."""
+        """Delete objects of one kind, and require the counts and bytes of the preview."""
         kind = kind_of(some[0])
         assert kind is not None
         mine = [each for each in some if kind_of(each) is kind]
@@ -79,13 +79,13 @@ class Walk:
             tx.trash.restore(some)
 
     def purge(self, some: list[str]) -> None:
-        """Free objects in the trash; exactly what was promised goes."""
+        """Free objects in the trash, and require the counts and bytes of the preview."""
         promised = preview_of_emptying(self.store, some, DeletionMode())
         done = empty_trash(self.store, some, DeletionMode(), UNAUDITED)
         assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
 
     def check(self) -> None:
-        """Check that nothing lacks what it needs, and that rows and folders belong together."""
+        """Require that no object lacks one that it needs, and that rows and folders match."""
         there = self.everything()
         for node in there.values():
             for needed_id in (*node.needs.values(), *self.compared(node)):
@@ -123,7 +123,7 @@ class Walk:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 7))])
-def test_nothing_is_ever_without_what_it_needs(author: Author, seed: int) -> None:
+def test_no_object_ever_lacks_one_that_it_needs(author: Author, seed: int) -> None:
     """Callers delete, restore and purge any objects, in any order."""
     random = Random(seed)
     walk = Walk(author, random)

@@ -1,4 +1,4 @@
-"""Retention: what is too old, what keeps it, and what is freed a little at a time."""
+"""Retention: expired objects, reasons to keep them, and sweeps with a time limit."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
 ALL = dict.fromkeys(KINDS, 30.0)
 HOUR = 3600.0
-UNHURRIED = float("inf")  # the rules do not depend on the seconds of a turn
+UNHURRIED = float("inf")  # the rules do not depend on the time limit of a sweep
 
 
 def policy(days: Mapping[str, float], trash_days: float = 7) -> RetentionPolicy:
@@ -28,7 +28,7 @@ def policy(days: Mapping[str, float], trash_days: float = 7) -> RetentionPolicy:
 
 
 def age(store: Store, days: float, *rows: Any) -> None:
-    """Let rows have been made some days earlier."""
+    """Set the times of rows to some days ago."""
     moment = utc_now() - timedelta(days=days)
     with store.begin() as tx:
         session = object_session(tx.jobs.add("train", {}))
@@ -46,7 +46,7 @@ def everything(story: Story) -> tuple[Any, ...]:
 
 
 def trashed(store: Store) -> set[str]:
-    """Return the ids of what is in the trash."""
+    """Return the ids of the objects in the trash."""
     with store.read() as tx:
         return {item.node.id for item in tx.trash.page(None, 200).items}
 
@@ -76,7 +76,7 @@ def alias(store: Store, story: Story) -> set[str]:
 
 
 def moved_alias(store: Store, story: Story) -> set[str]:
-    """Move an alias on from the model, to which a rollback would go back."""
+    """Move an alias from the model to a newer one; a rollback would return to the model."""
     author = Author(store)
     newer = author.model(author.job())
     for model in (story.model, newer):
@@ -100,10 +100,10 @@ def kept_job(store: Store, story: Story) -> set[str]:
 
 
 @pytest.mark.parametrize("keep", [alias, moved_alias, kept_model, kept_job])
-def test_what_is_kept_stays_with_what_it_needs(
+def test_a_kept_object_stays_with_the_objects_that_it_needs(
     store: Store, story: Story, keep: Callable[[Store, Story], set[str]]
 ) -> None:
-    """An alias, its rollback or the tag `keep` holds a model and its job; on a job it holds its results."""
+    """An alias, its rollback or the tag `keep` keeps a model and its job; a tagged job keeps its results."""
     age(store, 31, *everything(story))
     kept = keep(store, story)
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
@@ -117,8 +117,8 @@ def test_a_kind_without_retention_is_kept_for_ever(store: Store, story: Story) -
     assert trashed(store) == set()
 
 
-def test_active_jobs_never_get_old(store: Store) -> None:
-    """A job counts from its end."""
+def test_active_jobs_do_not_expire(store: Store) -> None:
+    """The age of a job counts from its end."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
     age(store, 400, job)
@@ -127,7 +127,7 @@ def test_active_jobs_never_get_old(store: Store) -> None:
 
 
 def test_expired_trash_is_freed(store: Store, story: Story) -> None:
-    """Bytes and rows, without being asked."""
+    """A sweep frees bytes and rows without a request."""
     age(store, 31, *everything(story))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     Upkeep(policy({}, trash_days=7), HOUR).run(store, UNHURRIED)
@@ -137,7 +137,7 @@ def test_expired_trash_is_freed(store: Store, story: Story) -> None:
     assert list(store.artifacts.sizes()) == []
 
 
-def test_what_cannot_be_freed_does_not_keep_the_rest(store: Store, author: Author, story: Story) -> None:
+def test_an_object_that_must_stay_does_not_block_others(store: Store, author: Author, story: Story) -> None:
     """A job in the trash whose model is in use stays there; all else that has expired is freed."""
     other = author.story()
     for each in (story, other):
@@ -153,8 +153,8 @@ def test_what_cannot_be_freed_does_not_keep_the_rest(store: Store, author: Autho
 
 
 @pytest.mark.both_stores
-def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> None:
-    """Folders without rows go at the next sweep."""
+def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Story) -> None:
+    """The next sweep deletes folders whose rows are gone."""
     age(store, 31, *everything(story))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     with store.begin() as tx:
@@ -167,8 +167,8 @@ def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> No
 
 
 @pytest.mark.long
-def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> None:
-    """However short each turn is, all objects are checked in the end, and then none for an hour."""
+def test_a_pass_continues_where_the_time_limit_ended_it(store: Store, author: Author) -> None:
+    """Short sweeps check all objects eventually; the next pass begins an hour later."""
     jobs = [author.job() for _ in range(60)]
     age(store, 31, *jobs)
     upkeep = Upkeep(policy({"job": 30}), HOUR)
@@ -184,8 +184,8 @@ def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> N
 
 
 @pytest.mark.long
-def test_storage_promises_what_retention_does(store: Store, author: Author, story: Story) -> None:
-    """Numbers and bytes are promised by kind; what is kept is not promised."""
+def test_storage_shows_what_retention_will_delete(store: Store, author: Author, story: Story) -> None:
+    """Numbers and bytes are shown by kind, without objects that are kept."""
     kept = author.story()
     age(store, 31, *everything(story), *everything(kept))
     with store.begin() as tx:
@@ -202,8 +202,8 @@ def test_storage_promises_what_retention_does(store: Store, author: Author, stor
     assert after["models"].size_bytes == len(CONTENT)
 
 
-def test_old_audit_entries_go(store: Store) -> None:
-    """Only those that are older than the setting says."""
+def test_old_audit_entries_are_deleted(store: Store) -> None:
+    """Only entries older than the setting are deleted."""
     with store.begin() as tx:
         for _ in range(3):
             tx.audit.add(method="POST", path="/", status=200, request_id="", key_id=None, address=None)
@@ -217,7 +217,7 @@ def test_old_audit_entries_go(store: Store) -> None:
 
 
 def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
-    """Results come before what they are of; what is not set is not there."""
+    """Results precede the objects that they are of; kinds without a setting are absent."""
     found = RetentionPolicy.of(
         settings.model_copy(update={"retention_jobs_days": 90, "retention_models_days": 60.0})
     )
@@ -225,8 +225,8 @@ def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
     assert (found.audit_days, found.trash_days) == (None, 7)
 
 
-def test_old_served_rankings_go(store: Store) -> None:
-    """Rankings go with their events, after the days of the setting; newer ones stay."""
+def test_old_served_rankings_are_deleted(store: Store) -> None:
+    """Rankings older than the setting are deleted with their events; newer ones stay."""
     with store.begin() as tx:
         rows = [served(place) for place in range(3)]
         tx.served.add(rows)
@@ -239,12 +239,12 @@ def test_old_served_rankings_go(store: Store) -> None:
     Upkeep(RetentionPolicy({}, None, 7, -1.0), HOUR).run(store, UNHURRIED)
     with store.begin() as tx:
         assert list(tx.served.lists("web", None, None, utc_now())) == []
-        tx.served.add(rows)  # a ranking of the same id has no events
+        tx.served.add(rows)  # a new ranking with the same id has no events
         assert all(not found.actions for found in tx.served.lists("web", None, None, utc_now()))
 
 
-def test_old_interleaved_lists_go_and_the_verdict_stays(store: Store) -> None:
-    """The shown lists are deleted; their number, and the credits of clicked ones, stay."""
+def test_old_interleaved_lists_are_deleted_and_the_verdict_stays(store: Store) -> None:
+    """The shown lists are deleted; their number, and the credits of clicked lists, stay."""
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 2, "seed": 1, "unit": "user", "click_window_seconds": 0}
         made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)

@@ -22,7 +22,7 @@ _KEYS = [
 
 
 @pytest.mark.parametrize("key_of", _KEYS, ids=lambda each: each.__name__)
-def test_every_artifact_is_of_a_kind(key_of: FunctionType) -> None:
+def test_every_artifact_has_a_kind(key_of: FunctionType) -> None:
     """An artifact of no kind would count as other files, which cannot be freed."""
     key = key_of(*("1" for _ in inspect.signature(key_of).parameters))
     tops = {top for kind in FOLDERS.values() for top in kind}
@@ -30,7 +30,7 @@ def test_every_artifact_is_of_a_kind(key_of: FunctionType) -> None:
 
 
 def test_samples_and_reports_of_drift_are_counted(store: Store) -> None:
-    """Samples with their bytes; reports are rows alone."""
+    """Samples have bytes; reports have rows only."""
     now = utc_now()
     with store.begin() as tx:
         tx.drift.add_samples(

@@ -1,4 +1,4 @@
-"""Deletion of studies: their jobs are free then, and trials come back with their values."""
+"""Deletion of studies: their jobs can then be deleted, and restored trials have their values."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Del
 
 @pytest.mark.both_stores
 def test_a_deleted_study_is_gone_until_it_is_restored(store: Store, study: Study) -> None:
-    """It comes back with its trials and their values; its jobs can be deleted meanwhile."""
+    """A restored study has its trials and their values, even if its jobs were deleted meanwhile."""
     with store.read() as tx:
         (trial,) = tx.studies.trials(study.id)
     assert delete(store, "job", trial.job_id, TO_TRASH).refused_count == 1
@@ -46,8 +46,8 @@ def test_a_deleted_study_is_gone_until_it_is_restored(store: Store, study: Study
     assert store.artifacts.read_bytes(trial_key(study.id, 0)) == CONTENT
 
 
-def test_a_study_goes_for_good_with_its_trials(store: Store, study: Study) -> None:
-    """Rows, values and their checksums are deleted; its jobs and its dataset stay."""
+def test_a_study_is_permanently_deleted_with_its_trials(store: Store, study: Study) -> None:
+    """Rows, values and their checksums are deleted; the jobs and the dataset of the study stay."""
     delete(store, "study", study.id, PERMANENT)
     assert list(store.artifacts.sizes(study_folder(study.id))) == []
     with store.read() as tx:
@@ -69,7 +69,7 @@ def test_a_running_study_stays(store: Store, author: Author) -> None:
 
 @pytest.mark.parametrize("is_freed", [False, True])
 def test_the_job_of_a_deleted_study_ends(store: Store, author: Author, *, is_freed: bool) -> None:
-    """A trial that runs while its cancelled study is deleted stops; a restored study shows that."""
+    """A running trial of a deleted, cancelled study stops; a restored study shows it as cancelled."""
     dataset = author.dataset()
     with store.begin() as tx:
         study = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)

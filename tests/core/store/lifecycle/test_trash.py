@@ -1,4 +1,4 @@
-"""The trash: what is seen of it, what comes back, and what goes for good."""
+"""The trash: lists, restoration and permanent deletion."""
 
 from datetime import timedelta
 
@@ -23,14 +23,14 @@ def trash(store: Store, kind: str, *ids: str) -> None:
 
 
 def there(store: Store) -> set[str]:
-    """Return the ids of all that is in the trash."""
+    """Return the ids of all objects in the trash."""
     with store.read() as tx:
         return {item.node.id for item in tx.trash.page(None, 100).items}
 
 
 @pytest.mark.both_stores
-def test_what_went_together_comes_back_together(store: Store, story: Story) -> None:
-    """Objects that were in the trash before stay there."""
+def test_objects_deleted_together_are_restored_together(store: Store, story: Story) -> None:
+    """Objects that were deleted earlier stay in the trash."""
     trash(store, "inspection", story.inspection.id)
     trash(store, "job", story.training.id)
     with store.begin() as tx:
@@ -42,8 +42,8 @@ def test_what_went_together_comes_back_together(store: Store, story: Story) -> N
         assert tx.jobs.get(story.training.id).deleted_at is None
 
 
-def test_what_is_needed_comes_back_too(store: Store, author: Author, story: Story) -> None:
-    """An evaluation brings its model and both jobs, a comparison the models that it includes."""
+def test_needed_objects_are_restored_too(store: Store, author: Author, story: Story) -> None:
+    """A comparison is restored with its models and their jobs, an evaluation with those not yet restored."""
     other = author.story()
     job = author.job("compare")
     comparison = author.comparison(job, story.model, other.model)
@@ -57,10 +57,10 @@ def test_what_is_needed_comes_back_too(store: Store, author: Author, story: Stor
         assert tx.trash.restore([story.evaluation.id]).counts == {"evaluations": 1}
 
 
-def test_what_could_not_be_alone_goes_for_good_with_what_it_needs(
+def test_objects_in_the_trash_are_freed_with_the_objects_that_they_need(
     store: Store, author: Author, story: Story
 ) -> None:
-    """A comparison in the trash goes with the models that it includes."""
+    """A comparison in the trash is freed with the models that it includes."""
     job = author.job("compare")
     comparison = author.comparison(job, story.model)
     trash(store, "comparison", comparison.id)
@@ -78,15 +78,15 @@ def test_what_could_not_be_alone_goes_for_good_with_what_it_needs(
     assert there(store) == set()
 
 
-def test_what_is_in_use_is_not_emptied(store: Store, story: Story) -> None:
-    """An id that is not in the trash is missing there."""
+def test_emptying_the_trash_does_not_free_objects_in_use(store: Store, story: Story) -> None:
+    """An id that is not in the trash is reported as missing."""
     found = empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
     assert (found.counts, found.missing) == ({}, [story.training.id])
 
 
 @pytest.mark.both_stores
-def test_pages_go_on_where_the_last_one_ended(store: Store, author: Author) -> None:
-    """Pages have each object once, over all kinds and moments."""
+def test_each_page_continues_after_the_one_before(store: Store, author: Author) -> None:
+    """Pages have each object once, across kinds and times of deletion."""
     stories = [author.story() for _ in range(3)]
     for each in stories:
         trash(store, "job", each.training.id)
@@ -108,8 +108,8 @@ def test_pages_go_on_where_the_last_one_ended(store: Store, author: Author) -> N
     }
 
 
-def test_an_ingestion_leaves_its_dataset(store: Store, author: Author) -> None:
-    """The dataset stays, without the job that read it."""
+def test_deleting_an_ingestion_keeps_its_dataset(store: Store, author: Author) -> None:
+    """The dataset stays without a reference to the job."""
     with store.begin() as tx:
         dataset = tx.datasets.add("web", {"kind": "upload"})
         job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
@@ -128,7 +128,7 @@ def test_an_ingestion_leaves_its_dataset(store: Store, author: Author) -> None:
 
 @pytest.mark.both_stores
 def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
-    """Nothing before its time; then jobs first, so that what went together is purged together."""
+    """Only expired objects are found, jobs first, so that objects deleted together are purged together."""
     trash(store, "job", story.training.id)
     now = utc_now()
     with store.read() as tx:
@@ -136,7 +136,7 @@ def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
         assert tx.trash.expired(now + timedelta(seconds=1), 10) == [story.training.id]
 
 
-def test_another_project_holds_what_it_made(store: Store, author: Author, story: Story) -> None:
+def test_results_of_another_project_prevent_a_deletion(store: Store, author: Author, story: Story) -> None:
     """A caller that is limited to a project neither deletes another's results nor learns their names."""
     with store.begin() as tx:
         tx.projects.move_name("web", "web")
@@ -157,10 +157,8 @@ def test_another_project_holds_what_it_made(store: Store, author: Author, story:
     assert author.store is store
 
 
-def test_what_holds_an_object_in_another_project_is_not_named(
-    store: Store, author: Author, story: Story
-) -> None:
-    """A comparison and a queued job of another project refuse a deletion, without what they are about."""
+def test_holders_of_another_project_are_not_named(store: Store, author: Author, story: Story) -> None:
+    """The refusal has the ids of a comparison and a queued job of another project, without their names."""
     secret = author.model(author.job(), "secret")
     compare = author.job("compare")
     comparison = author.comparison(compare, story.model, secret)
@@ -177,8 +175,8 @@ def test_what_holds_an_object_in_another_project_is_not_named(
     assert ("job", waiting.id, "job", reason) in held
 
 
-def test_nothing_is_restored_without_what_it_needs_of_another_project(store: Store, story: Story) -> None:
-    """A ranking of a model of another project waits until that is restored."""
+def test_a_ranking_cannot_be_restored_before_a_model_of_another_project(store: Store, story: Story) -> None:
+    """A ranking can be restored only after the other project has restored its model."""
     with store.begin() as tx:
         tx.projects.move_name("web", "web")
         tx.jobs.label(story.training.id, {"project": "web"}, {})

@@ -81,7 +81,7 @@ def test_addresses_have_one_form(text: str, shown: str, segments: tuple[str, ...
         "https://ex.org/" + "x" * 2_000,
     ],
 )
-def test_what_could_be_read_in_two_ways_is_refused(text: str) -> None:
+def test_ambiguous_addresses_are_refused(text: str) -> None:
     """An address with credentials is refused, too, because addresses are stored and shown."""
     with pytest.raises(InvalidInput):
         parse_address(text)

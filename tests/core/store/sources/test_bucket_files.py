@@ -1,4 +1,4 @@
-"""Files of the Hugging Face Hub and of Google Cloud Storage, by their real packages."""
+"""Files of the Hugging Face Hub and of Google Cloud Storage, read with the real client packages."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def server(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]
 
 
 def know(monkeypatch: pytest.MonkeyPatch, scheme: str, url: str, **changed: Any) -> None:
-    """Let the worker know credentials for a server."""
+    """Configure the worker's credentials for a server."""
     place = {"endpoint" if scheme == "hf" else "endpoint_url": url}
     known = {"prefixes": [FOLDERS[scheme]], "options": {**OPTIONS[scheme], **place, **changed}}
     monkeypatch.setenv("RANKERY_CREDENTIALS_HUB", json.dumps(known))
@@ -66,7 +66,7 @@ def fetch(tmp_path: Path, address: str, pattern: str | None = None) -> list[Down
 
 
 def test_files_are_downloaded(server: FileServer, scheme: str, tmp_path: Path) -> None:
-    """A download has ranges; an address names one file, a pattern several, and each has its version."""
+    """A file is requested in ranges and has a version; an address names one file, a pattern several."""
     (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
     assert (tmp_path / "part-1.csv").read_bytes() == CONTENT
     assert found.version.revision if scheme == "hf" else found.version.generation
@@ -75,7 +75,7 @@ def test_files_are_downloaded(server: FileServer, scheme: str, tmp_path: Path) -
     assert [each.size_bytes for each in fetch(tmp_path, FOLDERS[scheme], "part-*")] == [9_000_000, 6]
 
 
-def test_a_download_goes_on(server: FileServer, scheme: str, tmp_path: Path) -> None:
+def test_a_download_is_resumed(server: FileServer, scheme: str, tmp_path: Path) -> None:
     """The same version is resumed after another process; another version is downloaded from the start."""
     (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
     target = tmp_path / "part-1.csv"
@@ -104,7 +104,7 @@ def test_a_folder_needs_a_pattern(server: FileServer, scheme: str, tmp_path: Pat
         fetch(tmp_path, FOLDERS[scheme])
 
 
-@pytest.mark.parametrize("scheme", ["hf"], indirect=True)  # a token of Google is checked by its own servers
+@pytest.mark.parametrize("scheme", ["hf"], indirect=True)  # only Google's servers check tokens of Google
 def test_wrong_credentials_are_reported(
     server: FileServer, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +115,7 @@ def test_wrong_credentials_are_reported(
     assert "wr0ng" not in str(refused.value)
 
 
-@pytest.mark.parametrize("scheme", ["hf"], indirect=True)  # gcsfs asks again for minutes
+@pytest.mark.parametrize("scheme", ["hf"], indirect=True)  # gcsfs repeats its requests for minutes
 def test_an_unreachable_storage_is_reported(
     scheme: str, server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

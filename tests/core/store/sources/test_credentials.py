@@ -17,7 +17,7 @@ PARTNER: dict[str, Any] = {"prefixes": ["https://ex.org/a"], "headers": {"Author
 
 @pytest.fixture(params=["json", "toml", "variable"])
 def credentials(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialFile:
-    """The credentials `part-ner`, from each place."""
+    """The credentials `part-ner`, from a JSON file, a TOML file and an environment variable."""
     if request.param == "variable":
         return CredentialFile(None, {"RANKERY_CREDENTIALS_PART_NER": json.dumps(PARTNER)})
     file = tmp_path / f"credentials.{request.param}"
@@ -54,7 +54,7 @@ def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address
     ],
 )
 def test_errors_hold_no_secret(tmp_path: Path, name: str, text: str, detail: str) -> None:
-    """They name the setting and what is wrong there."""
+    """Errors name the setting and the mistake in it."""
     file = tmp_path / "credentials.json"
     file.write_text(text)
     with pytest.raises(InvalidInput, match=detail) as refused:

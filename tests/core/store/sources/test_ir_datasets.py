@@ -1,4 +1,4 @@
-"""A dataset that the package ir_datasets has itself, from files that it downloaded before."""
+"""A dataset that the package ir_datasets provides, from files that were downloaded before."""
 
 import os
 import subprocess

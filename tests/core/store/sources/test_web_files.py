@@ -45,7 +45,7 @@ Fetch = Callable[..., Downloaded]
 
 @pytest.fixture
 def fetch(server: WebServer, tmp_path: Path) -> Fetch:
-    """Download a file of the server to `tmp_path / "x.bin"`."""
+    """A function that downloads a file of the server to `tmp_path / "x.bin"`."""
 
     def fetch(
         path: str = "/data/x.bin",
@@ -75,7 +75,7 @@ def test_a_file_is_downloaded(server: WebServer, fetch: Fetch, tmp_path: Path) -
     assert [done for done, _ in reported] == sorted(done for done, _ in reported)
 
 
-def test_a_lost_connection_is_gone_on_from(server: WebServer, fetch: Fetch) -> None:
+def test_a_download_resumes_after_a_lost_connection(server: WebServer, fetch: Fetch) -> None:
     """No byte is sent twice, however often the connection is lost."""
     file = server.files["/data/x.bin"]
     file.cut_after = [1_000_000, 0, 700_000]
@@ -87,7 +87,7 @@ def test_a_lost_connection_is_gone_on_from(server: WebServer, fetch: Fetch) -> N
     assert server.sent_bytes < len(CONTENT) + 3 * 2**20
 
 
-def test_another_process_goes_on(server: WebServer, fetch: Fetch) -> None:
+def test_another_process_resumes_a_download(server: WebServer, fetch: Fetch) -> None:
     """A process resumes from the bytes and version of another one; a whole file is not requested again."""
 
     class Killed(Exception):
@@ -122,14 +122,14 @@ def test_a_file_that_may_have_changed_is_read_from_the_start(
 
 
 def test_a_server_without_sizes_and_ranges_is_read(server: WebServer, fetch: Fetch) -> None:
-    """Its size is known at the end."""
+    """The size of the file is unknown until the end."""
     file = server.files["/data/x.bin"] = WebFile(CONTENT, etag=None, takes_ranges=False, declares_size=False)
     reported: list[int | None] = []
     assert fetch(on_bytes=lambda _, total: reported.append(total)).sha256 == file.sha256
     assert set(reported) == {None}
 
 
-def test_a_busy_server_is_asked_again(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
+def test_requests_to_a_busy_server_are_repeated(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
     """Requests are repeated for the time of the setting, after the last byte that the server sent."""
     file = server.files["/data/x.bin"]
     file.status = [503, 429, 500]
@@ -163,7 +163,7 @@ def test_sizes_are_bounded(server: WebServer, fetch: Fetch, tmp_path: Path, decl
 
 
 def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
-    """A server that sends slowly for ever holds no worker for ever."""
+    """A server that sends slowly without end does not occupy a worker without end."""
     server.files["/data/x.bin"].bytes_per_second = 300_000
     limits = replace(LIMITS, until=time.monotonic() + 1, seconds=1)
     with pytest.raises(DatasetError, match=r"within 1 seconds \(RANKERY_SOURCE_SECONDS\)"):
@@ -177,7 +177,7 @@ def test_the_disk_keeps_free_space(fetch: Fetch) -> None:
 
 
 def test_private_hosts_are_refused(server: WebServer, fetch: Fetch) -> None:
-    """The prefix is allowed, but the guard refuses the host; the setting of the guard allows it."""
+    """The prefix is allowed, but the guard refuses the host; the setting of the guard can allow it."""
     with pytest.raises(AddressRefused):
         fetch(hosts=())
     assert server.requests == []

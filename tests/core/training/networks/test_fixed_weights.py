@@ -1,4 +1,4 @@
-"""Weights that nothing in the training data decides do not move."""
+"""Weights that the training data do not determine stay unchanged."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _trained(loss: str, **scorer: Any) -> Network:
     ids=["linear", "mlp", "decay"],
 )
 def test_a_feature_that_did_not_vary_in_training_moves_no_score(inputs: str, scorer: dict[str, Any]) -> None:
-    """Another value of it changes no score, nor does a first value of an always missing feature."""
+    """Another value of the feature changes no score, nor does any value of one that was always missing."""
     network, features = _trained("lambdarank", inputs=inputs, log1p=True, **scorer), _dataset().matrix
     expected = network.score(features)
     for column, value in ((CONSTANT, 1e6), (CONSTANT, np.nan), (ABSENT, 1e6)):
@@ -54,8 +54,8 @@ def test_a_feature_that_did_not_vary_in_training_moves_no_score(inputs: str, sco
 
 @pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_the_last_bias_moves_only_where_the_loss_determines_the_height_of_scores(optimizer: str) -> None:
-    """The gradient of any other loss is 0 except for rounding, of which Adam makes steps."""
+def test_the_last_bias_moves_only_if_the_loss_depends_on_the_level_of_scores(optimizer: str) -> None:
+    """Its gradient is otherwise 0 except for rounding errors, which Adam would turn into steps."""
     scorer = {"kind": "mlp", "hidden": [6], "optimizer": optimizer, "learning_rate": 0.01}
     for loss in ("ranknet", "listnet"):
         assert _trained(loss, **scorer).layers[-1].bias.tolist() == [0.0]
@@ -66,7 +66,7 @@ def test_the_last_bias_moves_only_where_the_loss_determines_the_height_of_scores
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_declare_whether_a_shift_of_scores_changes_them(name: str) -> None:
-    """The gradient of one that is shift-invariant is the same at all heights, and its sum is 0."""
+    """A shift of all scores keeps the gradient of a shift-invariant loss, and the gradient's sum is 0."""
     generator, loss = np.random.default_rng(3), make_loss(name)
     scores, labels = generator.normal(size=12), generator.integers(0, 4, 12).astype(float)
     queries = np.array([0, 5, 12])

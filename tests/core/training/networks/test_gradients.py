@@ -63,7 +63,7 @@ def networks() -> dict[str, Differentiation]:
 
 
 def parameters_of(scorer: NetworkScorer, generator: np.random.Generator) -> Parameters:
-    """Draw weights with which no two documents have nearly the same score."""
+    """Draw weights for which the scores of all documents differ clearly."""
     sizes = (N_INPUTS, *scorer.hidden_layers, 1)
     found: Parameters = []
     for n_inputs, n_outputs in itertools.pairwise(sizes):
@@ -82,7 +82,7 @@ def parameters_of(scorer: NetworkScorer, generator: np.random.Generator) -> Para
 def by_step(
     network: Differentiation, parameters: Parameters, inputs: Any, objective: Objective
 ) -> Parameters:
-    """Return the gradient that a step of plain descent of size 1 takes off the weights."""
+    """Return the gradient, measured as the change of the weights by a step of plain descent of size 1."""
     network.restart(parameters)
 
     def loss(scores: Any) -> Any:
@@ -120,7 +120,7 @@ def frozen_value(objective: Objective, scores: Any) -> Callable[[Any], float]:
 
     Ranks, and with them weights of pairs and normalisations by scores, are those at the scores: the loss is
     integrated along the line to other scores, which for a gradient of frozen ranks is the mean of the
-    gradients at both ends, times the way.
+    gradients at both ends, times the distance.
     """
     there = objective.terms(scores, 0).gradient
 

@@ -1,4 +1,4 @@
-"""Linear scorers in float64, beside the same steps in JAX."""
+"""Linear scorers in float64, compared with the same steps in JAX."""
 
 from typing import Any
 

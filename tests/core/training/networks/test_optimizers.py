@@ -36,7 +36,7 @@ def test_plain_descent_subtracts_the_mean_gradient() -> None:
 
 @pytest.mark.parametrize("options", [{"momentum": 0.9}, {"weight_decay": 0.5}, {"gradient_clip": 1e-6}])
 def test_every_option_of_descent_changes_the_steps(options: dict[str, float]) -> None:
-    """Momentum, decay and clipping each lead elsewhere than plain descent does."""
+    """Momentum, decay and clipping each give other weights than plain descent."""
     common: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 0.01, "epochs": 3}
     plain, other = _linear(**common), _linear(**common, **options)
     assert not np.allclose(plain.layers[0].weights, other.layers[0].weights, rtol=1e-4, atol=0.0)

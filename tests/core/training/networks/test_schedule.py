@@ -14,7 +14,7 @@ from core.training.networks.schedule import Schedule
 
 
 def test_the_learning_rate_falls_when_the_cost_rises() -> None:
-    """The rate falls by the factor of the paper, 0.8, for each rise over the epoch before."""
+    """Each rise over the previous epoch multiplies the rate by the paper's factor, 0.8."""
     schedule = Schedule(Linear(learning_rate=1.0, decay_on_rise=0.8), 1.0)
     rates = []
     for cost in (5.0, 4.0, 4.5, 4.4, 4.4, 6.0):

@@ -56,7 +56,7 @@ def specification(**changes: Any) -> TrainingSpec:
 def test_a_resumed_training_ends_in_the_same_bytes(
     kind: str, cuts: int, data: tuple[RankingDataset, RankingDataset]
 ) -> None:
-    """From the file of a checkpoint at random epochs, with early stopping."""
+    """The training continues from checkpoint files of random epochs, with early stopping."""
     spec = specification(scorer=KINDS[kind], early_stopping={"metric": "ndcg@5", "rounds": 15})
     snapshots: list[bytes] = []
     whole = train_network(spec, *data, on_iteration=lambda _, take: snapshots.append(take().to_bytes()))
@@ -70,7 +70,7 @@ def test_a_resumed_training_ends_in_the_same_bytes(
 
 @pytest.mark.long
 @pytest.mark.parametrize("scorer", [KINDS["dropout"], {**LARGE, "dropout": 0.2}], ids=["small", "large"])
-def test_threads_decide_no_byte(scorer: dict[str, Any]) -> None:
+def test_the_number_of_threads_changes_no_byte(scorer: dict[str, Any]) -> None:
     """One and three threads train the same network."""
     dataset = synthetic_dataset(150, seed=3, documents_per_query=20, n_features=5)
     spec = specification(scorer={**scorer, "epochs": 2})
@@ -92,7 +92,7 @@ _ON_ONE = "import os; os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux only: choice of processors")
-def test_processors_decide_no_byte() -> None:
+def test_the_number_of_processors_changes_no_byte() -> None:
     """A process on one processor trains the same network as this one: XLA has the same threads there."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two processors are needed")
@@ -159,7 +159,7 @@ def test_a_query_without_weight_teaches_nothing(data: tuple[RankingDataset, Rank
     np.testing.assert_array_equal(found.layers[0].weights, expected.layers[0].weights)  # type: ignore[attr-defined]
 
 
-def test_inputs_that_do_not_vary_decide_no_score() -> None:
+def test_constant_inputs_change_no_score() -> None:
     """A feature of one value in the training data is not used, whatever value it has later."""
     dataset = synthetic_dataset(20, seed=3, n_features=3)
     features = dataset.matrix.copy()
@@ -172,10 +172,10 @@ def test_inputs_that_do_not_vary_decide_no_score() -> None:
     np.testing.assert_array_equal(model.score(features), before)
 
 
-def test_weights_without_bounds_are_an_error_of_the_learning_rate(
+def test_diverging_weights_are_an_error_of_the_learning_rate(
     data: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """A training whose scores are not finite ends with what to change."""
+    """The error of a training with scores that are not finite names what to change."""
     scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0}
     spec = specification(loss={"name": "mse"}, scorer=scorer)
     with pytest.raises(InvalidInput, match="too high: scores were not finite in epoch") as caught:
@@ -184,7 +184,7 @@ def test_weights_without_bounds_are_an_error_of_the_learning_rate(
 
 
 def test_early_stopping_needs_validation_data(data: tuple[RankingDataset, RankingDataset]) -> None:
-    """Without it nothing could stop."""
+    """Without validation data there is no metric to stop on."""
     spec = specification(early_stopping={"metric": "ndcg@5", "rounds": 3})
     with pytest.raises(InvalidInput, match="needs validation data"):
         train_network(spec, data[0])
@@ -248,7 +248,7 @@ def test_a_training_can_be_ended_between_batches(data: tuple[RankingDataset, Ran
 
 
 def test_equal_networks_are_compiled_once(data: tuple[RankingDataset, RankingDataset]) -> None:
-    """Step size and data decide no code, inputs that do not vary do; the bytes stay the same."""
+    """Step size and data do not change the code, constant inputs do; the bytes stay the same."""
     training, validation = data
     compiled = differentiation._functions
     compiled.cache_clear()
@@ -265,7 +265,7 @@ def test_equal_networks_are_compiled_once(data: tuple[RankingDataset, RankingDat
 
 @pytest.mark.long
 @pytest.mark.parametrize("scorer", [Linear(optimizer="sgd"), Linear(), Mlp(dropout=0.5)])
-def test_rows_of_padding_decide_no_step(scorer: Any) -> None:
+def test_rows_of_padding_change_no_step(scorer: Any) -> None:
     """A batch that is filled up to more rows gives the same step, dropout aside."""
     inputs = np.random.default_rng(1).normal(size=(10, 3)).astype(np.float32)
     sizes = (3, *scorer.hidden_layers, 1)
