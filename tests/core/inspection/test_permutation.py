@@ -128,9 +128,9 @@ def test_importance_is_the_same_on_any_number_of_threads() -> None:
 def test_features_are_unchanged_after_the_permutations() -> None:
     """Columns are shuffled in copies."""
     dataset = judged(20, 4, seed=1)
-    before = dataset.features.copy()
+    before = np.array(dataset.features)
     permutation_importance(TreeModel(staircase(0, 4)), dataset, METRIC, permutations=Permutations(2))
-    np.testing.assert_array_equal(dataset.features, before)
+    np.testing.assert_array_equal(np.asarray(dataset.features), before)
 
 
 def test_one_repeat_has_no_standard_error() -> None:
