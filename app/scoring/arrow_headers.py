@@ -1,8 +1,9 @@
 """Validate the headers of an Arrow stream before its data is read.
 
-Arrow does not verify its headers: a batch without columns has as many rows as its header declares. A string
-that many columns or metadata entries share is copied for each. Format: Message.fbs and Schema.fbs
-of https://github.com/apache/arrow/tree/main/format, in the layout of https://flatbuffers.dev/internals.
+Arrow verifies the structure of its headers, but not the numbers in them: a batch without columns has as many
+rows as its header declares. A string that many columns or metadata entries share is copied for each. Format:
+Message.fbs and Schema.fbs of https://github.com/apache/arrow/tree/main/format, in the layout of
+https://flatbuffers.dev/internals.
 """
 
 import struct
@@ -24,7 +25,7 @@ _FIELDS, _SCHEMA_METADATA = 1, 2  # of Schema
 _NAME, _TYPE, _DICTIONARY, _CHILDREN, _FIELD_METADATA = 0, 2, 4, 5, 6  # of Field
 _KEY, _VALUE = 0, 1  # of KeyValue
 
-_REPEATED_SCHEMAS, _REPEATED_BYTES = 64, 2**18
+_CACHED_SCHEMAS, _MAX_CACHED_BYTES = 64, 2**18
 
 _INT, _FLOAT, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST = 2, 3, 5, 20, 16  # of the union Type
 _NUMBERS = (_INT, _FLOAT)
@@ -65,7 +66,7 @@ def declared(content: bytes, pointer: str, max_columns: int, max_rows: int) -> D
         for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(content)):
             header = message.metadata.to_pybytes()
             if message.type == "schema":
-                check = _check_repeated if len(header) <= _REPEATED_BYTES else _check_schema
+                check = _check_schema_cached if len(header) <= _MAX_CACHED_BYTES else _check_schema
                 check(header, pointer, max_columns)
             elif message.type == "record batch":
                 rows += _rows(header, pointer)
@@ -190,7 +191,7 @@ def _check_schema(content: bytes, pointer: str, max_columns: int) -> None:
 
 
 # A client sends the same schema with every request, and checking it takes as long as scoring 50 documents.
-_check_repeated = lru_cache(_REPEATED_SCHEMAS)(_check_schema)
+_check_schema_cached = lru_cache(_CACHED_SCHEMAS)(_check_schema)
 
 
 def _are_number_lists(header: Flatbuffer, columns: Int64Array) -> npt.NDArray[np.bool_]:

@@ -31,7 +31,7 @@ DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
 )
 BYTES = "BYTES"
 _LENGTH_BYTES = 4  # before each text in binary data
-_MATRIX, _COLUMN = 2, 1
+_MATRIX_DIMENSIONS, _ONE_COLUMN = 2, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def _tensors(
 def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, place: str) -> FloatArray:
     """Return the codes of a tensor of texts: the values of one categorical feature."""
     categories = model.categories[tensor.name]
-    if len(tensor.shape) == _MATRIX and tensor.shape[1] != _COLUMN:
+    if len(tensor.shape) == _MATRIX_DIMENSIONS and tensor.shape[1] != _ONE_COLUMN:
         raise InvalidInput.at(f"{place}/shape", f"must be the shape of one feature for the datatype {BYTES}")
     texts = _texts_of_data(tensor.data, place) if part is None else list(_texts_of_bytes(part, tensor, place))
     if len(texts) != tensor.shape[0]:
@@ -204,7 +204,7 @@ def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, pla
 def _texts_of_data(data: Any, place: str) -> list[str | None]:
     if data is None:
         raise InvalidInput.at(f"{place}/data", "required")
-    values = list(_numbers(data))
+    values = list(_flattened(data))
     if not all(value is None or type(value) is str for value in values):
         raise InvalidInput.at(f"{place}/data", "must be texts, and null for missing values")
     return values
@@ -257,7 +257,7 @@ def _flat(data: Any, place: str) -> Float64Array:
     """Flatten nested lists of numbers; null is a missing value, NaN."""
     if data is None:
         raise InvalidInput.at(f"{place}/data", "required")
-    values = [float("nan") if value is None else value for value in _numbers(data)]
+    values = [float("nan") if value is None else value for value in _flattened(data)]
     if not all(type(value) in (int, float, bool) for value in values):
         raise InvalidInput.at(f"{place}/data", "must be numbers, and null for missing values")
     try:
@@ -266,10 +266,10 @@ def _flat(data: Any, place: str) -> Float64Array:
         raise InvalidInput.at(f"{place}/data", "has a number beyond the range of float64") from error
 
 
-def _numbers(data: Any) -> Iterator[Any]:
+def _flattened(data: Any) -> Iterator[Any]:
     for value in data:
         if type(value) is list:
-            yield from _numbers(value)
+            yield from _flattened(value)
         else:
             yield value
 
@@ -280,7 +280,11 @@ def _columns(
     """Return the feature columns of each tensor, None for one tensor of all features; check the shapes."""
     first = tensors[0]
     known = model.columns
-    if len(tensors) == 1 and first.ndim == _MATRIX and first.shape[1] != len(known.get(inputs[0].name, ())):
+    if (
+        len(tensors) == 1
+        and first.ndim == _MATRIX_DIMENSIONS
+        and first.shape[1] != len(known.get(inputs[0].name, ()))
+    ):
         n_features = len(model.feature_names)
         if first.shape[1] != n_features:
             raise InvalidInput.at(
@@ -310,4 +314,4 @@ def _columns(
 def _shapes(n_documents: int, n_columns: int) -> list[tuple[int, ...]]:
     """Return the valid shapes of a tensor with this many features."""
     matrix = (n_documents, n_columns)
-    return [(n_documents,), matrix] if n_columns == _COLUMN else [matrix]
+    return [(n_documents,), matrix] if n_columns == _ONE_COLUMN else [matrix]

@@ -27,8 +27,8 @@ _When = Annotated[
     dict[_Pointer, list[JsonValue]],
     Field(
         max_length=8,
-        description="Condition: allowed values of other parameters by JSON pointer; this parameter is omitted"
-        " with other values",
+        description="Condition: values of other fields by JSON pointer. This parameter is used only if each"
+        " of these fields has one of its listed values",
         examples=[{"/loss/name": ["ndcg-loss2++"]}],
     ),
 ]
@@ -140,8 +140,9 @@ class TuningRequest(UndistributedRequest):
     )
     pruner: Literal["wilcoxon", "median", "none"] = Field(
         "wilcoxon",
-        description="`wilcoxon` stops a trial after a fold if it is significantly worse on its queries than"
-        " the best trial; `median` within the first fold if it is below the median of earlier trials",
+        description="`wilcoxon` stops a trial after a fold if the trial is significantly worse than the best"
+        " trial on the queries so far; `median` stops it during the first fold if its value is worse than the"
+        " median of earlier trials",
     )
     budget: BudgetRequest = Field(default_factory=BudgetRequest)
     parallel_trials: int = Field(

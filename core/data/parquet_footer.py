@@ -21,7 +21,7 @@ _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 # Size by type: booleans (1, 2), whose value is in the header of the field; bytes (3) and doubles (7).
 _FIXED_BYTES: Mapping[int, int] = MappingProxyType({1: 0, 2: 0, 3: 1, 7: 8})
 _BOOLEANS = (1, 2)  # one byte each in lists
-_LONG_LIST = 15
+_LONG_LIST = 15  # no type: the size in the header of a list whose size follows as a number
 _MAX_DEPTH = 32  # of nested structs and lists; Parquet has less than ten
 # Field ids of parquet.thrift.
 _SCHEMA, _ROW_GROUPS, _KEY_VALUES = 2, 4, 5  # of FileMetaData

@@ -270,7 +270,7 @@ def _score_shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
 def scores_of(
     features: FloatArray, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic
 ) -> tuple[Float64Array, Float64Array, tuple[int, int]]:
-    """Score documents by LightGBM and by the engine; return both, and the result of `walk`."""
+    """Score documents by LightGBM and by the engine; return both, and the counts of `walk`."""
     scores, engine_scores = np.empty(len(features)), np.empty(len(features))
     rows = np.ascontiguousarray(features, np.float32)
     strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum

@@ -37,7 +37,7 @@ def evaluate(
     scores: Float64Array,
     gradients: Float64Array,
 ) -> None:
-    """Score points on the path from zero inputs to a document's inputs, and write the gradients there.
+    """Compute scores and gradients at points on the path from zero inputs to a document's inputs.
 
     Args:
         slopes: (width,) products of the document's inputs and the first layer's weights.
@@ -148,7 +148,7 @@ def _through_activation(
     weights: Float64Array,
     activation: int,
 ) -> None:
-    """Convert, in place, gradients with respect to a layer's units into gradients of its sums."""
+    """Convert, in place, gradients by a layer's units into gradients by its sums."""
     n_units, width, norm_at = layer[N_UNITS], layer[WIDTH], layer[NORM_AT]
     scales = weights[norm_at : norm_at + width]
     for row in range(BLOCK):

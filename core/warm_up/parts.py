@@ -1,4 +1,4 @@
-"""The kernels in parts that are compiled independently, the parts of the API first."""
+"""The kernels in parts, each compiled by one process; the parts of the API come first."""
 
 import importlib
 from collections.abc import Collection
@@ -45,7 +45,8 @@ class Part:
 FORESTS = (Part("json_values", "features"), Part("scoring", "requests"))
 SCORING = (*FORESTS, Part("scorers", "requests"))
 
-# The longest chain of dependent parts is first, so that two processes take about half the time of one.
+# After the parts of the API, the longest chain of dependent parts is first, so that two processes take
+# about half the time of one.
 PARTS = (
     *SCORING,
     Part("losses", "layout"),

@@ -32,14 +32,17 @@ def list_events(
     of: Annotated[str | None, typer.Option(metavar="ID", help="Show only events of this object.")] = None,
     after: Annotated[
         int | None,
-        typer.Option(min=0, help="Show only events after the event with this id; 0 shows all stored events."),
+        typer.Option(
+            min=0,
+            help="Show only events after the event with this id; 0 follows all stored events, too.",
+        ),
     ] = None,
     limit: Limit = 50,
 ) -> None:
     """List events, newest first, or follow new events.
 
-    With --follow and --json each event is a line of JSON. A lost connection is reopened without missing
-    events.
+    With --follow and --json each event is a line of JSON, and --limit does not apply. A lost connection is
+    reopened without missing events.
 
     Example: `rankery events list --follow --kind job.ended --kind gate.refused`
     """

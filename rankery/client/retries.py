@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 _FIRST_PAUSE_SECONDS = 0.2
-_MAX_PAUSE_SECONDS = 60.0
+_MAX_RETRY_AFTER_SECONDS = 60.0  # no retry if the service asks for a longer pause
 # The service has not executed the request.
 _NOT_EXECUTED_STATUSES = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
 # A proxy gave up waiting; the service may have executed the request.
@@ -52,7 +52,7 @@ class RetryPolicy:
         return self._pause(_retry_after_seconds(response)) if again else None
 
     def _pause(self, at_least: float = 0.0) -> float | None:
-        if self._retries_made >= self._retries or at_least > _MAX_PAUSE_SECONDS:
+        if self._retries_made >= self._retries or at_least > _MAX_RETRY_AFTER_SECONDS:
             return None
         longest = _FIRST_PAUSE_SECONDS * 2**self._retries_made
         self._retries_made += 1

@@ -43,10 +43,13 @@ test("an entry of the audit log describes the change", () => {
   assert.equal(sentence("DELETE", "/v1/keys/key_%zz"), "Deleted the key key_%zz");
 });
 
-test("a change links to the page of an object that still exists", () => {
+test("a change links to the page of its object, unless it was deleted or has no page", () => {
   assert.equal(change({ method: "PATCH", path: "/v1/models/web%3A3" }).href, "/models/web%3A3");
   assert.equal(change({ method: "DELETE", path: "/v1/models/web%3A3" }).href, null);
   assert.equal(change({ method: "PATCH", path: "/v1/keys/key_1" }).href, null);
+});
+
+test("a status is an outcome", () => {
   assert.deepEqual([204, 422, 503].map(outcome), ["Done", "Refused", "Failed"]);
 });
 

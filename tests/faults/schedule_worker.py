@@ -1,4 +1,4 @@
-"""A worker process with a given time, which kills itself at a commit that advances a schedule."""
+"""A worker process with a simulated clock, which kills itself at a commit that advances a schedule."""
 
 import multiprocessing
 import os

@@ -19,7 +19,7 @@ from tests.worker.inline_worker import InlineWorker
 
 
 def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker) -> None:
-    """Segments have a row for each query, in the order of the values; query texts are no segments."""
+    """The file has a row for each query; values of too few queries (`it`) and query texts are no segments."""
     markets = ["de"] * 14 + ["fr"] * 12 + ["it"] * 4
     data = replace(
         synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4),

@@ -57,7 +57,7 @@ class RankSubprocess:
     def __init__(self, invitation: Invitation) -> None:
         reading, writing = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603 - the command is our own
-            module_command(_MODULE, os.getpid()),
+            module_command(_MODULE, os.getpid()),  # the rank ends with the process of this id
             stdin=reading,
             stdout=subprocess.DEVNULL,
             env=rank_environment(invitation.threads),

@@ -1091,7 +1091,7 @@ class ChoiceParameter(TypedDict):
     type: Literal["choice"]
     choices: list[JsonValue]
     when: NotRequired[dict[str, list[JsonValue]]]
-    """Condition: allowed values of other parameters by JSON pointer; this parameter is omitted with other values"""
+    """Condition: values of other fields by JSON pointer. This parameter is used only if each of these fields has one of its listed values"""
 
 
 class FloatParameter(TypedDict):
@@ -1111,7 +1111,7 @@ class FloatParameter(TypedDict):
     """Distance between values; required for a grid"""
 
     when: NotRequired[dict[str, list[JsonValue]]]
-    """Condition: allowed values of other parameters by JSON pointer; this parameter is omitted with other values"""
+    """Condition: values of other fields by JSON pointer. This parameter is used only if each of these fields has one of its listed values"""
 
 
 class HandTrialRequest(TypedDict):
@@ -1138,7 +1138,7 @@ class IntParameter(TypedDict):
     """Distance between values; 1 when null"""
 
     when: NotRequired[dict[str, list[JsonValue]]]
-    """Condition: allowed values of other parameters by JSON pointer; this parameter is omitted with other values"""
+    """Condition: values of other fields by JSON pointer. This parameter is used only if each of these fields has one of its listed values"""
 
 
 class JudgmentOptions(TypedDict):
@@ -3097,7 +3097,7 @@ class ScheduledStudyRequest(TypedDict):
     """`tpe` learns from the trials so far; `grid` tries every combination once"""
 
     pruner: NotRequired[Literal["wilcoxon", "median", "none"]]
-    """`wilcoxon` stops a trial after a fold if it is significantly worse on its queries than the best trial; `median` within the first fold if it is below the median of earlier trials"""
+    """`wilcoxon` stops a trial after a fold if the trial is significantly worse than the best trial on the queries so far; `median` stops it during the first fold if its value is worse than the median of earlier trials"""
 
     budget: NotRequired[BudgetRequest]
     parallel_trials: NotRequired[int]
@@ -3187,7 +3187,7 @@ class StudyRequest(TypedDict):
     """`tpe` learns from the trials so far; `grid` tries every combination once"""
 
     pruner: NotRequired[Literal["wilcoxon", "median", "none"]]
-    """`wilcoxon` stops a trial after a fold if it is significantly worse on its queries than the best trial; `median` within the first fold if it is below the median of earlier trials"""
+    """`wilcoxon` stops a trial after a fold if the trial is significantly worse than the best trial on the queries so far; `median` stops it during the first fold if its value is worse than the median of earlier trials"""
 
     budget: NotRequired[BudgetRequest]
     parallel_trials: NotRequired[int]

@@ -91,7 +91,7 @@ class EventCalls(Calls):
         """List the stored events, newest first.
 
         Args:
-            after: Only events after the event of this id, oldest first.
+            after: Only events after the event of this id.
             kinds: Only these kinds, such as `job.ended`.
             object: Only events of this object.
         """

@@ -21,7 +21,7 @@ Operation = tuple[str, str]
 
 RANKING = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]}
 INFERENCE = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 1], "data": [1.0]}]}
-# Bodies of operations that name an object in their path, `{}` where they have none.
+# Bodies of operations that name an object in their path; `{}` is a body without required fields.
 BODIES: dict[Operation, Any] = {
     ("post", "/v1/models/{ref}/rank"): {
         "queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]

@@ -120,10 +120,10 @@ def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
     assert len(client.get("/v1/datasets").json()["items"]) == 3
 
 
-def test_an_experiment_takes_datasets_of_unchanged_files(
+def test_datasets_of_unchanged_files_are_reused(
     client: TestClient, store: Store, settings: ApiSettings, root: Path
 ) -> None:
-    """Datasets of unchanged files are reused; changed files and failed jobs get new datasets."""
+    """Changed files and failed jobs get new datasets; experiments read folders in this way."""
 
     def added() -> dict[str, tuple[str, str | None]]:
         with store.begin() as tx:
@@ -164,7 +164,7 @@ def test_deleting_a_dataset_of_a_folder_leaves_its_files(client: TestClient, roo
     assert (root / "web" / "Fold3" / "train.txt").read_text() == ROW
 
 
-def _read(store: Store, dataset_id: str, queries: int, documents: int) -> None:
+def _mark_ready(store: Store, dataset_id: str, queries: int, documents: int) -> None:
     with store.begin() as tx:
         statistics = {"queries": queries, "documents": documents, "features": 136}
         tx.datasets.mark_ready(dataset_id, statistics=statistics | {"label_range": {"maximum": 4.0}})
@@ -175,11 +175,11 @@ def test_the_corpus_of_a_folder_is_identified_by_all_parts(client: TestClient, s
     first = client.post("/v1/datasets/folders", json={"folder": "web/Fold1"}).json()
     path = f"/v1/datasets/{first['id']}/corpus"
     assert client.get(path).status_code == 409
-    _read(store, first["parts"]["train"], 18_919, 2_270_296)
+    _mark_ready(store, first["parts"]["train"], 18_919, 2_270_296)
     alone = client.get(path).json()
     assert (alone["corpus"], alone["fold"], alone["part"]) == ("MSLR-WEB30K", 1, "train")
-    _read(store, first["parts"]["validation"], 6_306, 747_218)
-    _read(store, first["parts"]["test"], 6_306, 753_611)
+    _mark_ready(store, first["parts"]["validation"], 6_306, 747_218)
+    _mark_ready(store, first["parts"]["test"], 6_306, 753_611)
     assert client.get(path).json() == {
         "corpus": "MSLR-WEB30K",
         "fold": 1,
@@ -189,7 +189,7 @@ def test_the_corpus_of_a_folder_is_identified_by_all_parts(client: TestClient, s
         "sources": ["Wang et al. 2018, table 1"],
     }
     other = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
-    _read(store, other["id"], 5, 40)
+    _mark_ready(store, other["id"], 5, 40)
     found = client.get(f"/v1/datasets/{other['id']}/corpus").json()
     assert (found["corpus"], found["as_printed"]) == (None, False)
     assert found["sentence"].endswith("Printed numbers are for orientation only.")

@@ -102,8 +102,8 @@ def test_json_names_categories_by_text(client: TestClient, scores: Float64Array)
     assert _scores(_rank(client, as_texts)) == scores.tolist()
 
 
-def test_numbers_are_codes_of_texts_and_values_of_numbers(client: TestClient, scores: Float64Array) -> None:
-    """The path for numbers only and the general path give equal scores."""
+def test_a_number_is_a_code_of_a_text_or_a_value(client: TestClient, scores: Float64Array) -> None:
+    """Requests of numbers only (`quick`) and other requests get equal scores."""
     quick = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
     assert _scores(_rank(client, quick)) == scores.tolist()
     general = [*quick[:-1], [quick[-1][0], "pax", quick[-1][2]]]
@@ -148,7 +148,7 @@ def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> No
         ({BRAND: True}, f"/queries/0/documents/0/features/{BRAND}", ""),
     ],
 )
-def test_what_is_no_category_has_no_text(
+def test_texts_of_numbers_and_values_of_other_types_are_refused(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
     """The error points at the feature."""
@@ -261,8 +261,8 @@ def test_tensors_of_texts_are_checked(
     assert answer.json()["error"].startswith(pointer)
 
 
-def test_a_model_without_categories_is_read_as_before(store: Store, add_model: Callable[..., Model]) -> None:
-    """Its features are not copied before scoring."""
+def test_features_without_categories_are_not_copied(store: Store, add_model: Callable[..., Model]) -> None:
+    """A model without categories scores the array of the request."""
     served: ServedModel = _warmed(store, add_model("plain"))
     features = np.zeros((2, 3))
     assert served.coded(features) is features

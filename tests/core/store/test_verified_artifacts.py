@@ -18,7 +18,7 @@ Read = Callable[[Store], bytes]
 
 
 def read_bytes(store: Store) -> bytes:
-    """Read by the checksum that another row holds."""
+    """Read with a checksum that the caller has, from the row of a model, for example."""
     return store.verified.read_bytes(KEY, SHA256)
 
 
@@ -31,7 +31,7 @@ def read_local(store: Store) -> bytes:
 
 
 def read_open(store: Store) -> bytes:
-    """Read parts of it."""
+    """Read through an open file."""
     with store.verified.open(KEY) as file:
         content = file.read()
         json.loads(content)
@@ -39,7 +39,7 @@ def read_open(store: Store) -> bytes:
 
 
 READS = pytest.mark.parametrize("read", [read_bytes, read_local, read_open])
-OF_OWN = pytest.mark.parametrize("read", [read_local, read_open])
+READS_BY_RECORD = pytest.mark.parametrize("read", [read_local, read_open])
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_missing_artifact_on_record_is_damaged(written: Store, read: Read) -> 
         read(written)
 
 
-@OF_OWN
+@READS_BY_RECORD
 def test_an_artifact_that_never_existed_is_not_found(store: Store, read: Read) -> None:
     """The read does not record the artifact as damaged."""
     with pytest.raises(NotFound):
@@ -109,7 +109,7 @@ def test_restored_bytes_end_the_damage(written: Store, read: Read) -> None:
     assert damaged(written) == []
 
 
-@OF_OWN
+@READS_BY_RECORD
 def test_an_artifact_without_a_checksum_gets_one_when_it_is_read(store: Store, read: Read) -> None:
     """A successful read records the checksum, and later reads compare the bytes with it."""
     store.artifacts.write_bytes(KEY, CONTENT)
@@ -123,7 +123,7 @@ def test_an_artifact_without_a_checksum_gets_one_when_it_is_read(store: Store, r
         read(store)
 
 
-@OF_OWN
+@READS_BY_RECORD
 def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: Read) -> None:
     """The artifact is damaged, and the next read does not accept its bytes."""
     store.artifacts.write_bytes(KEY, CONTENT[:-1])
@@ -133,7 +133,7 @@ def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: 
         assert damaged(store) == [KEY]
 
 
-@OF_OWN
+@READS_BY_RECORD
 def test_a_mistake_of_the_reader_is_no_damage(written: Store, read: Read) -> None:
     """An error of the reader over good bytes is not recorded."""
     reader = written.verified.local if read is read_local else written.verified.open

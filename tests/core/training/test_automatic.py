@@ -9,7 +9,7 @@ from core.stored import read_entries, write_entries
 from core.training import Hyperparameters
 from core.training.automatic import AutomaticChoice, DatasetSize, sizes_for
 
-SIZES = st.builds(
+DATASET_SIZES = st.builds(
     DatasetSize,
     queries=st.integers(1, 10**7),
     documents=st.integers(1, 10**10),
@@ -17,7 +17,7 @@ SIZES = st.builds(
 )
 
 
-@given(SIZES)
+@given(DATASET_SIZES)
 def test_every_choice_is_within_the_declared_bounds(size: DatasetSize) -> None:
     """The values for a dataset of any size are hyperparameters that a training accepts."""
     values = sizes_for(size)
@@ -25,7 +25,7 @@ def test_every_choice_is_within_the_declared_bounds(size: DatasetSize) -> None:
     Hyperparameters(**values)  # type: ignore[arg-type] # of the declared types
 
 
-@given(SIZES, st.integers(2, 1_000))
+@given(DATASET_SIZES, st.integers(2, 1_000))
 def test_more_data_never_mean_fewer_leaves(size: DatasetSize, factor: int) -> None:
     """Leaves, documents in a leaf and iterations grow with the dataset."""
     larger = DatasetSize(size.queries * factor, size.documents * factor, size.features * factor)

@@ -19,11 +19,11 @@ from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
 ALL = dict.fromkeys(KINDS, 30.0)
 HOUR = 3600.0
-UNHURRIED = float("inf")  # the rules do not depend on the time limit of a sweep
+UNHURRIED = float("inf")  # seconds of a sweep, in tests of the rules
 
 
 def policy(days: Mapping[str, float], trash_days: float = 7) -> RetentionPolicy:
-    """Return a policy in the order of the settings."""
+    """Return a policy whose kinds have the order of `KINDS`."""
     return RetentionPolicy({kind: days[kind] for kind in KINDS if kind in days}, None, trash_days)
 
 
@@ -69,14 +69,14 @@ def test_old_objects_are_trashed_and_audited_as_retention(store: Store, author: 
 
 
 def alias(store: Store, story: Story) -> set[str]:
-    """Point an alias at the model."""
+    """Point an alias at the model; return the ids of the objects that it keeps."""
     with store.begin() as tx:
         tx.aliases.move("web", "champion", story.model.version)
     return {story.model.id, story.training.id}
 
 
 def moved_alias(store: Store, story: Story) -> set[str]:
-    """Move an alias from the model to a newer one; a rollback would return to the model."""
+    """Move an alias from the model to a newer one; return the ids of the objects that a rollback needs."""
     author = Author(store)
     newer = author.model(author.job())
     for model in (story.model, newer):
@@ -86,14 +86,14 @@ def moved_alias(store: Store, story: Story) -> set[str]:
 
 
 def kept_model(store: Store, story: Story) -> set[str]:
-    """Tag the model."""
+    """Tag the model; return the ids of the objects that the tag keeps."""
     with store.begin() as tx:
         tx.models.tag(story.model.id, {"keep": ""})
     return {story.model.id, story.training.id}
 
 
 def kept_job(store: Store, story: Story) -> set[str]:
-    """Tag the job."""
+    """Tag the job; return the ids of the objects that the tag keeps."""
     with store.begin() as tx:
         tx.jobs.label(story.training.id, {}, {"keep": "for the paper"})
     return {story.model.id, story.training.id, story.evaluation.id}
@@ -118,7 +118,7 @@ def test_a_kind_without_retention_is_kept_for_ever(store: Store, story: Story) -
 
 
 def test_active_jobs_do_not_expire(store: Store) -> None:
-    """The age of a job counts from its end."""
+    """A queued job stays, whatever its times are."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
     age(store, 400, job)
@@ -167,8 +167,8 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Sto
 
 
 @pytest.mark.long
-def test_a_pass_continues_where_the_time_limit_ended_it(store: Store, author: Author) -> None:
-    """Short sweeps check all objects eventually; the next pass begins an hour later."""
+def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(store: Store, author: Author) -> None:
+    """Several short sweeps check all objects; the next check begins an hour later."""
     jobs = [author.job() for _ in range(60)]
     age(store, 31, *jobs)
     upkeep = Upkeep(policy({"job": 30}), HOUR)
@@ -217,7 +217,7 @@ def test_old_audit_entries_are_deleted(store: Store) -> None:
 
 
 def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
-    """Results precede the objects that they are of; kinds without a setting are absent."""
+    """Kinds of results come before the kinds that they need; kinds without a setting are absent."""
     found = RetentionPolicy.of(
         settings.model_copy(update={"retention_jobs_days": 90, "retention_models_days": 60.0})
     )

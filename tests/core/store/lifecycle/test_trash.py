@@ -22,7 +22,7 @@ def trash(store: Store, kind: str, *ids: str) -> None:
     assert not delete_objects(store, KINDS[kind], ids, TO_TRASH, UNAUDITED).refused
 
 
-def there(store: Store) -> set[str]:
+def trashed(store: Store) -> set[str]:
     """Return the ids of all objects in the trash."""
     with store.read() as tx:
         return {item.node.id for item in tx.trash.page(None, 100).items}
@@ -36,7 +36,7 @@ def test_objects_deleted_together_are_restored_together(store: Store, story: Sto
     with store.begin() as tx:
         plan = tx.trash.restore([story.training.id])
     assert plan.counts == {"jobs": 1, "models": 1, "evaluations": 1, "rankings": 1}
-    assert there(store) == {story.inspection.id}
+    assert trashed(store) == {story.inspection.id}
     with store.read() as tx:
         assert tx.models.resolve("web").id == story.model.id
         assert tx.jobs.get(story.training.id).deleted_at is None
@@ -75,7 +75,7 @@ def test_objects_in_the_trash_are_freed_with_the_objects_that_they_need(
         "inspections": 1,
         "comparisons": 1,
     }
-    assert there(store) == set()
+    assert trashed(store) == set()
 
 
 def test_emptying_the_trash_does_not_free_objects_in_use(store: Store, story: Story) -> None:
@@ -128,7 +128,7 @@ def test_deleting_an_ingestion_keeps_its_dataset(store: Store, author: Author) -
 
 @pytest.mark.both_stores
 def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
-    """Only expired objects are found, jobs first, so that objects deleted together are purged together."""
+    """Expired objects of one kind are listed, jobs before other kinds, and purged with their results."""
     trash(store, "job", story.training.id)
     now = utc_now()
     with store.read() as tx:
@@ -152,8 +152,8 @@ def test_results_of_another_project_prevent_a_deletion(store: Store, author: Aut
         trash(store, "ranking", story.ranking.id)
     with limited_to(("web",)):
         trash(store, "job", story.training.id)
-        assert story.ranking.id not in there(store)
-    assert story.ranking.id in there(store)
+        assert story.ranking.id not in trashed(store)
+    assert story.ranking.id in trashed(store)
     assert author.store is store
 
 
@@ -184,9 +184,9 @@ def test_a_ranking_cannot_be_restored_before_a_model_of_another_project(store: S
     trash(store, "job", story.training.id)
     with limited_to(("ads",)), pytest.raises(InvalidInput, match=story.model.id), store.begin() as tx:
         tx.trash.restore([story.ranking.id])
-    assert {story.ranking.id, story.model.id} <= there(store)
+    assert {story.ranking.id, story.model.id} <= trashed(store)
     with limited_to(("web",)), store.begin() as tx:
         tx.trash.restore([story.training.id])
     with limited_to(("ads",)), store.begin() as tx:
         assert tx.trash.restore([story.ranking.id]).counts == {"rankings": 1}
-    assert there(store) == {story.inspection.id}
+    assert trashed(store) == {story.inspection.id}
