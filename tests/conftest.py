@@ -127,8 +127,9 @@ def _group(item: pytest.Item) -> str:
     path = _path(item)
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
-    if folder == "browser" and "visit" in fixtures:  # two halves, each with one Chromium
-        return "pages of one service" if item.path.parent.name == "browser" else "other pages"
+    if folder == "browser" and "visit" in fixtures:
+        # One Chromium for pages of the live service, another for pages with sign-in and recorded pages.
+        return "live pages" if item.path.parent.name == "browser" else "other pages"
     if "stack" in fixtures and folder != "rankery":
         return f"service-{_service_kind(item)}"
     if (folder == "security" and "target" in fixtures) or (folder == "rankery" and "stack" in fixtures):

@@ -95,7 +95,7 @@ def test_the_archives_pass_the_check_of_twine(built: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow  # `make lock` checks the platforms of each new lock
+@pytest.mark.slow  # `make check-platforms` checks all platforms
 def test_the_lock_has_wheels_for_arm() -> None:
     """The lock has wheels for the newest Python; `make check-platforms` checks all versions and platforms."""
     fault = resolution_fault("3.14", "aarch64-unknown-linux-gnu")

@@ -34,7 +34,8 @@ def list_events(
         int | None,
         typer.Option(
             min=0,
-            help="Show only events after the event with this id; 0 follows all stored events, too.",
+            help="Show only events after the event with this id; "
+            "with --follow, 0 begins with the oldest stored event.",
         ),
     ] = None,
     limit: Limit = 50,

@@ -49,7 +49,7 @@ test("a change links to the page of its object, unless it was deleted or has no 
   assert.equal(change({ method: "PATCH", path: "/v1/keys/key_1" }).href, null);
 });
 
-test("a status is an outcome", () => {
+test("a status is shown as done, refused or failed", () => {
   assert.deepEqual([204, 422, 503].map(outcome), ["Done", "Refused", "Failed"]);
 });
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from core.store import Store
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
 from tests.app.uploads.conftest import PIECE, VERSION, create, offset_of, send
+from tests.examples import examples
 from tests.servers.fixtures import stored_datasets
 
 CONTENT = b"2 qid:1 1:0.5 2:3.0 # d1\n0 qid:1 1:0.1 2:1.0 # d2\n"
@@ -215,7 +216,9 @@ def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) 
 
 
 @pytest.mark.long
-@hypothesis.settings(max_examples=10, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(
+    max_examples=examples(40), suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+)
 @given(st.binary(min_size=1, max_size=3_000), st.data())
 def test_any_pieces_make_the_file(client: TestClient, store: Store, content: bytes, data: Any) -> None:
     """Pieces may be repeated, at a wrong offset, too long, or with a wrong checksum."""

@@ -126,7 +126,7 @@ def test_importance_is_the_same_on_any_number_of_threads() -> None:
 
 
 def test_features_are_unchanged_after_the_permutations() -> None:
-    """Columns are shuffled in copies."""
+    """The same dataset can be evaluated again."""
     dataset = judged(20, 4, seed=1)
     before = np.array(dataset.features)
     permutation_importance(TreeModel(staircase(0, 4)), dataset, METRIC, permutations=Permutations(2))
