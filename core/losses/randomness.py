@@ -11,6 +11,7 @@ from core.types import Float64Array, Int64Array
 _LN2 = 0.6931471805599453
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # √½ as a float64
 _MANTISSA_BITS = 52
+_BELOW_1 = 1.0 - 2.0**-53
 
 
 def seed_parameter(description: str) -> Any:
@@ -33,7 +34,8 @@ def mix(key: int, number: int) -> int:
 @exact_inlined
 def uniform(key: int, number: int) -> float:
     """Draw from the open interval (0, 1)."""
-    return (np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0
+    # The largest number would be rounded up to 1.
+    return min((np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0, _BELOW_1)
 
 
 @exact_bare

@@ -28,17 +28,24 @@ def _sum_precisions(
     grouped: bool,
     sums: Float64Array,
 ) -> None:
-    """Sum the precisions at the relevant ranks up to `cutoff`; if `grouped`, at the last rank of each tie."""
+    """Sum the precisions at the relevant ranks up to `cutoff`; if `grouped`, at the last rank of each tie.
+
+    Of a tie across the cutoff, the same share of the relevant documents counts as of all its documents.
+    """
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        total, found, in_group = 0.0, 0.0, 0.0
-        for row in range(start, min(stop, start + cutoff)):
-            if labels[row] > threshold:
-                found += 1.0
-                in_group += 1.0
-            if in_group > 0.0 and (not grouped or row + 1 == stop or scores[row + 1] != scores[row]):
-                total += in_group * found / (row - start + 1.0)
-                in_group = 0.0
+        total, found, begin = 0.0, 0.0, start
+        while begin < min(stop, start + cutoff):
+            end, in_group = begin, 0.0
+            while end < stop and (end == begin or (grouped and scores[end] == scores[begin])):
+                if labels[end] > threshold:
+                    in_group += 1.0
+                end += 1
+            if in_group > 0.0:
+                found += in_group
+                share = min(1.0, (start + cutoff - begin) / (end - begin))
+                total += share * in_group * found / (end - start)
+            begin = end
         sums[query] = total
 
 

@@ -29,4 +29,5 @@ def others() -> None:
 def _measure(*, binary: bool) -> None:
     for name, metric in METRICS.items():
         if (metric.__module__ == _BINARY) == binary:
-            parse_metric(name)(_SCORES, _LABELS, _BOUNDARIES)
+            for ties in ("stable", "average"):
+                parse_metric(name, {"ties": ties})(_SCORES, _LABELS, _BOUNDARIES)

@@ -180,7 +180,14 @@ class _Training:
             best_iteration,
             self._dataset.feature_names,
             self._history.reports,
-            growth_of(self._spec, text, best_iteration, self._dataset.n_queries, self._grower),
+            growth_of(
+                self._spec,
+                text,
+                best_iteration,
+                self._dataset.n_queries,
+                self._grower,
+                base_trees=self._grower.base_trees,
+            ),
             self._grower.base_trees,
             self._grower.propensities,
         )

@@ -30,7 +30,13 @@ class FinishedTraining(Protocol):
 
 
 def growth_of(
-    spec: TrainingSpec, model_text: str, trees: int, n_queries: int, training: FinishedTraining
+    spec: TrainingSpec,
+    model_text: str,
+    trees: int,
+    n_queries: int,
+    training: FinishedTraining,
+    *,
+    base_trees: int = 0,
 ) -> Growth | None:
     """Return the growth of a training if it ended suspiciously early, else None.
 
@@ -40,9 +46,11 @@ def growth_of(
         trees: Kept trees of this training.
         n_queries: Number of training queries.
         training: The finished training.
+        base_trees: Trees of the initial model, which come first in the model.
     """
     total = spec.hyperparameters.num_iterations
-    single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
+    leaves = re.findall(r"^num_leaves=(\d+)$", model_text, re.MULTILINE)
+    single_leaf_trees = leaves[base_trees:].count("1")
     is_short = trees < min(MIN_IMPROVEMENTS, total) and (
         training.is_exhausted or total >= 2 * MIN_IMPROVEMENTS
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.kernel_cache import kernel_cache
 from core.warm_up import PARTS
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +23,7 @@ from pathlib import Path
 from numba.core.dispatcher import Dispatcher
 from core.errors import KernelsNotReady
 from core.kernel_cache import kernel_cache
+from core.kernel_compiler import KernelDispatcher
 from core.warm_up import PARTS, compile_kernels, missing, warm_up
 
 FEW = [part for part in PARTS if part.name in ("evaluation.bootstrap", "inspection.shuffles")]
@@ -41,6 +43,27 @@ assert missing(FEW) == []
 LOAD = """
 warm_up(FEW)
 print(count_compiled(), kernel_cache())
+"""
+
+# Prints the kernels that no part loads, apart from those that are called by kernels.
+LOAD_ALL = """
+import importlib, types, core
+root = Path(core.__path__[0])
+for path in root.rglob("*.py"):
+    if "from core.jit import" in path.read_text():
+        importlib.import_module(".".join(path.relative_to(root.parent).with_suffix("").parts))
+warm_up()
+
+def named(function):
+    names = function.__code__.co_names
+    found = [function.__globals__.get(name) for name in names]
+    modules = [each for each in found if isinstance(each, types.ModuleType)]
+    found += [getattr(module, name, None) for module in modules for name in names]
+    return {id(each) for each in found}
+
+kernels = [thing for thing in gc.get_objects() if isinstance(thing, KernelDispatcher)]
+called = set().union(*(named(kernel.py_func) for kernel in kernels))
+print(*(kernel.__qualname__ for kernel in kernels if not kernel.signatures and id(kernel) not in called))
 """
 
 
@@ -100,6 +123,12 @@ def test_each_part_depends_on_earlier_parts_only() -> None:
     assert len(set(names)) == len(names)
     for place, part in enumerate(PARTS):
         assert set(part.after) <= set(names[:place])
+
+
+@pytest.mark.long
+def test_every_kernel_is_compiled_by_a_part() -> None:
+    """A request that needs another kernel would wait for its compilation."""
+    assert run(LOAD_ALL, kernel_cache()) == []
 
 
 @pytest.mark.long

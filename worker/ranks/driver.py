@@ -135,7 +135,8 @@ class DistributedTraining:
         base_trees = self._state.base_trees if self._state else 0
         self._run.reporter.phase("counting leaves")
         text = portable_text(leader.model_text(kept))
-        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # before the boosters are freed
+        # Before the boosters are freed.
+        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader, base_trees=base_trees)
         text = with_counts(text, leader.leaf_counts(text), first_tree=base_trees)
         return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
 

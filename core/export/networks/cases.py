@@ -71,7 +71,7 @@ def _values(source: NetworkSource, engine: Engine) -> Float32Array:
     rows = [values, np.repeat(np.array(constants, np.float32)[:, np.newaxis], inputs.n_features, axis=1)]
     if inputs.kind == "rank-gauss":
         knots = _as_features(inputs.knots.T, log1p=inputs.log1p)
-        rows += [knots, np.nextafter(knots, np.float32(-1.0)), np.nextafter(knots, np.float32(1.0))]
+        rows += [knots, *(np.nextafter(knots, np.float32(end)) for end in (-np.inf, np.inf))]
     return np.concatenate(rows)
 
 

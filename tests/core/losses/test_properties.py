@@ -271,6 +271,17 @@ def test_exponentials_are_accurate_to_the_last_places() -> None:
     np.testing.assert_allclose(result, np.exp(x), rtol=1e-15)
 
 
+def test_uniform_numbers_are_below_1() -> None:
+    """The key is the inverse of `mix` for the largest number, which rounding would make 1."""
+    z = 2**64 - 1
+    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
+        z ^= z >> shift ^ z >> 2 * shift
+        z = z * pow(factor, -1, 2**64) % 2**64
+    key = np.uint64(z ^ 0x632BE59BD9B4E019)
+    assert mix(key, np.uint64(0)) == 2**64 - 1
+    assert uniform(key, np.uint64(0)) == 1.0 - 2.0**-53
+
+
 def test_normal_numbers_are_those_of_box_and_muller() -> None:
     """Two uniform numbers above 0 give two normal ones, exact to 1e-14; an odd last one is dropped."""
     key = np.uint64(mix(np.uint64(3), 5))

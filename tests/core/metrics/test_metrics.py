@@ -56,6 +56,24 @@ def test_metric_follows_its_formula(spelling: str, expected: float) -> None:
     assert parse_metric(spelling)(SCORES, LABELS, ONE_QUERY)[0] == pytest.approx(expected, abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("map@1", 1 / 3),
+        ("map@2", (1 + 1 / 3 * 2 * 3 / 4) / 3),
+        ("map@3", (1 + 2 / 3 * 2 * 3 / 4) / 3),
+        ("map@4", (1 + 2 * 3 / 4) / 3),
+        ("map", (1 + 2 * 3 / 4) / 3),
+    ],
+)
+def test_a_tie_across_the_cutoff_counts_by_its_share_above(spelling: str, expected: float) -> None:
+    """Documents 2 to 4 of five are tied, two of them are relevant, and so is the first."""
+    scores, labels = np.array([3.0, 2.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 0.0, 1.0, 0.0])
+    assert parse_metric(spelling, "sklearn")(scores, labels, ONE_QUERY)[0] == pytest.approx(
+        expected, abs=1e-15
+    )
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) -> None:
     """The value is NaN, except for metrics that are defined without a relevant document."""

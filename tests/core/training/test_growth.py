@@ -8,7 +8,7 @@ import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.losses import make_loss
-from core.training import TrainedRanker, train, training_spec
+from core.training import Checkpoint, TrainedRanker, train, training_spec
 from core.training.findings import Growth, growth_finding
 
 QUICK = {"num_iterations": 12, "num_leaves": 7, "min_data_in_leaf": 5}
@@ -96,6 +96,16 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
     few = trained(training, backwards, hyperparameters={"num_iterations": 4})
     assert few.best_iteration < 4
     assert few.growth is None, "few were asked for"
+
+
+def test_trees_of_the_initial_model_are_not_counted(dataset: RankingDataset) -> None:
+    """The initial model has one tree, with one leaf; the continued training grows ordinary trees."""
+    base = trained(dataset, hyperparameters={"min_data_in_leaf": 500}).model_text
+    start = Checkpoint.of_model(base, {"train": dataset}, 1)
+    spec = {"loss": {"name": "lambdarank"}, "hyperparameters": QUICK}
+    ranker = train(training_spec(spec), dataset, resume=start)
+    assert ranker.base_trees == 1
+    assert ranker.growth is None
 
 
 def test_titles_have_singular_and_plural() -> None:

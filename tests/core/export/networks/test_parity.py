@@ -11,6 +11,7 @@ import pytest
 from core.data import RankingDataset
 from core.errors import InvalidInput, ModelError
 from core.export import FORMATS, Export, export_model, parity
+from core.export.networks.export import NetworkExport
 from core.export.networks.rounding import DOUBLE, SINGLE, rounding
 from core.export.parity_report import NetworkEngineParity
 from core.scorers import Network, write_network
@@ -160,6 +161,20 @@ def test_the_names_of_features_do_not_matter() -> None:
     names = ("log1p(x)", 'quote"', "return tanh(value);", "};", "a,b", "ü", "copysign(log1p(x))")
     for name in ("c", "python", "onnx"):
         assert parity(export_model(write_network(LINEAR), name, names)).exact
+
+
+def test_edge_cases_have_both_neighbours_of_a_knot() -> None:
+    """Engines interpolate between knots, on whose two sides the scores may differ, also far from 0."""
+    network = random_network(N_FEATURES, kind="rank-gauss")
+    export = exported(network, "c")
+    assert isinstance(export, NetworkExport)
+    base = np.zeros((20_000, N_FEATURES), np.float32)
+    drawn = export.edge_cases(export.engines[0], base, np.random.default_rng(0))
+    feature = int(np.abs(network.inputs.knots).max(axis=1).argmax())
+    knots = network.inputs.knots[feature].astype(np.float32)
+    assert np.abs(knots).max() > 1.0
+    for end in (-np.inf, np.inf):
+        assert np.isin(np.nextafter(knots, np.float32(end)), drawn[:, feature]).all()
 
 
 def test_options_of_forests_are_refused_by_name() -> None:
