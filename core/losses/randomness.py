@@ -32,7 +32,7 @@ def mix(key: int, number: int) -> int:
 
 @exact_inlined
 def uniform(key: int, number: int) -> float:
-    """Draw from the open interval (0, 1)."""
+    """Draw from (0, 1]; only rounding gives 1, with a probability of 2^-53."""
     return (np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 

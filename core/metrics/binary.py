@@ -28,7 +28,10 @@ def _sum_precisions(
     grouped: bool,
     sums: Float64Array,
 ) -> None:
-    """Sum the precisions at the relevant ranks up to `cutoff`; if `grouped`, at the last rank of each tie."""
+    """Sum the precisions at the relevant ranks up to `cutoff`; if `grouped`, at the last rank of each tie.
+
+    A group of ties that extends beyond the cutoff does not count.
+    """
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         total, found, in_group = 0.0, 0.0, 0.0
@@ -112,7 +115,8 @@ class BinaryMetric(Metric):
 class AveragePrecision(BinaryMetric):
     """AP@k = (1/R) Σ_{r <= k, relevant} (relevant documents in the top r) / r, R all relevant documents.
 
-    Its mean over queries is MAP. Source: Voorhees 2001, as trec_eval's `map` and `map_cut`.
+    By the convention `precision_sum_over` `reachable`, min(R, k) replaces R as the divisor. Its mean over
+    queries is MAP. Source: Voorhees 2001, as trec_eval's `map` and `map_cut`.
     """
 
     name: ClassVar[str] = "map"

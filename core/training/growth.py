@@ -32,7 +32,7 @@ class FinishedTraining(Protocol):
 def growth_of(
     spec: TrainingSpec, model_text: str, trees: int, n_queries: int, training: FinishedTraining
 ) -> Growth | None:
-    """Return the growth of a training if it ended suspiciously early, else None.
+    """Return the growth of a training that ended suspiciously early or has trees of one leaf, else None.
 
     Args:
         spec: The specification.
