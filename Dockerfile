@@ -1,7 +1,7 @@
 # The image of the API and of the workers, for x86 and ARM:
 #   docker buildx build --platform linux/amd64,linux/arm64 --tag rankery .
-# Each is compiled for the least of its processors, not for that of the machine that builds: nothing is compiled again
-# wherever it runs.
+# Compile each platform's kernels for its oldest supported processor, not the build machine's, so that no
+# container compiles them again.
 ARG TARGETARCH
 
 FROM python:3.11-slim-bookworm AS system

@@ -6,7 +6,7 @@ GUIDE := app/guide/site/index.html
 # Checked in; `make client` generates it.
 CLIENT := rankery/client/schemas/answers.py
 API_TYPES := app/dashboard/types/openapi.d.ts
-# Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
+# Node comes from a wheel of the development lock, and only checks and tests the dashboard's JavaScript.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder $(if $(SEED),--random-order --random-order-seed=$(SEED))
 # Without cached bytecode, every process of the service would compile all modules again.
@@ -98,7 +98,7 @@ test-fast: .venv/.developed $(CLIENT) ## run tests for about two minutes: no bro
 	$(PYTEST) --numprocesses logical --store embedded -m "not long and not slow" tests/core tests/app tests/worker
 
 .PHONY: test-servers
-test-servers: develop ## run the tests that use a store, on PostgreSQL and S3: those of the API, the store and the worker
+test-servers: develop ## run the tests that use a store, on PostgreSQL and S3: those of the API, the store, the worker and the whole service
 	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration tests/faults/test_schedules.py
 
 .PHONY: test-kill
@@ -122,7 +122,7 @@ test-faults: develop ## run FAULTS_JOBS= jobs during kills, flushes, restarts, a
 	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))
 
 .PHONY: test-resume
-test-resume: develop ## kill a training at twenty random iterations; each resumed training must make the same model
+test-resume: develop ## kill twenty trainings at random iterations; each resumed training must make the same model
 	$(BIN)/python -m tests.faults --only resume
 
 .PHONY: test-api-fuzz
@@ -186,7 +186,7 @@ bench-quality: develop ## compare every loss through the API with LightGBM's obj
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)
 
 .PHONY: bench-datasets
-bench-datasets: develop ## measure reading a LETOR file of 500 MB, compared with scikit-learn, and its upload and training on the service
+bench-datasets: develop ## measure reading a LETOR file of 520 MB, compared with scikit-learn, and its upload and training on the service
 	$(BIN)/python -m benchmarks.datasets
 	$(BIN)/python -m benchmarks.ingestion
 
@@ -283,7 +283,7 @@ check-platforms: develop ## check that wheels alone can install the locked versi
 	$(BIN)/python -m tools.check_platforms
 
 .PHONY: client
-client: .venv/.developed ## generate the schemas and the synchronous half of the Python client, after a change of the HTTP API or of the asynchronous half
+client: .venv/.developed ## generate the schemas and the synchronous half of the Python client and the options of the command line, after a change of the HTTP API or of the asynchronous half
 	$(BIN)/python -m tools.generate_client
 
 .PHONY: format

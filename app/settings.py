@@ -75,7 +75,11 @@ class ApiSettings(StoreSettings):
     )
     session_hours: float = Field(12, gt=0, le=8_760, description="Hours that a browser stays signed in")
     wrong_keys_per_minute: int = Field(20, ge=1, description="Wrong API keys allowed per address and minute")
-    max_upload_bytes: int = Field(32 * GIBIBYTE, ge=1, description="Largest dataset file accepted")
+    max_upload_bytes: int = Field(
+        32 * GIBIBYTE,
+        ge=1,
+        description="Maximum size of an uploaded file, or of all files of a form together",
+    )
     upload_hours: float = Field(
         24,
         gt=0,
@@ -139,12 +143,15 @@ class ApiSettings(StoreSettings):
     expensive_reads_per_caller: int = Field(
         8,
         ge=1,
-        description="Maximum number of concurrent exports, downloads and model inspections of a caller",
+        description="Maximum number of concurrent expensive reads of a caller, such as exports, downloads and"
+        " inspections",
     )
     burst_seconds: float = Field(
         2, gt=0, le=3600, description="Largest burst of requests, in seconds of the rate limit"
     )
-    max_connections: int = Field(512, ge=1, description="Concurrent connections; further ones get 503")
+    max_connections: int = Field(
+        512, ge=1, description="Maximum number of connections; while there are more, requests get 503"
+    )
     max_connections_per_address: int = Field(
         256, ge=1, description="Concurrent connections of an address; further ones get 429"
     )
@@ -161,7 +168,10 @@ class ApiSettings(StoreSettings):
         description="Minimum transfer rate of a request body after `RANKERY_BODY_IDLE_SECONDS`",
     )
     max_stored_bytes: int | None = Field(
-        None, ge=0, description="Default limit for the total bytes of the datasets of an API key"
+        None,
+        ge=0,
+        description="Default limit for the total bytes of the datasets, click logs and open uploads of an"
+        " API key",
     )
     encryption_keys: Annotated[list[SecretStr], NoDecode] = Field(
         [],
@@ -205,7 +215,7 @@ class ApiSettings(StoreSettings):
     @field_validator("webhook_retry_seconds", mode="after")
     @classmethod
     def _bounded_delays(cls, value: list[float]) -> list[float]:
-        """Refuse delays that are negative or longer than the retention of events."""
+        """Refuse delays that are negative or longer than a week."""
         if not all(0 <= seconds <= _MAX_RETRY_SECONDS for seconds in value):
             raise ValueError(f"must be seconds from 0 to {_MAX_RETRY_SECONDS:,}")
         return value

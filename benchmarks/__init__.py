@@ -1,1 +1,1 @@
-"""Measured comparisons; each module is a command, reached through `make bench-…`."""
+"""Measured comparisons: commands for `make bench-…`, and the modules that they share."""

@@ -1,9 +1,9 @@
 """Scoring requests at a constant rate during attacks, one attack at a time, on two processes of the API.
 
-The scoring requests form an open loop: each is timed from its scheduled time, whatever the outcome of
-earlier ones, and fails without a response 200 within ten seconds. Scoring requests and attacks alternate
-between the processes, as with a load balancer. Attackers are separate processes, which share the machine with
-the server and the benchmark.
+The scoring requests form an open loop: each is scheduled and timed even if earlier ones are
+unanswered. Up to 64 are sent at the same time. A request fails unless status 200 arrives within ten seconds.
+Scoring requests and attacks alternate between the processes, as with a load balancer. Attackers are separate
+processes, which share the machine with the server and the benchmark.
 """
 
 import argparse
@@ -100,7 +100,7 @@ def _hold_lock(database: Path, until: float) -> None:
 
 
 @dataclass
-class Scorer:
+class ScoringClient:
     """Sender of scoring requests at scheduled times, each as soon as a connection is free."""
 
     ports: Sequence[int]
@@ -173,9 +173,9 @@ def small_model(n_features: int) -> str:
 
 def measured(
     ports: Sequence[int], rate: float, seconds: float, number: int | None, database: Path
-) -> tuple[Scorer, str]:
+) -> tuple[ScoringClient, str]:
     """Measure for some time during an attack; return the measurements and the counts of its responses."""
-    scorer = Scorer(ports, scoring_message())
+    scorer = ScoringClient(ports, scoring_message())
     if number is None:
         asyncio.run(scorer.run(rate, seconds))
         return scorer, ""
@@ -220,15 +220,15 @@ def main() -> None:
         database = Path(name) / "rankery.db"
         measured(ports, options.rate / 10, 3.0, None, database)  # warm up
         for number in (None, *range(len(ATTACKS))):
-            label = "nothing" if number is None else ATTACKS[number].name
-            with console.status(f"measuring with attack: {label}"):
+            label = "no attack" if number is None else ATTACKS[number].name
+            with console.status(f"measuring: {label}"):
                 scorer, answers = measured(ports, options.rate, options.seconds, number, database)
             table.add_row(label, *_row(scorer), answers)
             time.sleep(REST_SECONDS)
     console.print(table)
 
 
-def _row(scorer: Scorer) -> tuple[str, ...]:
+def _row(scorer: ScoringClient) -> tuple[str, ...]:
     median, p99 = np.quantile(scorer.milliseconds, (0.5, 0.99)).tolist()
     failed = ", ".join(f"{number:,} × {status}" for status, number in scorer.failures.most_common()) or "0"
     return f"{len(scorer.milliseconds):,}", failed, f"{median:.1f}", f"{p99:.1f}{' !' * (p99 > TARGET_MS)}"

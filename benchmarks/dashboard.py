@@ -1,9 +1,9 @@
 """Seconds, requests and kilobytes of each page of the dashboard, with 10,000 jobs and 1,000 models on record.
 
 A page is usable when it shows its content and its main thread is idle, measured in the browser from the start
-of the navigation. `settled` is the end of its last long task, when the charts are drawn, too. `cold` is a
-browser with an empty cache, `warm` one that opens the page again. Requests and kilobytes are network traffic
-with headers, until the page has settled.
+of the navigation. `settled` is the end of its last long task in the next 0.7 seconds, when the charts are
+drawn, too. `cold` is a browser with an empty cache, `warm` one that opens the page again. Requests and
+kilobytes are network traffic with headers, until the end of these 0.7 seconds.
 
 The second table counts the requests a second of pages that follow 20 running trainings.
 """
@@ -59,7 +59,7 @@ class Visit:
 
     Attributes:
         usable: Milliseconds from the start of the navigation until the page is usable.
-        settled: Milliseconds until the last long task has ended.
+        settled: Milliseconds from the start of the navigation until the last long task has ended.
         requests: Number of network requests.
         received_bytes: Bytes of the responses, including headers.
     """

@@ -1,11 +1,12 @@
 """Deletion of 10,000 jobs and 1,000 models by a filter, while pollers request the list of jobs.
 
-The pollers form an open loop, as in `benchmarks.polling`: each request is timed from its scheduled time.
+The pollers form an open loop: each request is timed from its scheduled time, and late responses delay none.
 Every transaction of the deletion invalidates cached responses. Afterwards the disk usage must have fallen by
 the estimate of the dry run and of `GET /v1/storage`, without orphaned or missing artifacts.
 
-With `--kills N` the whole service is killed with SIGKILL at N random moments of a deletion, started again,
-and checked: each job must exist with all its results, or not at all.
+Then the service is killed with SIGKILL at a random moment of each of N deletions (`--kills N`, default 10),
+started again, and checked: each job must exist with all its results, or not at all. Every third of these
+deletions moves the objects to the trash.
 """
 
 import argparse

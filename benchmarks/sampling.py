@@ -2,8 +2,9 @@
 
 Each share has one process of the API; the model has 136 features and 500 trees of 64 leaves. Requests
 alternate between the processes, in short rounds. The time is CPU time of all threads of a process, so that
-other work on the machine has little effect. Numbers in parentheses are multiples of the first row. A second
-process without samples shows the noise. `--beside FOLDER` measures the API of another checkout as well.
+other work on the machine has little effect. Numbers in parentheses are multiples of the first process. The
+noise is shown by a second process without samples. `--beside FOLDER` also measures the API of another
+checkout.
 """
 
 import argparse
@@ -96,7 +97,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=40, help="rounds of 20 requests of each form")
+    parser.add_argument("--rounds", type=int, default=40, help="rounds of 20 requests to each process")
     parser.add_argument("--beside", type=Path, help="another checkout whose API is measured as well")
     options = parser.parse_args()
     console = Console()

@@ -1,8 +1,9 @@
 """Microseconds to score documents with one thread, compared with LightGBM, ONNX Runtime and treelite.
 
-Measurements alternate; medians are printed. Every score is compared with LightGBM's, bit for bit. ONNX
-Runtime runs our export on float32; treelite uses its General Tree Inference Library. A second table has
-the processor time of sums of the forest and a linear scorer or a network, relative to the forest alone.
+Measurements alternate; medians of wall time are printed. Our scores are compared with LightGBM's, bit for
+bit. ONNX Runtime runs our export on float32; treelite uses its General Tree Inference Library. A second table
+has first quartiles of the processor time of sums of the forest and a linear scorer or a network, and their
+ratios to the forest alone.
 """
 
 import argparse

@@ -147,7 +147,7 @@ class ModelError(RankeryError):
 
 
 class ScoreNotFinite(ModelError):
-    """A model computes NaN or infinity for a document, which therefore has no rank.
+    """A model computes NaN or infinity for a document, which therefore cannot be ranked.
 
     Attributes:
         row: Position of the document in the batch.
@@ -223,7 +223,7 @@ class StillNeeded(RankeryError):
 
 
 class LeaseLost(RankeryError):
-    """The job was claimed by another worker; do not write to it any more."""
+    """The claim of the job has ended, for example because another worker has it; write nothing more to it."""
 
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
@@ -233,7 +233,7 @@ class LeaseLost(RankeryError):
 class AddressRefused(RankeryError):
     """A host resolves to an address that the service does not connect to for users.
 
-    The message omits the address, so that it reveals nothing about private networks.
+    The message about a host name omits its address, so that it reveals nothing about private networks.
     """
 
     def __init__(self, host: str, address: str, reason: str) -> None:
@@ -249,7 +249,7 @@ class AddressRefused(RankeryError):
 
 
 class RanksLost(RankeryError):
-    """The processes of a distributed training were lost repeatedly."""
+    """The processes of a distributed training were lost repeatedly, without another tree in between."""
 
 
 class JobCancelled(RankeryError):
@@ -276,7 +276,10 @@ class ByteQuotaExceeded(RankeryError):
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
-        super().__init__(f"at most {bound:,} bytes of datasets may be stored; delete datasets first")
+        super().__init__(
+            f"at most {bound:,} bytes of datasets, click logs and open uploads may be stored; delete some"
+            " of them first"
+        )
 
 
 class UploadQuotaExceeded(RankeryError):
@@ -290,7 +293,7 @@ class UploadQuotaExceeded(RankeryError):
 
 
 class UploadTakenOver(RankeryError):
-    """Another request has taken the upload over; further bytes of this one are discarded."""
+    """Another request has taken the upload over, or it was deleted; further bytes are discarded."""
 
     def __init__(self, upload_id: str) -> None:
         self.upload_id = upload_id
@@ -319,7 +322,7 @@ class ExtraMissing(RankeryError):
 
 
 class ArtifactDamaged(RankeryError):
-    """A stored artifact is missing or does not match its checksum."""
+    """A stored artifact is missing, incomplete or unreadable, or does not match its checksum."""
 
     def __init__(self, key: str, detail: str) -> None:
         self.key = key
@@ -328,4 +331,4 @@ class ArtifactDamaged(RankeryError):
 
 
 class StoreFull(StoreUnavailable):
-    """The database or the storage is full."""
+    """The database, the storage or the disk of temporary files has too little free space."""

@@ -22,10 +22,11 @@ def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/los
     Args:
         gain: "exp2", "linear", or a list by label.
         labels: (n,) labels, finite and at least 0; at most 30 for exp2.
-        pointer: JSON pointer of the hyperparameter with the gain, for errors.
+        pointer: JSON pointer of the error about a label above 30.
 
     Raises:
-        InvalidInput: When a label has no gain: negative, not finite, too large, or missing in the list.
+        InvalidInput: When a label has no gain: negative or not finite (at `/label_map`), too large (at
+            `pointer`), or missing in the list (at `/loss/gain`).
 
     Example:
         >>> gains("exp2", np.array([0, 1, 4])).tolist(), gains((0, 1, 5), np.array([2])).tolist()

@@ -26,7 +26,7 @@ Kernel = Callable[..., Any]
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a kernel of one query (or a part of one) for a single thread, cached on disk."""
+    """Compile a kernel that computes in one thread, cached on disk; see `core.ranges` for several threads."""
     return _compile(function, fastmath=FASTMATH)
 
 

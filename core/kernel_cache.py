@@ -33,7 +33,8 @@ def kernel_cache() -> Path:
     """Return the folder of compiled kernels.
 
     By default it is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. If that folder
-    is neither writable nor complete for this processor, it is the cache folder of the user, if writable.
+    is not writable, and was not warmed up for these sources and this processor, it is the cache folder of the
+    user, if writable.
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"

@@ -41,7 +41,7 @@ _SECRETS = (
         r"\1\2***",
     ),
 )
-# Substrings of all these patterns: a fast check before the slower searches.
+# Every match of a pattern above contains one of these texts: a fast check before the slower searches.
 _SUSPICIOUS = re.compile(r"(?i)://|rk_|bearer|basic|cookie|authorization|passw|secret")
 
 
@@ -55,7 +55,7 @@ class LogHandler(logging.StreamHandler):  # type: ignore[type-arg] # generic in 
 
 
 def install_handler(level: str, log_format: LogFormat) -> None:
-    """Log all messages of a level to standard error; replaces the handler of an earlier call."""
+    """Log messages of a level and above to standard error; replace the handler of an earlier call."""
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, LogHandler)]:
         root.removeHandler(handler)

@@ -6,7 +6,8 @@ import ipaddress
 def is_loopback(host: str) -> bool:
     """Return whether a host name or address is the loopback interface of this machine.
 
-    Names other than `localhost` are not resolved, since their DNS servers may return any address.
+    Of names, only `localhost` and names below it are. No name is resolved, since DNS servers may return any
+    address.
     """
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):

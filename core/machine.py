@@ -68,7 +68,7 @@ def limit_threads(environment: MutableMapping[str, str] = os.environ, requested:
 
     Args:
         environment: Environment of this process, or of one to start.
-        requested: Number of threads, which may exceed the number of processors.
+        requested: Number of threads to allow even if there are fewer processors, or None.
     """
     threads = str(max(available_cpus(), requested or 1))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -119,12 +119,12 @@ def _lines(file: Path) -> list[str]:
 
 
 def process_memory_bytes() -> int | None:
-    """Return the anonymous memory of this process, or None if unknown."""
+    """Return the anonymous memory of this process that is in RAM, or None if unknown."""
     return status_bytes("RssAnon")
 
 
 def peak_memory_bytes() -> int | None:
-    """Return the peak memory of this process, including mapped files; None if unknown.
+    """Return the peak memory of this process in RAM, including mapped files; None if unknown.
 
     The `ru_maxrss` of `getrusage` is no less than the memory of the parent when it started this process.
     """
@@ -142,7 +142,7 @@ def status_bytes(field: str, process: int | str = "self") -> int | None:
     """Return a field of a process's status in bytes; None if unknown, or the process has ended.
 
     Args:
-        field: Name of the field, such as `VmHWM`, the peak memory.
+        field: Name of a field in kilobytes, such as `VmHWM`, the peak memory.
         process: Id of the process.
     """
     for line in _lines(Path(f"/proc/{process}/status")):

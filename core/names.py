@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 # Invisible characters, and characters that change the display of their neighbours: the content of a character
 # class, for regular expressions of Python, Rust and ECMAScript. It contains control characters, separators of
-# lines and paragraphs, and Unicode's format characters: zero-width characters, direction overrides, tags.
+# lines and paragraphs, format characters of the Basic Multilingual Plane (zero-width characters, direction
+# overrides), and tag characters.
 INVISIBLE = (
     r"\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\ufeff\ufff9-\ufffb" + "\U000e0001\U000e0020-\U000e007f"

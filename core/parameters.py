@@ -44,7 +44,7 @@ class Parameter:
         minimum: Inclusive lower bound, or exclusive where `above` is set.
         maximum: Inclusive upper bound.
         above: Whether `minimum` itself is excluded.
-        choices: The allowed values of a text parameter; empty for others.
+        choices: The allowed values of a text parameter; empty if any value is allowed, and for other types.
         earlier: The value for specifications stored before the parameter existed.
         aliases: Names of the hyperparameter in other libraries; not accepted, but errors suggest `name`.
     """

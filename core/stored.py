@@ -57,7 +57,7 @@ def entry(
 def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     """Build a value of a dataclass from the JSON that this or an earlier release stored.
 
-    An entry that is absent or null has the default of its field.
+    An entry that is absent or null has the default of its field; without a default it is required.
 
     Args:
         kind: The dataclass.
@@ -134,7 +134,7 @@ def _declared(field: "dataclasses.Field[Any]") -> Entry:
 def _converter() -> "Converter":
     """Return the converter of single entries.
 
-    cattrs is imported only when a specification is parsed, since lists of jobs do not need it.
+    cattrs is imported only when a specification is parsed or written, since lists of jobs do not need it.
     """
     from cattrs import Converter
 

@@ -38,7 +38,7 @@ def start_tracing(service: str) -> Callable[[], None]:
         service: Name of the service, unless `OTEL_SERVICE_NAME` is set.
 
     Returns:
-        A function that sends the last spans.
+        A function that sends the last spans, and waits for at most one second.
     """
     if not is_tracing_wanted():
         return lambda: None
@@ -64,7 +64,7 @@ def start_tracing(service: str) -> Callable[[], None]:
 
 
 def current_trace_context() -> dict[str, str] | None:
-    """Return the headers of the current span (W3C Trace Context), None without a recorded span."""
+    """Return the headers of the current span (W3C Trace Context), None without a current span."""
     carrier: dict[str, str] = {}
     _W3C.inject(carrier)
     return carrier or None

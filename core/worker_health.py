@@ -21,7 +21,7 @@ class WorkerHealth:
     """The last health report of a worker of one lane.
 
     Attributes:
-        state: `ready`, `compiling kernels`, or the reason for which it cannot work.
+        state: `ready`, `compiling kernels`, or the error of its last sweep.
         written_at: Time of the report by the machine's monotonic clock.
         compiled: Parts of the kernels that are compiled.
         parts: Number of all parts; 0 if nothing is being compiled.
@@ -54,7 +54,7 @@ class WorkerHealthFile:
         self._path = data_dir / _FOLDER / f"{host}-{lane}.json"
 
     def write(self, health: WorkerHealth) -> None:
-        """Write a report with the current time; with a full disk the file becomes stale."""
+        """Write a report with the current time; on an error, such as a full disk, the old report remains."""
         temporary = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ class WorkerHealthFile:
             temporary.replace(self._path)
 
     def read(self) -> WorkerHealth | None:
-        """Return the last report, None without a worker."""
+        """Return the last report, None without a readable one."""
         try:
             return WorkerHealth(**json.loads(self._path.read_text()))
         except (OSError, ValueError, TypeError):

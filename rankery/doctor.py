@@ -88,7 +88,7 @@ class ExaminedStorage:
 
 
 def examine_storage(data_dir: Path) -> ExaminedStorage:
-    """Verify the checksums of all stored artifacts; the service may be running.
+    """Verify stored artifacts by their checksums; the service may be running.
 
     Args:
         data_dir: The data folder; RANKERY_DATABASE_URL and RANKERY_STORAGE_URL override it.

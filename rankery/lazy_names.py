@@ -10,7 +10,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
 
     Args:
         package: The package's `__name__`.
-        modules: Module of each name; a name equal to the last part of its module is the module itself.
+        modules: Module of each name; a name whose module is `package.name` is the module itself.
 
     Example:
         >>> lazy_names("rankery", {"Client": "rankery.client"})("Client").__name__

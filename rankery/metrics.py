@@ -90,8 +90,8 @@ def evaluate(
         seed: Seed of the resampling for intervals.
 
     Raises:
-        InvalidArgument: The shapes do not match, a score is infinite, a document is repeated in a query, or a
-            metric or convention is unknown.
+        InvalidArgument: The shapes do not match, a score is infinite, a document is repeated in a query, no
+            retrieved document is judged, or a metric or convention is unknown.
         PackageMissing: rankery-server is not installed.
 
     Example:

@@ -1,4 +1,4 @@
-"""Start the processes of the service; only this module imports the API, the worker and the store."""
+"""Start the processes of the service; no other module of this package imports the API or the worker."""
 
 import gc
 import os
@@ -34,9 +34,9 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     Raises:
         PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
-        KeyMissing: The address is not loopback, and there is no API key.
+        KeyMissing: The address is not loopback, and no API key was ever created.
         StoreUnusable: The address is not loopback, and the database cannot be used.
-        ProcessFailed: The database or the artifact store cannot be used.
+        ProcessFailed: A URL of the database or the artifact storage is invalid, or its package is missing.
     """
     require_server_package()
     capture_output()

@@ -53,7 +53,8 @@ def verify_webhook(
         tolerance_seconds: Largest difference between the time of sending and now, against replay attacks.
 
     Raises:
-        WebhookNotVerified: A header is missing, no signature matches, or the timestamp is out of tolerance.
+        WebhookNotVerified: A header is missing, the secret is invalid, no signature matches, the timestamp is
+            out of tolerance, or the body is no JSON object.
 
     Example:
         >>> secret, body = new_secret(), b'{"type": "job.ended", "timestamp": "2026-11-24", "data": {}}'

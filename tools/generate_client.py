@@ -1,7 +1,8 @@
-"""Generate the client's schemas and its synchronous classes; `make client` runs this module.
+"""Generate parts of the client and of the command line; `make client` runs this module.
 
 datamodel-code-generator generates the schemas from the service's OpenAPI document. unasync generates the
-synchronous client from the asynchronous client.
+synchronous client from the asynchronous client. The CLI gets the kinds and statuses of jobs and the options
+of `rankery train`.
 """
 
 import json

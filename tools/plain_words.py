@@ -1,6 +1,6 @@
 """Find words that need a second reading in tracked texts: `python -m tools.plain_words`.
 
-`tools/plain_words.toml` has the words, what to write instead, and the folders that are not clean yet. The
+`tools/plain_words.toml` has the words, what to write instead, and the paths that are not checked. The
 checker reads all text of a file: prose, comments, names, log lines and labels.
 """
 

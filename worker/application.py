@@ -19,7 +19,7 @@ from worker.settings import WorkerSettings
 # A message is only a wake-up, and the database has the state of the job: Redis must not deliver a message
 # again while its job still runs.
 _VISIBILITY_SECONDS = 24 * 3600
-# A first start compiles every kernel before the pool process is ready.
+# A pool process is ready only after it has compiled the kernels that it cannot load from the cache.
 _POOL_START_SECONDS = 900.0
 _LOG = structlog.stdlib.get_logger(__name__)
 

@@ -31,10 +31,10 @@ _log = structlog.stdlib.get_logger("rankery.audit")
 
 
 class AuditMiddleware(HttpMiddleware):
-    """ASGI middleware that records each request that may change something, before its response is sent.
+    """ASGI middleware that records requests that may change something, before their responses are sent.
 
     A 503 is recorded after the response, since the database may be unavailable. Requests that need only the
-    scope `read` or `score` change nothing; they are recorded only where they are refused.
+    scope `read` or `score`, such as click events, are recorded only where they are refused.
     """
 
     def __init__(self, app: ASGIApp) -> None:

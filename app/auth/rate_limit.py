@@ -109,5 +109,5 @@ def purpose_of(method: str, path: str) -> str:
 
 
 def is_scoring(scope: Scope) -> bool:
-    """Return whether a request scores documents."""
+    """Return whether a request needs the scope `score`, as scoring, interleaved lists and clicks do."""
     return purpose_of(scope["method"], scope["path"]) == SCORING

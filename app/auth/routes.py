@@ -28,7 +28,8 @@ def list_audit(
 ) -> AuditPage:
     """List the audit log, newest first: requests that changed something or tried to.
 
-    Refused requests are included; scoring requests only if refused.
+    Refused requests are included. Scoring requests, click events and pieces of uploads are listed only if
+    they were refused.
     """
     with services.store.read() as tx:
         page = tx.audit.page(cursor, limit, key_id=key_id)
@@ -39,7 +40,7 @@ keys_router = Router(prefix="/v1/keys", tags=["keys"], route_class=JsonRoute)
 
 _EXAMPLES: Any = {
     "worker": {
-        "summary": "Submits jobs and ranks documents, for three months",
+        "summary": "Submits jobs and ranks documents, until a date",
         "value": {
             "name": "nightly training",
             "scopes": ["write", "score"],

@@ -56,7 +56,7 @@ _KEY_EXAMPLE: dict[str, Any] = {
     "id": "key_01k9x2m4q7c8v5n3b6r1",
     "name": "nightly training",
     "hint": "rk_Jx3aQ",
-    "scopes": ["write", "score"],
+    "scopes": ["score", "write"],
     "created_at": "2026-01-05T09:30:00Z",
     "created_by": None,
     "expires_at": "2026-04-05T09:30:00Z",
@@ -87,8 +87,8 @@ class KeyRequest(RequestModel):
     scopes: Annotated[list[KeyScope], AfterValidator(_distinct_scopes)] = Field(
         min_length=1,
         max_length=4,
-        description="`read`: read everything except keys and audit log; `write`: also submit, upload, delete;"
-        " `score`: rank documents only; `admin`: everything",
+        description="`read`: read everything except keys, webhooks, settings and audit log; `write`: also"
+        " submit, upload, delete; `score`: only rank documents and send clicks; `admin`: everything",
         json_schema_extra={"uniqueItems": True},
     )
     expires_at: (
@@ -104,7 +104,8 @@ class KeyRequest(RequestModel):
         None,
         ge=0,
         le=2**63 - 1,
-        description="Maximum size of the key's datasets in bytes; null for the default of the service",
+        description="Maximum bytes of the key's datasets, click logs and open uploads; null for the default"
+        " of the service",
     )
     projects: Annotated[list[ProjectName], AfterValidator(_distinct_projects)] | None = Field(
         None,
@@ -127,7 +128,9 @@ class Key(ResponseModel):
     hint: str = Field(description="First characters of the secret")
     scopes: list[KeyScope]
     created_at: datetime
-    created_by: str | None = Field(description="API key that created this key; null for the command line")
+    created_by: str | None = Field(
+        description="API key that created this key; null for the command line and without authentication"
+    )
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None = Field(description="Time of the last use, to the minute")

@@ -1,4 +1,4 @@
-"""Routes to list, show and label click logs."""
+"""Routes to list, show, rename and move click logs."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ from app.http.labels import WantedProject
 from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import DatasetName
+from app.http.schemas import DisplayName
 from app.http.services import UseServices
 from core.errors import InvalidInput
 from core.store.repositories.click_logs import ClickLogs
@@ -30,7 +30,7 @@ def list_click_logs(
     status: Annotated[
         Literal["pending", "ready", "invalid"] | None, Query(description="Only logs with this status")
     ] = None,
-    name: Annotated[DatasetName | None, Query(description="Only logs of this name")] = None,
+    name: Annotated[DisplayName | None, Query(description="Only logs of this name")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
 ) -> ClickLogPage | SelectedFields:
@@ -48,7 +48,9 @@ def get_click_log(log_id: str, services: UseServices) -> ClickLog:
         return ClickLog.model_validate(tx.click_logs.get(log_id))
 
 
-@router.patch("/{log_id}", summary="Label a click log", responses=problems(404, *BODY_PROBLEMS))
+@router.patch(
+    "/{log_id}", summary="Rename a click log or move it to a project", responses=problems(404, *BODY_PROBLEMS)
+)
 def change_click_log(
     log_id: str,
     body: Annotated[ClickLogChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],

@@ -9,7 +9,7 @@ from app.datasets.schemas import Finding
 from app.http.labels import NewProject, ProjectName, ShownProject
 from app.http.pointers import name_problem
 from app.http.schemas import (
-    DatasetName,
+    DisplayName,
     FailureReason,
     Json,
     NextCursor,
@@ -81,7 +81,7 @@ class ClickLogPage(ResponseModel):
 class ClickLogChanges(RequestModel):
     """Changes of a click log's name and project; omitted fields stay."""
 
-    name: DatasetName | None = Field(None, examples=["clicks of May"])
+    name: DisplayName | None = Field(None, examples=["clicks of May"])
     project: ProjectName | None = Field(
         None, description="Name of a project; null for no project", examples=["web"]
     )
@@ -110,7 +110,9 @@ class AddressLogRequest(RequestModel):
         description="Pattern of up to 1,000 file names in a bucket or repository",
         examples=["part-*.parquet"],
     )
-    name: DatasetName | None = Field(None, description="Display name; by default the URL")
+    name: DisplayName | None = Field(
+        None, description="Display name; by default the URL or the name of the file"
+    )
     format: LogFormat = Field("auto", description="`auto` detects it")
     columns: dict[str, str] | None = Field(
         None, max_length=20, description=COLUMNS, examples=[{"document": "sku", "rank": "place"}]
@@ -144,7 +146,7 @@ class AddressLogRequest(RequestModel):
         return isinstance(self.source, str) and self.source.startswith(UPLOAD_PREFIX)
 
 
-_NAME: TypeAdapter[str] = TypeAdapter(DatasetName)
+_NAME: TypeAdapter[str] = TypeAdapter(DisplayName)
 
 
 def checked_log_name(name: str) -> str:

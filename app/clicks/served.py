@@ -15,7 +15,7 @@ from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
-from app.http.schemas import DatasetName, Id, ModelReference, Moment, RequestModel
+from app.http.schemas import DisplayName, Id, ModelReference, Moment, RequestModel
 from app.http.services import UseServices
 from app.served.routes import UseListWriter
 from core.clicks.reading.options import log_options
@@ -45,7 +45,7 @@ class ServedLogRequest(RequestModel):
     )
     since: Moment | None = Field(None, description="Start of the period; null for all stored rankings")
     until: Moment | None = Field(None, description="End of the period; now when null")
-    name: DatasetName | None = Field(None, description="Display name; by default `served by` and the model")
+    name: DisplayName | None = Field(None, description="Display name; by default `served by` and the model")
     actions: dict[str, float] | None = Field(
         None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]
     )
@@ -67,7 +67,7 @@ class InterleavedLogRequest(RequestModel):
     """An interleaving whose lists become a click log."""
 
     interleaving_id: Id = Field(description="Id of the interleaving")
-    name: DatasetName | None = Field(
+    name: DisplayName | None = Field(
         None, description="Display name; by default the name of the interleaving"
     )
     project: NewProject = None
@@ -77,7 +77,6 @@ _INTERLEAVED_EXAMPLES: Any = {
     "lists": {"summary": "All its lists", "value": {"interleaving_id": "itl_01k9x2m4q7c8v5n3b6r1"}}
 }
 
-# Matches before the router of uploads, whose description in the OpenAPI document covers imports.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
 
 
@@ -97,8 +96,8 @@ def make_served_log(
 ) -> Response:
     """Create a click log from the rankings that a model served with `keep`, and from their events.
 
-    A job creates it. Each list has the version of the model, the time, the hashed user, and propensities of
-    1, since a version always gives the same ranking.
+    A job creates it. Each list has the version of the model, the time, the hashed user or else session, and
+    propensities of 1, since a version always gives the same ranking.
     """
     since, until = body.period()
     options = {} if body.actions is None else {"actions": body.actions}

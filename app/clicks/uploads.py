@@ -39,7 +39,7 @@ MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
 _JSON_FIELDS = ("columns", "actions", "rank_base")
 ADDRESS_EXAMPLES: Any = {
     "bucket": {
-        "summary": "A day of a table in a bucket",
+        "summary": "A month of a table in a bucket",
         "value": {
             "source": "s3://clicks/2026-05",
             "files": "part-*.parquet",

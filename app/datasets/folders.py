@@ -7,7 +7,7 @@ from pydantic import Field
 from app.datasets.ingestion import queue_ingestion
 from app.datasets.schemas import PartName, dataset_name
 from app.http.labels import NewProject
-from app.http.schemas import DatasetName, RequestModel
+from app.http.schemas import DisplayName, RequestModel
 from app.settings import ApiSettings
 from core.data.file_patterns import MAX_PATTERN_LENGTH
 from core.data.folders import MAX_FOLDER_LENGTH, DataRoots, JudgedFolder
@@ -33,10 +33,10 @@ class FolderDatasetRequest(RequestModel):
     part: PartName | None = Field(
         None, description="Create a dataset of this part only; of all parts by default"
     )
-    name: DatasetName | None = Field(
+    name: DisplayName | None = Field(
         None,
         description="Display name, followed by the part if there are several; by default the path of the"
-        " folder",
+        " folder, and the part or `files`",
         examples=["web30k fold 1"],
     )
     project: NewProject = None

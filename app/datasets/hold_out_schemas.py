@@ -4,20 +4,22 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from app.http.schemas import DatasetName, Id, RequestModel
+from app.http.schemas import DisplayName, Id, RequestModel
 from core.data.folds import MAX_FOLDS
 
 
 class HeldOutDataset(RequestModel):
     """Validate on another dataset."""
 
-    dataset_id: Id = Field(description="A ready dataset other than the one trained on", examples=["ds_…"])
+    dataset_id: Id = Field(
+        description="A ready dataset other than the one trained on", examples=["ds_01k9x2m4q7c8v5n3b6r2"]
+    )
 
 
 class NamedDataset(RequestModel):
     """Validate on the newest ready dataset of a name."""
 
-    dataset: DatasetName = Field(examples=["held-out clicks"])
+    dataset: DisplayName = Field(examples=["held-out clicks"])
 
 
 class HeldOutFraction(RequestModel):

@@ -15,7 +15,7 @@ from app.http.labels import WantedProject
 from app.http.lists import ListQuery, Prefix, list_query, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import DatasetName, ModelReference
+from app.http.schemas import DisplayName, ModelReference
 from app.http.services import UseServices
 from core.errors import InvalidInput
 from core.store.repositories.datasets import Datasets
@@ -38,7 +38,7 @@ def list_datasets(
     status: Annotated[
         Literal["pending", "ready", "invalid"] | None, Query(description="Only datasets with this status")
     ] = None,
-    name: Annotated[DatasetName | None, Query(description="Only datasets of this name")] = None,
+    name: Annotated[DisplayName | None, Query(description="Only datasets of this name")] = None,
     sha256: Annotated[
         str | None,
         Query(

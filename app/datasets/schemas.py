@@ -9,7 +9,7 @@ from app.http.labels import ProjectName, ShownProject
 from app.http.lists import SelectedFields
 from app.http.pointers import name_problem
 from app.http.schemas import (
-    DatasetName,
+    DisplayName,
     FailureReason,
     Json,
     NextCursor,
@@ -171,13 +171,13 @@ class SelectedDatasets(SelectedFields):
 class DatasetChanges(RequestModel):
     """Changes of a dataset's name and project; omitted fields stay."""
 
-    name: DatasetName | None = Field(None, examples=["web30k fold 1"])
+    name: DisplayName | None = Field(None, examples=["web30k fold 1"])
     project: ProjectName | None = Field(
         None, description="Name of a project; null for no project", examples=["web"]
     )
 
 
-_NAME: TypeAdapter[str] = TypeAdapter(DatasetName)
+_NAME: TypeAdapter[str] = TypeAdapter(DisplayName)
 
 
 def dataset_name(name: str) -> str:

@@ -23,7 +23,7 @@ from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import Router
-from app.http.schemas import DatasetName, RequestModel
+from app.http.schemas import DisplayName, RequestModel
 from app.http.services import Services, UseServices
 from app.uploads.addresses import UPLOAD_PREFIX, JsonBodyRoute, NamedUpload, requested_addresses
 from app.uploads.form import FILE, FormReceiver, ReceivedForm
@@ -70,7 +70,7 @@ class AddressDatasetRequest(RequestModel):
         description="Pattern of up to 1,000 file names in a bucket or repository, which become one dataset",
         examples=["part-*.parquet"],
     )
-    name: DatasetName | None = Field(
+    name: DisplayName | None = Field(
         None,
         description="Display name; by default the URL or the name of the uploaded file. With `parts`, each"
         " dataset's part is appended",

@@ -15,7 +15,7 @@ from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
-from app.http.schemas import DatasetName, RequestModel
+from app.http.schemas import DisplayName, RequestModel
 from app.http.services import UseServices
 from core.data.synthetic import GAINS_2006, ISTELLA_X_DOCUMENTS
 from core.errors import InputProblem, InvalidInput
@@ -34,7 +34,7 @@ _N_GAINS = len(GAINS_2006)
 class SyntheticDatasetRequest(RequestModel):
     """A dataset drawn from a random cubic polynomial (Burges et al. 2006, section 6.3.1)."""
 
-    name: DatasetName | None = None
+    name: DisplayName | None = None
     project: NewProject = Field(None, exclude=True)
     queries: int = Field(ge=1, le=MAX_QUERIES, description="Number of queries", examples=[1000])
     seed: int = Field(0, ge=0, le=MAX_SEED, description="Seed of the documents and their noise")
@@ -76,7 +76,7 @@ class SyntheticDatasetRequest(RequestModel):
         ge=1,
         le=100_000,
         description="Mean number of documents per query with a label above 0, for `sparse`; default 0.17% of"
-        " the documents",
+        " the documents, at least 1",
         examples=[20],
     )
 

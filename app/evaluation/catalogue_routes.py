@@ -39,7 +39,7 @@ def list_losses() -> LossCatalogue:
 
 @router.get("/scorers", summary="List scorers", responses={**NOT_MODIFIED, **problems()})
 def list_scorers() -> ScorerCatalogue:
-    """List the scorers that a training job may train with any loss: trees, linear scorers and networks."""
+    """List the kinds of scorers of training jobs: trees, linear scorers, networks and sums of models."""
     return ScorerCatalogue(
         items=[
             ScorerDescription(

@@ -44,7 +44,7 @@ class Selection:
     """Filters and order of the requested queries.
 
     Attributes:
-        is_sorted: Whether queries are sorted by their value; otherwise they keep the dataset's order.
+        is_sorted: Whether queries are sorted by their value; otherwise by their place in the dataset.
         order: `asc` or `desc`.
         least: Smallest value, None for any.
         most: Largest value, None for any.

@@ -129,7 +129,7 @@ def list_compared_queries(
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> ComparedQueryPage:
-    """List each query's metrics for all systems, sorted and filtered by the difference of a pair.
+    """List each query's metrics for all systems, sorted and filtered by a difference or by one system.
 
     `min`, `max` and the histogram are of `sort`, by default of the difference.
     """

@@ -28,7 +28,7 @@ class RankedTraining(ResponseModel):
     )
     p: float | None = Field(
         description="Two-sided p-value of the paired t-test against the best training, adjusted (Holm); null"
-        " without `difference`",
+        " for the best training, and without `difference`",
         examples=[0.41],
     )
     tied: bool | None = Field(

@@ -93,8 +93,8 @@ async def list_events(
     """List events, newest first; with `Accept: text/event-stream` follow them as they happen.
 
     A stream begins with `ready`, then sends events with their `id`. It resumes after the id in
-    `Last-Event-ID` or `after`; `gap` means that events since then were removed. `changed`, without id, means
-    that pages should reload.
+    `Last-Event-ID` or `after`; `gap`, before `ready`, means that events since then were removed. `changed`,
+    without id, means that pages should reload.
     """
     if MEDIA_TYPE in request.headers.get("Accept", ""):
         return EventStream(

@@ -174,7 +174,7 @@ class EventStream(StreamingResponse):
         if recent is None:
             try:
                 sent, last, more = await self._feed.stored(last, selection.kinds, selection.object_id)
-            except StoreUnavailable:  # the feed wakes the stream when the database is back
+            except StoreUnavailable:  # the stream reads again after its next wake-up or timeout
                 return last, b"", False
         else:
             allowed_projects, more = projects(), False

@@ -18,7 +18,7 @@ _Fold = Annotated[int, Field(ge=1, le=99)]
 
 
 class ExperimentDatasets(RequestModel):
-    """Ready datasets of one split."""
+    """Datasets of one split; the experiment starts when all are ready."""
 
     train: Id = Field(examples=["ds_01k9x2m4q7c8v5n3b6r1"])
     validation: Id = Field(examples=["ds_01k9x2m4q7c8v5n3b6r2"])

@@ -23,7 +23,7 @@ _log = structlog.stdlib.get_logger("rankery.access")
 class AccessLog(HttpMiddleware):
     """ASGI middleware that assigns a request id, logs each request and answers unhandled exceptions with 500.
 
-    An `X-Request-ID` of the caller is kept if it is plain text of up to 128 characters: one id follows a
+    An `X-Request-ID` of the caller is kept if it has 1 to 128 letters, digits and `._:-`: one id follows a
     request through proxies. Log lines written while the request is handled have the request id, and after
     authentication the id of the API key.
     """

@@ -90,15 +90,16 @@ class JsonRequest(Request):
 
 
 def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> Any:
-    """Parse untrusted JSON with limits on nesting, digits of a number and containers.
+    """Parse untrusted JSON with limits on nesting, digits of an integer and containers.
 
-    Python's own parser accepts `NaN`, unpaired surrogates, any number of digits and any nesting up to the
-    stack limit. These would cause an internal error later. Pydantic's parser refuses more than 200 levels
-    and 4,300 digits. If an object repeats a member, the last value counts, as everywhere in Python.
+    Python's own parser accepts `NaN`, unpaired surrogates and any nesting up to the stack limit, which would
+    cause an internal error later. Pydantic's parser refuses these, more than 200 levels, and integers of more
+    than 4,300 digits. If an object repeats a member, the last value counts, as everywhere in Python.
 
     Args:
         content: Body of the request.
-        max_containers: Largest number of arrays and objects; brackets within texts count, too.
+        max_containers: Largest number of arrays and objects, checked in bytes only; brackets within texts
+            count, too.
 
     Raises:
         JSONDecodeError: The content is not JSON, or exceeds a limit.

@@ -59,7 +59,7 @@ class ResponseCache:
         self._bodies: OrderedDict[CacheKey, tuple[str, bytes]] = OrderedDict()
 
     def find(self, key: CacheKey, revision: str) -> bytes | None:
-        """Return the cached response of a URL, or None if it may be stale."""
+        """Return the cached response of a URL, or None if it is absent or may be stale."""
         kept_revision, body = self._bodies.get(key, ("", b""))
         if kept_revision != revision:
             return None
@@ -67,7 +67,7 @@ class ResponseCache:
         return body
 
     def keep(self, key: CacheKey, revision: str, body: bytes) -> None:
-        """Cache a response and evict the least recently used one."""
+        """Cache a response unless it is large; evict the least recently used one from a full cache."""
         if len(body) > MAX_CACHED_BYTES:
             return
         self._bodies[key] = (revision, body)

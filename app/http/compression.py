@@ -10,7 +10,7 @@ _THREAD_BYTES = 2**15  # compress larger parts in a thread: 0.5 ms would delay s
 
 
 class Compression:
-    """ASGI middleware that compresses responses to GET, and makes their ETags weak.
+    """ASGI middleware that compresses larger responses to GET, except files, and weakens their ETags.
 
     Responses to POST are not compressed: a search engine waits for scores. The response with a new API key
     also repeats the caller's input; compressed, its size would reveal the secret (BREACH).

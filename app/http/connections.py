@@ -60,7 +60,7 @@ class TimeoutProtocol(H11Protocol):
         stall_seconds: Timeout for a client that reads nothing of its response.
         max_connections: Largest number of connections; further connections are closed.
         max_per_address: Largest number per address; a few further connections get 429, others are closed.
-        proxies: Networks of proxies, which may have any number of connections.
+        proxies: Networks of proxies, to which `max_per_address` does not apply.
         by_address: Number of connections of each address.
         on_shutdown: Functions that end endless responses, called when the server stops.
     """
@@ -121,12 +121,12 @@ class TimeoutProtocol(H11Protocol):
             end()
 
     def pause_writing(self) -> None:
-        """Start the timeout of a client that reads its response too slowly."""
+        """Start the timeout of a client that may have stopped reading its response."""
         super().pause_writing()
         self._start_stall_timer(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Stop the timeout of a slow reader."""
+        """Stop the timeout of a client that reads again."""
         super().resume_writing()
         self._cancel_stall_timer()
 

@@ -62,15 +62,16 @@ ProjectName = Annotated[
 NewProject = Annotated[
     ProjectName | None,
     Field(
-        description="Project of the new object; by default that of its model's name or its dataset, or else"
-        " the only project of the API key"
+        description="Project of the new object; by default that of its model's name, its dataset or its click"
+        " log, or else the only project of the API key"
     ),
 ]
 # Schema of the form field `project` in a multipart body.
 PROJECT_PART = {
     "type": "string",
     "pattern": PROJECT_NAME,
-    "description": "Project of the new object; by default the project of its dataset or its model's name",
+    "description": "Project of the new object; by default the project of its dataset or its model's name, or"
+    " else the only project of the API key",
 }
 
 

@@ -22,9 +22,10 @@ Train, evaluate and serve learning-to-rank models.
 
 Upload or generate judged data, submit training jobs, and serve the models. Slow requests create a job, `202
 Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
-`304` without a body. Every `POST` that creates objects takes an `Idempotency-Key`, except for API keys. Send
-an API key as `Authorization: Bearer rk_…`; until a key exists, requests from this machine need none. Callers
-above their rate limit get `429` with `Retry-After`. If a JSON object repeats a member, the last one counts.
+`304` without a body. Every `POST` that creates objects takes an `Idempotency-Key`, except for API keys and
+webhooks. Send an API key as `Authorization: Bearer rk_…`; until a key exists, requests from this machine need
+none. Callers above their rate limit get `429` with `Retry-After`. If a JSON object repeats a member, the last
+one counts.
 Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each invalid value in a payload.
 """
 TAGS = (
@@ -65,7 +66,7 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
         "detail": {"type": "string", "description": "Explanation of this occurrence"},
         "errors": {
             "type": "array",
-            "description": "Invalid values in the payload",
+            "description": "The first 100 invalid values of the request",
             "items": {
                 "type": "object",
                 "required": ["pointer", "detail"],
@@ -156,7 +157,7 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
         "type": "/problems/too-large",
         "title": "The request is too large",
         "status": 413,
-        "detail": "the body must have at most 8589934592 bytes",
+        "detail": "the body must have at most 1048576 bytes",
     },
     414: {
         "type": "/problems/address-too-long",
@@ -200,25 +201,26 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
         "type": "/problems/extra-missing",
         "title": "An optional package is not installed",
         "status": 501,
-        "detail": 'an export to ONNX needs an optional package: pip install "rankery-server[onnx]"',
+        "detail": "an export to ONNX needs an optional package; install it with pip install"
+        ' "rankery-server[onnx]", or with make extras in a clone',
     },
     507: {
         "type": "/problems/insufficient-storage",
         "title": "Not enough free space",
         "status": 507,
-        "detail": "the disk that uploads go to is full",
+        "detail": "the disk of the uploads has 1,048,576 bytes left, of which 268,435,456 must stay free",
     },
     503: {
         "type": "/problems/store-unavailable",
         "title": "Storage cannot be reached",
         "status": 503,
-        "detail": "the database failed: connection refused",
+        "detail": "the database refuses connections",
     },
 }
 _DESCRIPTIONS: Mapping[int, str] = {
     400: "A header is missing or malformed",
     401: "No valid API key; not while no API key exists",
-    403: "The API key lacks the scope, or the request is cross-origin",
+    403: "The API key lacks the scope or is bound to projects, or the request is cross-origin",
     404: "A referenced object does not exist",
     409: "The current state does not allow the request",
     408: "The body arrives too slowly",
@@ -231,11 +233,12 @@ _DESCRIPTIONS: Mapping[int, str] = {
     421: "The name in the Host header is not a name of the service",
     422: "The request is not valid",
     423: "Another request has taken over the upload",
-    429: "The caller sends too many requests, or has too many jobs; retry after `Retry-After`",
+    429: "Too many requests, jobs, uploads or connections of the caller; `Retry-After`, if sent, says when to"
+    " retry",
     431: "The headers are too large",
     460: "The checksum of the body does not match",
     501: "An optional package is not installed",
-    503: "A component of the service cannot be reached, or it has too many connections",
+    503: "A component of the service is unavailable or starting, or the service has too many connections",
     507: "Not enough free space",
 }
 

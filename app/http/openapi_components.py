@@ -253,8 +253,8 @@ def _drop_null(schema: Document) -> None:
 def _join_problems(document: Document) -> None:
     """Make one `default` response of the usual problems of an operation; others keep their own response.
 
-    A problem is usual where most operations with its status have the same response. Operations with the same
-    usual problems share the `default` response.
+    A problem is usual if its response is the most frequent one with its status. A set of usual problems that
+    several operations have is a `default` response. Each operation gets the largest such set among its own.
     """
     operations = [operation["responses"] for operation in _operations(document)]
     counts = Counter(

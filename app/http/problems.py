@@ -154,7 +154,7 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
 
 
 def install(application: FastAPI) -> None:
-    """Install handlers that answer every exception with a problem."""
+    """Install handlers that answer exceptions with problems; `AccessLog` answers all others."""
     application.add_exception_handler(RankeryError, _on_rankery_error)
     application.add_exception_handler(RequestValidationError, _on_validation_error)
     application.add_exception_handler(HTTPException, _on_http_exception)

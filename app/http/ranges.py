@@ -72,7 +72,7 @@ def select(request: Request, file: RangedFile) -> Selection:
     A malformed `Range` is ignored, and so is a `Range` with several ranges, as the RFC allows.
 
     Raises:
-        HTTPException: 416 where the range begins behind the end of the file.
+        HTTPException: 416 where the range begins after the end of the file.
     """
     size, headers = file.size_bytes, request.headers
     response_headers = {"Accept-Ranges": "bytes", "ETag": file.etag, "Cache-Control": "no-cache"}

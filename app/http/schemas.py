@@ -132,7 +132,7 @@ NameForPeople = Annotated[
 NAME_PART: Mapping[str, Any] = MappingProxyType(
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
 )
-DatasetName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
+DisplayName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
 Json = dict[str, Any]
 NextCursor = Annotated[
     str | None,
@@ -142,4 +142,4 @@ NextCursor = Annotated[
 Cursor = Annotated[
     str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the previous page")
 ]
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Number of items per page")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of items per page")]

@@ -59,11 +59,11 @@ SCORING = ThreadPool("scoring", 16, "Scoring, which never waits for the database
 # A request may take ten seconds, and others are scored meanwhile.
 EXPLANATIONS = ThreadPool("explanations", 2, "Explanations of scores")
 MODELS = ThreadPool("models", 4, "Models read into memory, which an artifact store may delay")
-LOOKUPS = ThreadPool("lookups", 8, "Known API keys and references to models, looked up in the database")
+LOOKUPS = ThreadPool("lookups", 8, "Lookups of known API keys, references to models, and interleaved lists")
 # Mostly Python code, each thread of which delays the event loop.
-EXPENSIVE = ThreadPool("expensive", 2, "Expensive reads: inspection of models, measurement of storage")
-EXPORTS = ThreadPool("exports", 1, "Exports, whose threads wait for the low-priority process")
-UNKNOWN_CREDENTIALS = ThreadPool("strangers", 2, "Credentials that were never seen, mostly wrong ones")
+EXPENSIVE = ThreadPool("expensive", 2, "Expensive reads, such as inspections of models and of storage")
+EXPORTS = ThreadPool("exports", 1, "Exports and parity checks, which wait for the low-priority process")
+UNKNOWN_CREDENTIALS = ThreadPool("strangers", 2, "Credentials that are not cached, mostly wrong ones")
 AUDIT = ThreadPool("audit", 4, "Entries of the audit log that responses wait for")
 EVENTS = ThreadPool("events", 2, "Events read for streams and lists")
 WEBHOOKS = ThreadPool("webhooks", 2, "Deliveries to webhooks: claims and outcomes")

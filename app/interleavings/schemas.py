@@ -131,7 +131,9 @@ class InterleavingRequest(RequestModel):
         description="Time after a list is shown in which clicks count; afterwards the list is evaluated. With"
         " 0, clicks always count immediately",
     )
-    project: NewProject = None
+    project: NewProject = Field(
+        None, description="Project of the interleaving; by default the only project of the API key"
+    )
 
 
 class Interleaving(ResponseModel):
@@ -174,7 +176,7 @@ class Interleaving(ResponseModel):
 
 
 class InterleavingPage(ResponseModel):
-    """A page of interleavings, newest first."""
+    """A page of interleavings, in the requested order."""
 
     items: list[Interleaving]
     next_cursor: NextCursor
@@ -184,7 +186,8 @@ class InterleavedQuery(RequestModel):
     """A query, with its candidate documents where models rank them."""
 
     id: CallerId = Field(
-        description="Id of the query; each user always gets the same list for it", examples=["q1"]
+        description="Id of the query; each user gets the same list for it while the list is stored",
+        examples=["q1"],
     )
     documents: list[CandidateDocument] | None = Field(
         None, description="Candidate documents, as in `/rank`; omitted with `rankings`"
@@ -245,7 +248,7 @@ class RecordedEvents(ResponseModel):
 
     recorded: int = Field(description="New clicks")
     repeated: int = Field(description="Clicks that had been recorded before")
-    late: int = Field(description="Clicks after the list's window, which do not count")
+    late: int = Field(description="Clicks after the window or the expiry of the list, which do not count")
     unknown: int = Field(description="Clicks on lists or documents that this interleaving did not show")
 
 

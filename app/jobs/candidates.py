@@ -60,7 +60,8 @@ class AutoTrainConclusion(AutoTrainQuality):
     held_out: AutoTrainQuality | None = Field(None, description="The quality on held-out queries")
     members: list[AutoTrainMember]
     seconds: dict[str, float] = Field(
-        description="Running time by step", examples=[{"trials": 240.1, "selection": 1.2, "other": 3.0}]
+        description="Running time by step",
+        examples=[{"trials": 240.1, "selection": 1.2, "final trainings": 3.0}],
     )
 
 

@@ -31,7 +31,11 @@ class ContractRequest(RequestModel):
         ]
         | None
     ) = Field(None, description="Gain of a label y: 2^y − 1, y, or a list of gains by label")
-    discount: Discount | None = Field(None, description="Discount of rank r: log2(1 + r), LETOR's, or r")
+    discount: Discount | None = Field(
+        None,
+        description="Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks"
+        " 1 and 2, then log2(r).",
+    )
     relevance_threshold: float | None = Field(None, description="Labels above this value are relevant")
     ties: Ties | None = Field(
         None, description="Equal scores: input order, larger document id first, or the mean over their orders"
@@ -44,14 +48,17 @@ class ContractRequest(RequestModel):
         None, description="NDCG@k of queries with fewer than k documents: as it is, or 0"
     )
     precision_sum_over: PrecisionSumOver | None = Field(
-        None, description="Divisor of average precision@k: the number of relevant documents, or at most k"
+        None,
+        description="Divisor of average precision@k: `relevant`, the number of relevant documents;"
+        " `reachable`, the smaller of that number and k",
     )
     max_label: int | None = Field(None, ge=1, le=1000, description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
         None,
         ge=1,
         le=2**31 - 1,
-        description="Number of top documents of each query to evaluate; all when null (trec_eval's -M)",
+        description="Top documents of each query to evaluate; null keeps the preset's value, which is all"
+        " documents (trec_eval's -M)",
     )
     judged_only: bool | None = Field(
         None,
@@ -77,14 +84,20 @@ class Conventions(ResponseModel):
     """The conventions in which two tools may differ on the same metric."""
 
     gain: Gain = Field(description="Gain of a label y: 2^y − 1, y, or a list of gains by label")
-    discount: Discount = Field(description="Discount of rank r: log2(1 + r), LETOR's, or r")
+    discount: Discount = Field(
+        description="Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks"
+        " 1 and 2, then log2(r)."
+    )
     relevance_threshold: float = Field(description="Labels above this value are relevant")
     ties: Ties = Field(description="Order of equal scores")
     queries_without_relevant: EmptyQueries = Field(
         description="`skip` omits these queries from means; otherwise the value that they are counted with"
     )
     short_lists: ShortLists = Field(description="NDCG@k of queries with fewer than k documents")
-    precision_sum_over: PrecisionSumOver = Field(description="Divisor of average precision@k")
+    precision_sum_over: PrecisionSumOver = Field(
+        description="Divisor of average precision@k: `relevant`, the number of relevant documents;"
+        " `reachable`, the smaller of that number and k"
+    )
     max_label: int = Field(description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
         None, description="Number of top documents of each query to evaluate; all when null"

@@ -72,7 +72,7 @@ def delete_job(
 ) -> Deletion:
     """Move a job to the trash; 409 with `holders` while it has dependents or results.
 
-    Holders are aliases, comparisons, studies, experiments and active jobs.
+    Holders are aliases, comparisons, schedules, studies, experiments and active jobs.
     """
     return delete_one(request, JOB, job_id, with_results=with_results, permanently=permanently)
 
@@ -114,7 +114,10 @@ def delete_comparison(comparison_id: str, request: Request, permanently: Permane
 def delete_ranking(
     ranking_id: str, request: Request, with_results: WithResults = False, permanently: Permanently = False
 ) -> Deletion:
-    """Move a ranking to the trash; 409 while a comparison includes it, or while it has evaluations."""
+    """Move a ranking to the trash; 409 with `holders` while it has dependents or evaluations.
+
+    Holders are comparisons, studies, experiments and active jobs.
+    """
     return delete_one(request, RANKING, ranking_id, with_results=with_results, permanently=permanently)
 
 
@@ -155,7 +158,7 @@ def delete_dataset(dataset_id: str, request: Request, permanently: Permanently =
 def delete_click_log(log_id: str, request: Request, permanently: Permanently = False) -> None:
     """Move a click log to the trash; models and results made from it stay.
 
-    409 with `holders` while an active job uses it.
+    409 with `holders` while an active job or a gate uses it.
     """
     delete_one(request, CLICK_LOG, log_id, permanently=permanently)
 

@@ -114,7 +114,7 @@ async def get_storage(
         bool, Query(description="Measure again now; by default the measurement is up to a minute old")
     ] = False,
 ) -> Storage:
-    """Show the bytes of all artifacts by kind, and the bytes that retention would free now.
+    """Show the bytes of all artifacts by kind, and those that retention would move to the trash now.
 
     This lists all artifacts, which takes seconds for hundreds of thousands of them.
     """

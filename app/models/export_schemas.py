@@ -130,12 +130,13 @@ class DataParity(ResponseModel):
     queries: int = Field(description="Number of queries", examples=[82])
     documents: int = Field(description="Documents that were scored", examples=[9937])
     leaves: int = Field(
-        description="Evaluated leaves: documents times trees; 0 for networks and sums", examples=[4_968_500]
+        description="Evaluated leaves: documents times trees; 0 for other models than trees",
+        examples=[4_968_500],
     )
     differing_leaves: int = Field(description="Leaves that differ from LightGBM's", examples=[0])
     differing_documents: int = Field(
-        description="Documents with a differing leaf; for networks and sums, with a score difference beyond"
-        " rounding",
+        description="Documents with a differing leaf; for other models than trees, with a score difference"
+        " beyond rounding",
         examples=[0],
     )
     largest_score_difference: float = Field(
@@ -175,7 +176,7 @@ class Difference(ResponseModel):
 class NeighbourParity(ResponseModel):
     """Parity of an export at every split, over the neighbours of its threshold."""
 
-    splits: int = Field(description="Number of splits of the model; 0 for networks", examples=[31_500])
+    splits: int = Field(description="Number of splits of the model, 0 without trees", examples=[31_500])
     decisions: int = Field(
         description="Compared decisions: at each split the threshold, its neighbours, zeros, extreme"
         " numbers, infinities, missing",
@@ -256,7 +257,7 @@ class ExportParity(ResponseModel):
         " and networks: rounding explains all score differences, over data and edge cases. Sums: both",
         examples=[True],
     )
-    trees: int = Field(description="Number of trees of the export; 0 for networks", examples=[500])
+    trees: int = Field(description="Number of trees of the export, 0 without trees", examples=[500])
     score_shift: float = Field(description="Constant that is added to all scores", examples=[0.0])
     engines: list[EngineParity] = Field(
         description="Parity for each arithmetic of the engines that read the format"

@@ -170,7 +170,7 @@ def list_model_names(
 ) -> NamedModelPage:
     """List model names with their latest version and aliases, filtered by tags that must all match.
 
-    Versions count up from 1, so the latest version is also the number of versions.
+    Versions count up from 1; numbers of deleted versions are not reused.
     """
     with services.store.read() as tx:
         page = tx.models.page_of_names(
@@ -260,6 +260,8 @@ def reproduce_model(
     idempotency: UseIdempotency,
 ) -> Response:
     """Repeat a training from its lineage and compare the bytes; no model is created.
+
+    A missing or damaged stored file is replaced if the new bytes have its recorded checksum.
 
     The job's result has `equal`, the checksums of the new, the expected and the stored bytes, and
     `differences` of the lineage: `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`, null without a

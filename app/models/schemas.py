@@ -61,8 +61,8 @@ class Lineage(ResponseModel):
     seed: int | None
     rankery: str | None = Field(description="Version of the service")
     libraries: dict[str, str | None] = Field(
-        description="Versions of lightgbm, numba, numpy and python; for networks also of jax, jaxlib and"
-        " optax"
+        description="Versions of lightgbm, numba, numpy and python; for networks, linear scorers and"
+        " automatic trainings also of jax, jaxlib and optax"
     )
     machine: str = Field(description="Kind of processor")
     names_in_file: dict[str, str] | None = Field(
@@ -154,7 +154,8 @@ class Model(ResponseModel):
     dataset_id: str | None = Field(description="Training dataset; null for an imported model")
     feature_names: list[str] = Field(description="Names of the features in the model's order")
     loss: Json | None = Field(
-        description="Loss of the training with all hyperparameters; null for an imported model"
+        description="Loss of the training with all hyperparameters; null for sums, automatic trainings and"
+        " imported models"
     )
     kind: str = Field(description="Kind of the scorer: `trees`, `linear`, `mlp` or `sum`")
     precision: Precision | None = Field(
@@ -164,9 +165,13 @@ class Model(ResponseModel):
     scorer: Json | None = Field(
         description="Scorer with all hyperparameters, or the structure of an imported network; null for trees"
     )
-    hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported model")
+    hyperparameters: Json | None = Field(
+        description="Boosting hyperparameters; empty for other scorers and automatic trainings, null for"
+        " imported models"
+    )
     best_iteration: int = Field(
-        description="Number of trees in use, or epoch of the weights; 0 for an imported network"
+        description="Number of trees in use, or epoch of the weights; 1 for a sum of stored models, 0 for an"
+        " imported network or linear scorer; for an automatic training the largest of its members"
     )
     sha256: str = Field(description="Digest of the model file")
     size_bytes: int = Field(description="Size of the model file")
@@ -244,7 +249,7 @@ class NamedModel(ResponseModel):
 
 
 class NamedModelPage(ResponseModel):
-    """A page of names, most recently updated first."""
+    """A page of names, the one with the newest version first."""
 
     items: list[NamedModel]
     next_cursor: NextCursor

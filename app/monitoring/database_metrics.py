@@ -176,12 +176,12 @@ def _cumulative(buckets: Mapping[str, float]) -> list[tuple[str, float]]:
 def _training(counters: Sequence[Count]) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "rankery_training_iterations",
-        "Boosting iterations of all trainings; divide by rankery_training_seconds_total for their speed",
+        "Trees and epochs of all trainings; divide by rankery_training_seconds_total for their speed",
         value=_sum(counters, TRAINING_ITERATIONS),
     )
     yield CounterMetricFamily(
         "rankery_training_seconds",
-        "Seconds spent in boosting iterations",
+        "Seconds spent in iterations of trainings, without the first of each attempt",
         value=_sum(counters, TRAINING_SECONDS),
     )
 

@@ -59,7 +59,7 @@ class WorkerAtWork(ResponseModel):
     )
 
     name: str = Field(description="Machine and process")
-    lane: Literal["training", "quick"] = Field(description="`training`, or `quick` for all other jobs")
+    lane: Literal["training", "quick"] = Field(description="`training`, or `quick` for short jobs")
     processes: int = Field(description="Maximum number of concurrent jobs")
     compiling: str | None = Field(
         None, description="Progress of the worker's kernel compilation; null once it runs jobs"

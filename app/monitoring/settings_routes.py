@@ -24,8 +24,8 @@ class Setting(ResponseModel):
 
     name: str = Field(description="Environment variable of the setting", examples=["RANKERY_SESSION_HOURS"])
     value: str = Field(
-        description="Current value, empty if unset; `…` for hidden folders and URLs of storage",
-        examples=["8.0"],
+        description="Current value, empty if unset; `…` for folders and URLs of stores, which are hidden",
+        examples=["8"],
     )
     default: str | None = Field(
         description="Value if the variable is not set; null if it depends on other settings",
@@ -34,7 +34,7 @@ class Setting(ResponseModel):
     changed: bool = Field(description="Whether the value is not the default", examples=[True])
     description: str = Field(
         description="Meaning of the setting",
-        examples=["How long a browser that signed in may stay signed in"],
+        examples=["Hours that a browser stays signed in"],
     )
 
 

@@ -55,8 +55,8 @@ def create_schedule(
     """Queue a job at each due time of a cron expression, on the newest datasets of some names.
 
     The job is validated now. Due times that pass without a worker get one run together; a due time during the
-    previous run is skipped. Jobs belong to the API key that changed the schedule last; if the key is revoked,
-    the schedule is paused.
+    previous run is skipped. Jobs belong to the API key that changed the schedule last; if the key is revoked
+    or expires, the schedule is paused.
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)

@@ -9,7 +9,7 @@ from app.clicks.schemas import ACTIONS
 from app.datasets.hold_out_schemas import NamedValidation
 from app.http.labels import NewProject
 from app.http.schemas import (
-    DatasetName,
+    DisplayName,
     FailureReason,
     Json,
     ModelReference,
@@ -65,13 +65,13 @@ class ServedClicks(RequestModel):
 class ScheduledTrainRequest(TrainingRequest):
     """A training with datasets by name: each run uses the newest ready dataset of each name."""
 
-    dataset: DatasetName = Field(examples=["clicks"])
+    dataset: DisplayName = Field(examples=["clicks"])
     validation: NamedValidation | None = Field(
         None,
         description="Data that selects the best iteration, as in a training request, or another dataset by"
         " name",
     )
-    test_dataset: DatasetName | None = Field(
+    test_dataset: DisplayName | None = Field(
         None, description="Name of a dataset, on which the model is evaluated, and whose documents it ranks"
     )
     served_clicks: ServedClicks | None = Field(
@@ -84,8 +84,8 @@ class ScheduledTrainRequest(TrainingRequest):
 class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
     """An automatic training with datasets by name: each run uses the newest ready dataset of each name."""
 
-    dataset: DatasetName = Field(examples=["clicks"])
-    test_dataset: DatasetName | None = Field(
+    dataset: DisplayName = Field(examples=["clicks"])
+    test_dataset: DisplayName | None = Field(
         None,
         description="Name of a dataset, on which the final model is evaluated once, and whose documents it"
         " ranks",
@@ -96,8 +96,8 @@ class ScheduledStudyRequest(TuningRequest):
     """A study with datasets by name: each run uses the newest ready dataset of each name."""
 
     kind: Literal["study"]
-    dataset: DatasetName = Field(examples=["clicks"])
-    test_dataset: DatasetName | None = Field(
+    dataset: DisplayName = Field(examples=["clicks"])
+    test_dataset: DisplayName | None = Field(
         None, description="Another dataset to test on by name, instead of `test`"
     )
 
@@ -135,10 +135,16 @@ class ScheduleRequest(RequestModel):
         " instead",
     )
     only_new_data: bool = Field(
-        False, description="Skip runs if the newest datasets are the same as in the last run with a result"
+        False,
+        description="Skip due runs if the newest datasets are the same as in the last run with a result; no"
+        " effect with `served_clicks`",
     )
     enabled: bool = Field(True, description="Whether the schedule is active; false pauses it")
-    project: NewProject = None
+    project: NewProject = Field(
+        None,
+        description="Project of the schedule; by default that of its `job`, or else the only project of the"
+        " API key",
+    )
 
 
 class ScheduleChange(RequestModel):
@@ -355,7 +361,7 @@ class SchedulePage(ResponseModel):
 
 
 def _due_times(row: ScheduleRow) -> list[datetime]:
-    """Return the stored next due time, and later due times, all of which are in the future."""
+    """Return the stored next due time, and later due times that are in the future."""
     if row.next_run_at is None:
         return []
     following = Cron(row.cron, row.timezone).upcoming(max(row.next_run_at, utc_now()), SHOWN_DUE_TIMES - 1)

@@ -64,8 +64,8 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
 
     Raises:
         InvalidInput: The job is invalid; pointers begin with `/job`.
-        NotFound: A model of the job does not exist.
-        WrongState: A dataset is not ready.
+        NotFound: A model, click log or dataset of the job does not exist.
+        WrongState: A dataset or click log is not ready.
     """
     try:
         if requested["kind"] == "drift":

@@ -8,12 +8,12 @@ from app.http.bodies import parse_json
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
 from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
-from app.scoring.served_models import MEMBER, ServedModel
+from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.served.rankings import Viewer
 from app.settings import ApiSettings
 
-_SWITCHES, _NAMES = ("explain", "keep"), ("user", "session", "interleaving")
-_MEMBERS = frozenset({"queries", "top_k", *_SWITCHES, *_NAMES})
+_BOOLEAN_MEMBERS, _ID_MEMBERS = ("explain", "keep"), ("user", "session", "interleaving")
+_MEMBERS = frozenset({"queries", "top_k", *_BOOLEAN_MEMBERS, *_ID_MEMBERS})
 
 
 def fast_candidates(
@@ -28,10 +28,11 @@ def fast_candidates(
         max_rows: Documents to allocate memory for, at most the limit of a request.
 
     Returns:
-        The candidates; None for a body that is invalid, unusual or too large: `slow_candidates` reads it.
+        The candidates; None if the body is invalid or unusual (`slow_candidates` reads it), or has more
+        documents than `max_rows` or the limit of a request.
 
     Raises:
-        InvalidInput: There are more queries or documents than a request may have.
+        InvalidInput: `check_candidates` finds too many queries or documents.
     """
     limit = max_documents(len(model.feature_names), settings)
     values = model.reader.read(content, limit if max_rows is None else min(max_rows, limit))
@@ -73,9 +74,9 @@ def _plain_queries(body: Any) -> list[dict[str, Any]] | None:
     queries, top_k = body["queries"], body.get("top_k")
     if not (top_k is None or (type(top_k) is int and 1 <= top_k <= MAX_TOP_K)):
         return None
-    if not all(type(body.get(name, False)) is bool for name in _SWITCHES):
+    if not all(type(body.get(name, False)) is bool for name in _BOOLEAN_MEMBERS):
         return None
-    if not _are_ids([body[name] for name in _NAMES if body.get(name) is not None]):
+    if not _are_ids([body[name] for name in _ID_MEMBERS if body.get(name) is not None]):
         return None
     if type(queries) is not list or not queries or not all(map(_is_query, queries)):
         return None
@@ -87,7 +88,7 @@ def _is_query(query: Any) -> bool:
         return False
     documents = query["documents"]
     return type(documents) is list and all(
-        type(document) is dict and document.keys() == {"id", MEMBER} for document in documents
+        type(document) is dict and document.keys() == {"id", FEATURES_MEMBER} for document in documents
     )
 
 

@@ -111,7 +111,7 @@ _RANKED_TABLES: dict[str, Any] = {
             "type": "string",
             "format": "binary",
             "description": "For a table: `query_id` and `document_id` of the request, `row` of the request"
-            " from 0, `rank` and `score`, by query and rank.",
+            " from 0, `rank`, `score` and, if the rankings are stored, `ranking_id`, by query and rank.",
         }
     }
 }

@@ -106,7 +106,7 @@ class RankRequest(RequestModel):
     interleaving: CallerId | None = Field(
         None,
         description="Id of an interleaving of models, whose list is returned with the scores of this model."
-        " The same user and query always get the same list",
+        " The same user and query get the same list while it is stored",
         examples=["itl_01k9x2m4q7c8v5n3b6r1"],
     )
 
@@ -127,15 +127,17 @@ class Contribution(ResponseModel):
         description="Value of the document, or text of a category; null if missing", examples=[12.5]
     )
     contribution: float = Field(
-        description="Shapley value for trees, integrated gradient for networks", examples=[0.82]
+        description="Shapley value for trees, integrated gradient for linear scorers and networks, weighted"
+        " sum of both for sums",
+        examples=[0.82],
     )
 
 
 class Explanation(ResponseModel):
     """The explanation of a score, which is the sum of base and contributions.
 
-    The sum is exact except for rounding for trees and linear scorers. For networks it is within 0.01 % of the
-    difference between score and base.
+    The sum is exact except for rounding for trees and linear scorers. For networks it is approximate:
+    integration aims at an error of at most 0.01 % of the total change of the score along its path.
     """
 
     base: float = Field(

@@ -29,7 +29,7 @@ from core.types import Float64Array, FloatArray
 LOOK_UP_SECONDS = 0.25
 STALE_SECONDS = 0.8
 MAX_REFERENCES = 1_000
-MEMBER = "features"
+FEATURES_MEMBER = "features"
 _LOG = structlog.stdlib.get_logger("rankery.serving")
 
 
@@ -267,7 +267,7 @@ def _warmed(store: Store, model: Model) -> ServedModel:
     scorer = read_model(store.verified.read_bytes(model_key(model.id), model.sha256), model.precision)
     scorer.score(np.zeros((1, len(scorer.feature_names)), scorer.precision))
     names = tuple(model.feature_names)
-    reader = FeatureReader(MEMBER, names, feature_blocks(names))
+    reader = FeatureReader(FEATURES_MEMBER, names, feature_blocks(names))
     categories = categories_by_name(scorer, names)
     return ServedModel(
         model.id, model.name, model.version, names, scorer, reader, time.monotonic(), categories

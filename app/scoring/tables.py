@@ -16,7 +16,7 @@ from app.scoring.arrow_stream import read_table
 from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
 from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
-from app.scoring.served_models import MEMBER, ServedModel
+from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.threads import MAX_INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.served.rankings import Viewer
 from app.settings import ApiSettings
@@ -194,8 +194,8 @@ def _texts(table: pa.Table, name: str) -> list[str | None]:
 def _features(table: pa.Table, model: ServedModel) -> FloatArray:
     names = [name for name in table.column_names if name not in (QUERY, DOCUMENT)]
     lists = [name for name in names if pa.types.is_fixed_size_list(table.schema.field(name).type)]
-    if names == lists == [MEMBER] and MEMBER not in model.blocks:
-        return _lists(table.column(MEMBER), model)
+    if names == lists == [FEATURES_MEMBER] and FEATURES_MEMBER not in model.blocks:
+        return _lists(table.column(FEATURES_MEMBER), model)
     columns = {name: column for column, name in enumerate(model.feature_names)}
     features = np.full((len(table), len(columns)), np.nan, model.scorer.precision)
     owners: dict[int, str] = {}
@@ -247,14 +247,16 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
     size = len(model.feature_names)
     if column.type.list_size != size:
         raise InvalidInput.at(
-            f"/{MEMBER}", f"has {column.type.list_size} values; the model has {size} features"
+            f"/{FEATURES_MEMBER}", f"has {column.type.list_size} values; the model has {size} features"
         )
     lists = column.combine_chunks()
     if lists.null_count:
         raise InvalidInput.at(
-            f"/{MEMBER}", "must have a list for each document; only values within a list may be null"
+            f"/{FEATURES_MEMBER}", "must have a list for each document; only values within a list may be null"
         )
-    return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER, model)
+    return _rounded(
+        model.coded(_numbers(lists.flatten(), FEATURES_MEMBER).reshape(-1, size)), FEATURES_MEMBER, model
+    )
 
 
 def _numbers(column: Any, name: str) -> FloatArray:

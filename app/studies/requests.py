@@ -85,7 +85,11 @@ class BudgetRequest(RequestModel):
         50, ge=1, le=MAX_TRIALS, description="Maximum number of trials, including the default"
     )
     seconds: float | None = Field(
-        None, gt=0, le=31_536_000, description="Time after which no further trial is started", examples=[3600]
+        None,
+        gt=0,
+        le=31_536_000,
+        description="Time since the first trial, without pauses, after which no further trial is queued",
+        examples=[3600],
     )
     patience: int | None = Field(
         None,

@@ -109,7 +109,7 @@ def list_trials(
     study_id: str,
     services: UseServices,
     cursor: Cursor = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Number of items per page")] = 200,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of items per page")] = 200,
 ) -> TrialPage:
     """List the trials of a study by number."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 8):

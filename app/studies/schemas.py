@@ -147,7 +147,7 @@ class Study(ResponseModel):
     dataset_id: str
     test: Json | None = Field(description="Queries held out from all trials")
     test_dataset_id: str | None
-    base: Json = Field(description="Training that trials vary, with all defaults except those of the loss")
+    base: Json = Field(description="Training that trials vary, with all defaults")
     search_space: dict[str, Json]
     objective: Json
     sampler: str
@@ -262,8 +262,8 @@ class Trial(ResponseModel):
         description="Values by JSON pointer; null until the sampler has chosen them"
     )
     value: float | None = Field(
-        description="Mean of the objective over the tested queries; for a pruned trial those of the"
-        " finished folds"
+        description="Mean of the objective over the tested queries; for a pruned trial, over the queries of"
+        " the finished folds"
     )
     folds: list[TrialFold] = Field(description="Finished folds")
     interval: list[float] | None = Field(description="95 % interval of the value over queries")
@@ -309,8 +309,8 @@ class StudyImportance(ResponseModel):
     )
     trials: int = Field(description="Number of trials that the importance was computed from", examples=[41])
     importances: dict[str, float] = Field(
-        description="Importance by JSON pointer, largest first; the sum is 1. Empty for fewer than five"
-        " trials",
+        description="Importance by JSON pointer, largest first; the sum is 1, or 0 without any effect."
+        " Parameters with values in fewer than five trials are omitted",
         examples=[{"/hyperparameters/learning_rate": 0.71, "/hyperparameters/num_leaves": 0.29}],
     )
 

@@ -20,7 +20,8 @@ from core.store.artifacts.keys import upload_part_key
 from core.store.clock import utc_now
 from core.store.tables import UploadPart
 
-# A killed API process loses at most this much of an upload, and the client sends it again.
+# A killed API process loses at most this much of an upload, or the whole body of a request with a checksum;
+# the client sends it again.
 PART_BYTES = 16 * 2**20
 
 _log = structlog.stdlib.get_logger("rankery.uploads")
@@ -153,7 +154,7 @@ class PieceWriter:
 
 
 async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_bytes: int) -> int:
-    """Store the body of a request in constant memory; keep the received bytes of a truncated body.
+    """Store the body of a request in constant memory; keep received bytes as `PieceWriter.interrupt` does.
 
     Args:
         body: The body in pieces.

@@ -101,7 +101,7 @@ def describe_protocol(services: UseServices) -> Response:
 
 @router.get("", summary="List open uploads", responses={**NOT_MODIFIED, **problems()})
 def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
-    """List the caller's uploads that have not become a dataset, run or model yet, newest first."""
+    """List the caller's uploads that have neither been used nor expired, newest first."""
     with services.store.read() as tx:
         uploads = tx.uploads.open_of(caller.key_id)
     return UploadList(items=[Upload.model_validate(upload) for upload in uploads])
@@ -189,7 +189,7 @@ def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Res
 async def append_to_upload(
     upload_id: str, request: Request, services: UseServices, caller: UseCaller
 ) -> Response:
-    """Append the body to an upload; the received bytes of a truncated body are kept.
+    """Append the body to an upload; the received bytes of a truncated body without checksum are kept.
 
     Of concurrent requests to one upload the latest continues; the others get status 423.
     """

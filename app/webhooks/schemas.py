@@ -141,7 +141,9 @@ class DeliveryAttempt(ResponseModel):
     status: int | None = Field(description="HTTP status of the response; null without a response")
     took_seconds: float
     error: str | None = Field(description="Why the attempt failed; null if the event was delivered")
-    answer: str | None = Field(description="The first 1,024 bytes of the response body")
+    answer: str | None = Field(
+        description="The first 1,024 bytes of the response body; null without a response"
+    )
 
 
 _DELIVERY: dict[str, Any] = {
@@ -216,7 +218,9 @@ class WebhookTest(ResponseModel):
     status: int | None = Field(description="HTTP status of the response; null without a response")
     took_seconds: float
     error: str | None = Field(description="Why the attempt failed; null if the event was delivered")
-    answer: str | None = Field(description="The first 1,024 bytes of the response body")
+    answer: str | None = Field(
+        description="The first 1,024 bytes of the response body; null without a response"
+    )
 
 
 def _columns(row: StoredWebhook | WebhookDelivery) -> dict[str, Any]:

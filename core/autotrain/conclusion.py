@@ -35,7 +35,9 @@ class BaselineComparison:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The quality of the model, on queries used neither to fit nor to select it.
+    """The quality of the model, on queries used neither to fit it nor to choose its weights.
+
+    Held-out queries do choose the numbers of iterations.
 
     Attributes:
         sentence: The conclusion as a sentence.

@@ -83,7 +83,7 @@ class QueryQuality:
         return float(np.exp(mean)) if self._metric.geometric_mean else mean
 
     def interval(self, values: Float64Array) -> tuple[float, float] | None:
-        """Return the 95% interval of the mean of `values` in the units of the metric; None for one query."""
+        """Return the 95% interval of the mean of `values` in the units of the metric; None if all are NaN."""
         signed = self._sign * values
         plain = np.exp(signed) if self._metric.geometric_mean else signed
         metrics = {self._spelling: self._metric}

@@ -11,7 +11,7 @@ from core.scorers import Linear
 from core.training.automatic import DatasetSize, sizes_for
 from core.training.spec import TrainingSpec, training_spec
 
-MEASUREMENTS = 12  # number of iterations of a candidate at which held-out documents are scored
+MEASUREMENTS = 12  # measured iterations of a candidate, at most twice as many: intervals are rounded down
 
 
 @dataclass(frozen=True)

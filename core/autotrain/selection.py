@@ -1,4 +1,6 @@
-"""Selection of a weighted sum of candidates by held-out scores, with an unbiased quality estimate.
+"""Selection of a weighted sum of candidates by held-out scores, with an estimate of its quality.
+
+The estimate measures each query by weights chosen without it.
 
 Greedy selection with replacement from a library of models is by Caruana, Niculescu-Mizil, Crew and
 Ksikes (2004). Weights are averaged over several starts, which improves results on few data (their section

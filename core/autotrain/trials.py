@@ -127,10 +127,10 @@ class Trials:
         dataset: Judged training data.
         threads: Threads of each training.
         clock: Monotonic clock in seconds.
-        check: Called after each tree or epoch; may raise to stop.
+        check: Called after each tree, or between the batches of a network; may raise to stop.
 
     Raises:
-        InvalidInput: There are fewer than 2 queries.
+        InvalidInput: As `HeldOut` does.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Trials:
             rivals: Values of the complete candidates to compare with, (n_queries,) each.
             on_fold: Called after each fold with the number of folds done and their total.
             kept: Store for the scores of the folds done; None to keep none.
-            is_first: Whether no other candidate is complete, so that the trial continues when the time is up.
+            is_first: Whether no other candidate was tried, so that the trial continues when the time is up.
 
         Raises:
             InvalidInput: The candidate cannot be trained, for instance since its scores overflow.

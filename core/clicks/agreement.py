@@ -78,7 +78,7 @@ def cohen_kappa(first: Float64Array, second: Float64Array, *, squared: bool) -> 
         squared: Whether disagreement is the squared difference; otherwise any difference is 1.
 
     Returns:
-        Kappa, or None where the expected disagreement is 0.
+        Kappa, or None where the expected disagreement is 0 or there are no grades.
 
     Example:
         >>> cohen_kappa(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0, 1.0]), squared=False)

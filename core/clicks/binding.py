@@ -76,7 +76,7 @@ class LossBinding:
         return tuple(self.bias.propensities.tolist()) if isinstance(self.bias, DualBias) else None
 
     def whole(self, first_query: int = 0) -> Objective:
-        """Bind the loss to all documents; see `Loss.prepare` for `first_query`."""
+        """Bind the loss to all documents; see `Loss.prepare` for `first_query`, used by random losses."""
         dataset = self._dataset
         return self._bound(
             slice(None), dataset.query_boundaries, dataset.query_weights, first_query=first_query
@@ -154,7 +154,7 @@ class BiasedObjective:
         return self._objective.terms(self._biased_scores(scores), iteration)
 
     def observe(self) -> None:
-        """Add the derivatives of the last call to the bias's sums by rank."""
+        """Add the derivatives of the last gradient to the bias's sums by rank."""
         assert self._last is not None  # noqa: S101 - called after a gradient
         self._bias.observe(self._places, *self._last)
 
@@ -162,7 +162,8 @@ class BiasedObjective:
 class SignedObjective:
     """A loss that is linear in its targets, for targets of both signs: L(t⁺) − L(t⁻).
 
-    Hessians are added instead of subtracted. The sum is an upper bound that keeps the steps of trees finite.
+    Hessians are added instead of subtracted. The sum is an upper bound of the hessian and is never negative,
+    which keeps the steps of trees finite.
     """
 
     def __init__(self, positive: Objective, negative: Objective) -> None:
@@ -197,8 +198,7 @@ def _linear(
 ) -> SignedObjective:
     """Bind a loss to targets of both signs.
 
-    The loss must be linear in its labels. ListNet divides its labels by their sum and is linear in its
-    document weights instead.
+    The loss must be linear in its labels; ListNet is linear in its document weights instead.
     """
     given = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)

@@ -17,9 +17,9 @@ CORRECTIONS = ("none", "ips", "additive", "ratio", "affine", "dual")
 DUAL_STEP = 0.2
 _DEFAULT_CLIP, _DEFAULT_DUAL_CLIP = 0.01, 0.1
 RANK = "rank"
-# Losses that do not compare clicked documents with others, so that `ips` is undefined for them.
+# Losses without `ips`: `mse` compares no documents, and ListMLE also orders documents without a click.
 _LOSSES_WITHOUT_IPS = ("mse", "listmle", "w-listmle")
-# Losses that a correction supports; a correction without an entry supports all losses.
+# Losses that a correction supports; a correction without an entry supports all, except for `ips` as above.
 _SUPPORTED_LOSSES = {
     "affine": ("mse", "arp-loss1", "listnet"),
     "ratio": ("ranknet", "lambdarank"),
@@ -112,15 +112,15 @@ class ClickCorrection:
         return {p.name: values[p.name] for p in parameters_of(type(self)) if values[p.name] != p.default}
 
     def check_loss(self, loss: Loss) -> None:
-        """Refuse a loss for which the correction is undefined.
+        """Refuse a loss that the correction does not support, or an unsupported option of the loss.
 
         Raises:
-            InvalidInput: At `/correction`, with the losses for which it is defined.
+            InvalidInput: At `/correction`.
         """
         if self.correction == "ips" and loss.name in _LOSSES_WITHOUT_IPS:
             raise InvalidInput.at(
                 "/correction",
-                f"ips weights clicked documents relative to others, which {loss.name} does not compare",
+                f"ips weights clicked documents but not the others, which is undefined for {loss.name}",
             )
         losses = _SUPPORTED_LOSSES.get(self.correction)
         if losses is not None and loss.name not in losses:
@@ -166,7 +166,7 @@ class ClickCorrection:
         return ranks
 
     def weights(self, ranks: Int64Array) -> Float64Array:
-        """Return 1 / max(p, `least_propensity`) for the propensity p of each rank, (n_documents,)."""
+        """Return 1 / max(p, `least_propensity`) with the propensity p of each given rank, (n_documents,)."""
         propensities = np.maximum(np.asarray(self.propensities, np.float64), self.least_propensity)
         found: Float64Array = 1.0 / propensities[ranks - 1]
         return found
@@ -179,7 +179,7 @@ class Clipping:
     Attributes:
         clicks: Clicked documents.
         clipped: Clicked documents whose weight was clipped.
-        kept: Share of the total weight that is left after clipping, from 0 to 1.
+        kept: Share of the total weight that is left after clipping, from 0 to 1; 1 without clicks.
         effective: Kish's effective number of clicks, (Σ w)² / Σ w².
         largest: The greatest weight.
     """

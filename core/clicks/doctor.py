@@ -67,8 +67,8 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
                 "is on a document without an impression for its query",
                 "are on documents without an impression for their query",
             ),
-            advice="Log all impressions, including those of the second page and of other widgets. These"
-            " actions are left out.",
+            advice="Log all impressions, including those of the second page and of other widgets. Actions on"
+            " documents that their list did not show are left out.",
             examples=tuple(report.orphaned_actions.names),
             example_kind="pair",
         )
@@ -108,7 +108,7 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
                 "repeats a document of its list and is left out",
                 "repeat a document of their list and are left out",
             ),
-            "Log each document of a list once; the lowest rank counts.",
+            "Log each document of a list once; the smallest rank counts.",
         ),
         (
             "unranked-impressions",

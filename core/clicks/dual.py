@@ -19,9 +19,9 @@ class DualBias:
     scaling does (Darroch and Ratcliff 1972). With η = 1 one step reaches the minimum where all lists show the
     same ranks.
 
-    A high estimated relevance at low ranks lowers their propensities, which raises the weights from which
-    that relevance is learnt. Without a bound, propensities and relevances diverge where the ranker
-    can infer ranks from features.
+    A high estimated relevance at ranks far from the top lowers their propensities. Lower propensities raise
+    the weights from which that relevance is learnt. Without a bound, propensities and relevances diverge
+    where the ranker can infer ranks from features.
 
     Args:
         n_ranks: Ranks from 1.

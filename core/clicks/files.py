@@ -36,9 +36,9 @@ _OFFSETS, _BYTES = "_offsets", "_bytes"
 
 
 class LogWriter:
-    """Writes the columns of a click log into an empty folder, each in any number of blocks.
+    """Writes the columns of a click log into an empty folder: arrays in blocks, texts in one call.
 
-    The end of the `with` block writes the list of columns; a folder without it is not a log.
+    The end of the `with` block writes the list of columns, unless it raises; a folder without it is no log.
 
     Args:
         folder: The folder.
@@ -60,7 +60,7 @@ class LogWriter:
             (self._folder / MANIFEST).write_text(json.dumps({"columns": sorted(self._files)}))
 
     def append(self, column: str, values: npt.NDArray[Any]) -> None:
-        """Append values to a column, an array of `ClickLog`; an empty array creates the column."""
+        """Append values to a column that is an array of `ClickLog`; an empty array creates the column."""
         self._write(column, values.astype(_TYPES[column], copy=False))
 
     def write_texts(self, column: str, texts: Texts) -> None:
@@ -94,7 +94,7 @@ def open_click_log(folder: Path) -> ClickLog:
 
     Raises:
         OSError: A file is missing.
-        ValueError: A file is damaged.
+        ValueError: The manifest is not JSON, a text is not UTF-8, or a size does not fit its type.
     """
     return click_log_of({name: folder / name for name in file_names(folder / MANIFEST)})
 
@@ -107,7 +107,7 @@ def file_names(manifest: Path) -> list[str]:
 
     Raises:
         OSError: The file does not exist.
-        ValueError: The file is damaged.
+        ValueError: The file is not JSON.
     """
     return [f"{name}.bin" for name in json.loads(manifest.read_text())["columns"]]
 
@@ -120,7 +120,7 @@ def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
 
     Raises:
         OSError: A file is missing.
-        ValueError: A file is damaged.
+        ValueError: A text is not UTF-8, or the size of a file does not fit its type.
     """
     columns: dict[str, Any] = {
         name: _mapped(paths[f"{name}.bin"], dtype) for name, dtype in _TYPES.items() if f"{name}.bin" in paths

@@ -14,9 +14,10 @@ def contrasts(shown: Float64Array, clicked: Float64Array) -> tuple[Float64Array,
     A pair has n_k impressions at rank k, of which c_k were clicked. The clicks are
     ĉ(k, k') = Σ c_k n_k' / (n_k + n_k') over the pairs shown at both ranks. The skips are the same sum with
     n_k − c_k instead of c_k (Mantel and Haenszel 1959).
-    Where all rankers show each query equally often, these are the sums of Agarwal et al. 2019, equation 5,
-    times a constant. The weights 1 / n_k of that paper have a higher variance where the numbers of
-    impressions differ.
+
+    With two rankers that show each query equally often, these are the sums of Agarwal et al. 2019,
+    equation 5, times a constant. The weights 1 / n_k of that paper have a higher variance where the numbers
+    of impressions differ.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.
@@ -45,17 +46,17 @@ def pivot(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
     """Return p_k / p_1 = ĉ(k, 1) / ĉ(1, k) (Joachims et al. 2017; Agarwal et al. 2019, pivot-one).
 
     Raises:
-        InvalidInput: For some rank, no clicked document was shown at rank 1 and at that rank.
+        InvalidInput: For some rank, the documents shown there and at rank 1 have no clicks at one of the two.
     """
     _require(clicks, [(0, k) for k in range(1, len(clicks))], "adjacent or all-pairs")
     return np.append(1.0, clicks[1:, 0] / clicks[0, 1:])
 
 
 def adjacent(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
-    """Return Π ĉ(r + 1, r) / ĉ(r, r + 1) over the ranks above (Agarwal et al. 2019, adjacent chain).
+    """Return p_k / p_1 = Π ĉ(r + 1, r) / ĉ(r, r + 1) over r < k (Agarwal et al. 2019, adjacent chain).
 
     Raises:
-        InvalidInput: For some rank, no clicked document was shown at that rank and at the next.
+        InvalidInput: The documents shown at some rank and at the next have no clicks at one of the two.
     """
     _require(clicks, [(k - 1, k) for k in range(1, len(clicks))], "all-pairs")
     below, above = np.diagonal(clicks, -1), np.diagonal(clicks, 1)
@@ -70,7 +71,8 @@ def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
     ln p and ln r.
 
     Raises:
-        InvalidInput: A rank is not linked with rank 1 by clicked documents.
+        InvalidInput: A rank is not linked with rank 1. Two ranks are linked if documents shown at both have
+            clicks at each of them.
     """
     _require_links(clicks)
     from scipy import optimize

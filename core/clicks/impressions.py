@@ -22,7 +22,7 @@ class Impressions:
         cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
             plus 1 where the impression was clicked.
         units: (n_impressions,) number of the resampling unit, a user or a list.
-        n_units: Number of users, or of lists in a log without users.
+        n_units: Number of users, which is the greatest number plus 1, or of lists in a log without users.
     """
 
     n_ranks: int
@@ -52,12 +52,12 @@ def impressions_of(
     Args:
         log: The log.
         n_ranks: Number of ranks; impressions at greater ranks are ignored.
-        moving: Whether to ignore pairs that were shown at one rank only.
+        moving: Whether to ignore pairs that these lists show at only one of these ranks.
         whole: Whether to ignore lists that end before rank `n_ranks`.
         versions: Names of the versions whose lists count; all by default.
 
     Raises:
-        InvalidInput: At `/versions` for a version that the log does not have.
+        InvalidInput: At `/versions/…` for a version that the log does not have.
     """
     list_of_impression = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
     lists = _lists_of(log, versions)

@@ -17,7 +17,7 @@ from core.errors import InvalidInput
 from core.types import Float32Array, Int64Array
 
 Unjudged = Literal["drop", "zero"]
-# Document columns with the uncertainty of grades.
+# Document columns with the impressions, the relevance and the ends of its interval, from which grades come.
 COLUMNS = ("click_impressions", "click_relevance", "click_relevance_lower", "click_relevance_upper")
 
 
@@ -55,7 +55,8 @@ def judged_dataset(
         features: The dataset with the features; its labels are replaced.
         log: The log.
         judgments: Judgments of the log's pairs.
-        unjudged: `drop` omits documents without a grade; `zero` labels them 0 in queries with a grade.
+        unjudged: `drop` omits documents without a grade. `zero` labels them 0 in queries with a grade, and
+            omits other queries.
 
     Raises:
         InvalidInput: No document has a grade.

@@ -29,7 +29,7 @@ class JudgmentSpec:
         """Check the bounds.
 
         Raises:
-            InvalidInput: An option is out of bounds, or the limits of grades are not ascending.
+            InvalidInput: An option is out of bounds, or the limits of grades are absent or do not ascend.
         """
         check(self)
         name, limits = ("cuts", self.cuts) if self.cuts is not None else ("quantiles", self.quantiles)

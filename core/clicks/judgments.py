@@ -64,10 +64,9 @@ class Judgments:
 def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgments:
     """Grade the pairs of a log by their relevance in a click model.
 
-    A relevance equal to a cut has the lower grade. Shrinkage is empirical
-    Bayes: the prior of all pairs is a beta distribution (gamma for `coec`), fitted by moments to the
-    variation of judged pairs beyond chance (Kleinman 1973). Attractiveness and satisfaction have separate
-    priors.
+    A relevance equal to a cut has the lower grade. Shrinkage is empirical Bayes: the prior of all pairs is a
+    beta distribution (gamma for `coec`), fitted by moments to the variation of judged pairs beyond chance
+    (Kleinman 1973). Attractiveness and satisfaction have separate priors.
 
     Args:
         model: The click model.
@@ -115,6 +114,8 @@ def _priors(model: ClickModel, judged: Any) -> tuple[Prior, Prior | None]:
 def beta_prior(successes: Float64Array, trials: Float64Array) -> Prior:
     """Return the pseudo-counts of a beta prior by the moments of proportions (Kleinman 1973).
 
+    Without trials, both are 1.
+
     Args:
         successes: (n,) successes.
         trials: (n,) trials; entries without trials are ignored.
@@ -135,6 +136,8 @@ def beta_prior(successes: Float64Array, trials: Float64Array) -> Prior:
 
 def gamma_prior(clicks: Float64Array, expected: Float64Array) -> Prior:
     """Return the pseudo-counts of clicks and expected clicks of a gamma prior by moments.
+
+    Without expected clicks, both are 1.
 
     Args:
         clicks: (n,) clicks.

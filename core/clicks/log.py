@@ -25,20 +25,22 @@ class ClickLog:
         list_queries: (n_lists,) positions in `query_ids`.
         pairs: (n_impressions,) position of each impression's query-document pair in `pair_queries` and
             `pair_documents`.
-        ranks: (n_impressions,) ranks from 1, ascending within a list; a list may skip ranks.
-        clicks: (n_impressions,) whether the document was clicked.
-        gains: (n_impressions,) summed weights of all actions, or None where they equal `clicks`.
+        ranks: (n_impressions,) ranks from 1, in ascending order within a list; a list may skip ranks, and
+            several documents may share a rank.
+        clicks: (n_impressions,) whether the document was clicked, or had another action with a weight.
+        gains: (n_impressions,) sum of the weights of the different actions on the document, or None where
+            they equal `clicks`.
         propensities: (n_impressions,) logged probability of the document at its rank, in (0, 1], or None.
         teams: (n_impressions,) team of an interleaving that contributed the document, -1 for none, or None.
         list_times: (n_lists,) milliseconds since 1970 in UTC, or None.
         list_users: (n_lists,) numbers of users from 0, or None.
-        list_versions: (n_lists,) positions in `versions` of the models that ranked the lists, -1 for unknown,
-            or None.
+        list_versions: (n_lists,) positions in `versions` of the models that ranked the lists, -1 for unknown;
+            None without versions.
         pair_queries: (n_pairs,) positions in `query_ids`.
         pair_documents: (n_pairs,) positions in `document_ids`.
         query_ids: Ids of the queries.
         document_ids: Ids of the documents.
-        versions: Names of the models that ranked.
+        versions: Names of the models that ranked, or None.
     """
 
     list_boundaries: Int64Array

@@ -34,7 +34,7 @@ class ShownQueries:
 
 
 class PositionBias(Protocol):
-    """Learnt state that is updated once per iteration from sums over the iteration's documents."""
+    """Learnt state that is updated once per tree or epoch, from sums over all documents."""
 
     def update(self) -> None:
         """Update the state from the sums, and clear the sums."""
@@ -100,6 +100,7 @@ class RatioBias:
 
     t⁺_i = (S_i / S_1)^{1 / (1 + p)} with S_i = Σ L_ij / t⁻_j over the pairs of rank i. t⁻_j is computed in
     the same way from L_ij / t⁺_i (Hu et al. 2019, equations 30 and 31; XGBoost's `lambdarank_unbiased`).
+    Summands with a ratio below 1e-16 count as 0, and ratios stay unchanged where S_1 is below 1e-16.
 
     Args:
         n_ranks: Number of ranks.

@@ -75,12 +75,12 @@ class Propensities:
     Attributes:
         method: One of `METHODS`.
         values: (n_ranks,) propensities relative to rank 1, whose value is 1.
-        lower: (n_ranks,) lower ends of 95% intervals, NaN without resamples.
+        lower: (n_ranks,) lower ends of 95% intervals, NaN with fewer than two resamples.
         upper: (n_ranks,) upper ends.
-        impressions: (n_ranks,) number of used impressions.
-        n_pairs: Number of used pairs.
+        impressions: (n_ranks,) number of selected impressions, those of pairs without features included.
+        n_pairs: Number of selected pairs, those without features included.
         units: Resampled units: `users` or `lists`.
-        failed_resamples: Number of resamples with too few clicks for an estimate.
+        failed_resamples: Number of resamples that allow no estimate, such as those without clicks at a rank.
         intercepts: (n_ranks,) probability of a click on an irrelevant document, for `trust-em`; else None.
         intercepts_lower: (n_ranks,) lower ends of their intervals, or None.
         intercepts_upper: (n_ranks,) upper ends, or None.
@@ -100,7 +100,10 @@ class Propensities:
 
     @property
     def summary(self) -> str:
-        """Return a sentence on the last rank, and a warning where propensities rise with the rank."""
+        """Return a sentence on the last rank, and a warning where propensities rise with the rank.
+
+        For `trust-em`, the sentence is on the intercepts, without a warning.
+        """
         if self.intercepts is not None:
             return self._affine_summary(self.intercepts)
         last = len(self.values)
@@ -142,10 +145,10 @@ def estimate_propensities(
 ) -> Propensities:
     """Estimate the propensities of the first ranks.
 
-    Intervals assume a normal distribution of ln p with the standard deviation of the resamples. The bootstrap
-    resamples users, or lists where the log has no users. All methods but `trust-em` assume that the
-    probability of a click is examination by rank times relevance. No method is valid for cascades, where
-    examination depends on the documents above.
+    Intervals assume a normal distribution of ln p with the standard deviation of the resamples; intervals of
+    intercepts assume it of the intercept. The bootstrap resamples users, or lists where the log has no users.
+    All methods but `trust-em` assume that the probability of a click is examination by rank times relevance.
+    No method is valid for cascades, where examination depends on the documents above.
 
     Args:
         log: The log.
@@ -156,7 +159,8 @@ def estimate_propensities(
         threads: Threads of the classifier.
 
     Raises:
-        InvalidInput: No document moved between ranks, a rank has no clicks, or features are missing.
+        InvalidInput: All impressions are at rank 1, no document moved between ranks, or a rank has too few
+            clicks. Also for an unknown version, and features that are missing or predict no clicks.
     """
     if log.max_rank < 2:
         raise InvalidInput.at(

@@ -52,7 +52,7 @@ def classifier_of(name: str, features: Float32Array, start: float, threads: int)
     """Return the classifier of pairs, `trees` or `logistic`, with initial log-odds `start`.
 
     Raises:
-        InvalidInput: All pairs have the same features.
+        InvalidInput: All pairs have the same features, without missing values.
     """
     if not (features != features[0]).any():
         raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
@@ -86,7 +86,7 @@ def regression_em(
         threads: Threads for the trees, which do not change the result.
 
     Raises:
-        InvalidInput: A rank has no clicks.
+        InvalidInput: A rank has no clicks, or all pairs have the same features, see `classifier_of`.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
     if not clicks.all():
@@ -114,7 +114,7 @@ def _missed(theta: Float64Array, gamma: Float64Array) -> Float64Array:
 
 
 def sigmoid(logits: Float64Array) -> Float64Array:
-    """Return 1 / (1 + e^−x)."""
+    """Return 1 / (1 + e^−x), with x limited to ±30."""
     found: Float64Array = 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
     return found
 

@@ -54,11 +54,11 @@ class Truth:
     """The true parameters of a simulated log.
 
     Attributes:
-        examination: (n_ranks,) probability of examination by rank; the mean over lists where examination
-            depends on the ranks above.
+        examination: (n_ranks,) probability of examination by rank, 0 at ranks that no list shows. Where it
+            depends on the ranks above, it is the mean over lists.
         slopes: (n_ranks,) α of P(click) = α_k a + β_k; None where examination depends on the ranks above.
         intercepts: (n_ranks,) β, or None.
-        attraction: (n_pairs,) probability of a click on the examined document, a.
+        attraction: (n_pairs,) a, which is P(click | examined) for users without trust bias.
         satisfaction: (n_pairs,) probability of leaving after a click, or None where users never leave.
     """
 
@@ -85,7 +85,7 @@ def simulate(
     """Draw a click log and return it with its true parameters.
 
     Each list is a query drawn uniformly, ranked by one ranker and shown to one user. The same arguments give
-    the same log. Lists are drawn in chunks; arrays of the log take 7 bytes per impression.
+    the same log. Lists are drawn in chunks; the log takes 7 bytes per impression and some bytes per list.
 
     Args:
         dataset: Judged documents.
@@ -96,7 +96,7 @@ def simulate(
         on_chunk: Called with the number of lists done and their total; may raise to stop.
 
     Raises:
-        InvalidInput: A score is not finite, or there is no ranker.
+        InvalidInput: There is no ranker, or a ranker does not have one finite score for each document.
 
     Example:
         >>> from core.data.synthetic import synthetic_dataset

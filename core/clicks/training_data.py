@@ -22,7 +22,8 @@ class ClickTrainingData:
     """A dataset of clicks.
 
     Attributes:
-        dataset: Dataset with a query for each list with a click, and a document for each impression.
+        dataset: Dataset with a query for each list with a click on a document with features. The documents of
+            a query are the list's impressions of documents with features.
         left_out: Number of lists without a click on a document with features.
         unknown: Number of impressions of documents without features.
     """
@@ -57,8 +58,8 @@ def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
 def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
     """Return a dataset of the log's lists with features from another dataset; labels are clicks, 1 or 0.
 
-    Lists without a click have no order to learn and are omitted. Weights of the feature dataset are not
-    copied.
+    Documents without features are omitted. Lists without a click on the remaining documents have no order to
+    learn and are omitted, too. Weights of the feature dataset are not copied.
 
     Args:
         log: The log.

@@ -14,7 +14,7 @@ _INITIAL_RELEVANT_SHARE = 1.0 / 3.0  # share of relevant documents before the fi
 
 @dataclass(frozen=True, eq=False)
 class TrustEm:
-    """The result of `trust_em`: P(click) = slope γ + intercept.
+    """The result of `trust_em`: P(click) = slope γ + intercept, up to the scale of γ.
 
     Attributes:
         slopes: (n_ranks,) α_k = θ_k (ε⁺_k − ε⁻_k), relative to rank 1.
@@ -42,9 +42,10 @@ def trust_em(
     take a Fisher scoring step on the observed likelihood (ECME, Liu and Rubin 1994), since the paper's M-step
     needs ten times as many iterations.
 
-    The likelihood does not change when γ is replaced by a γ + b. The scale a does not matter: slopes are
-    relative to rank 1, and this choice does not change the order of documents by the affine correction. The
-    shift b is fixed by an assumption: impressions of the lowest predicted γ are irrelevant.
+    The likelihood does not change when γ is replaced by a γ + b and q⁺ and q⁻ are adapted. The scale a does
+    not matter: slopes are relative to rank 1, and this choice does not change the order of documents by the
+    affine correction. The shift b is fixed by an assumption: impressions of the lowest predicted γ are
+    irrelevant.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.

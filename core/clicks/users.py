@@ -23,10 +23,10 @@ class UserModel:
     """A model of clicks on judged documents, where a is the attraction of a document by its label.
 
     `pbm`: P(click) = θ_k a, ranks are examined independently (Richardson et al. 2007). `cascade`: ranks are
-    examined from the top until the first click (Craswell et al. 2008). `dbn`: after a click the user is
-    satisfied with the probability of the label and leaves, else continues with `continuation` (Chapelle and
-    Zhang 2009). `trust`: P(click) = θ_k (ε⁺_k a + ε⁻_k (1 − a)), where users also click irrelevant documents
-    near the top (Agarwal et al. 2019).
+    examined from the top until the first click (Craswell et al. 2008). `dbn`: a click satisfies the user with
+    the probability `satisfaction` of the label, and the user leaves. Otherwise, the user continues with the
+    probability `continuation` (Chapelle and Zhang 2009). `trust`: P(click) = θ_k (ε⁺_k a + ε⁻_k (1 − a)),
+    where users also click irrelevant documents near the top (Agarwal et al. 2019).
 
     Raises:
         InvalidInput: With one problem per option that is out of bounds.

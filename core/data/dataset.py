@@ -108,7 +108,8 @@ class RankingDataset:
             categories: The values of each categorical feature; its column holds positions in this list.
 
         Raises:
-            InvalidInput: For the first argument whose shape or values break the rules of the attributes.
+            InvalidInput: For an argument whose shape or values break the rules of the attributes. Codes of
+                categories are not checked.
 
         Example:
             >>> RankingDataset.from_arrays([[0.5], [0.1], [0.9]], [2, 0, 1], [0, 2, 3]).n_queries

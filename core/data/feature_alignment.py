@@ -35,7 +35,7 @@ class AbsentFeatures:
 
     @classmethod
     def of(cls, dataset: RankingDataset, used: Sequence[str]) -> "AbsentFeatures":
-        """Find the used features that a dataset lacks; features with a single value are present."""
+        """Find the used features that a dataset lacks; constant features count as present."""
         return cls.among(dataset.feature_names, used)
 
     @classmethod
@@ -120,7 +120,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
 
     Raises:
         InvalidInput: At `/categorical_feature/…`, for a name that is not a feature, and for a feature with a
-            fraction, an infinite value or too many different values.
+            fraction, a magnitude above 2^24 or too many different values.
     """
     pointers = {name: f"/categorical_feature/{place}" for place, name in enumerate(names)}
     for name, pointer in pointers.items():

@@ -22,7 +22,7 @@ _ABSENT = -1
 class SelectedFeatures:
     """Lazy selection of rows and columns of a matrix, copied only where they are read.
 
-    Indexing works as for an array, by rows or by rows and a column, and returns float32 arrays.
+    Indexing works as for an array, by rows or by rows and columns, and returns float32 arrays.
 
     Attributes:
         matrix: float32 (m, k), the source matrix.

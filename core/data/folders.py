@@ -151,7 +151,7 @@ class DataRoots:
 
     @contextlib.contextmanager
     def opened(self, folder: str, name: str) -> Iterator[OpenFile]:
-        """Open a file of a folder that `recognise` found.
+        """Open a file of a folder that `recognise` or `find` found.
 
         Raises:
             DatasetError: The file is gone, may not be read, or is not a plain file below a root.

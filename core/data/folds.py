@@ -49,7 +49,7 @@ class FoldAssignment:
 
 @dataclass(frozen=True)
 class RandomFolds:
-    """k folds of equal size, drawn with the seed of the job: `{"folds": 5}`."""
+    """k folds of about equal size, drawn with the seed of the job: `{"folds": 5}`."""
 
     is_random: ClassVar[bool] = True
     folds: int

@@ -23,7 +23,7 @@ class HeldOutFraction:
 
 @dataclass(frozen=True)
 class HeldOutFold:
-    """One of k parts of equal size, counted from 1: `{"folds": 5, "fold": 1}`."""
+    """One of k parts of about equal size, counted from 1: `{"folds": 5, "fold": 1}`."""
 
     is_random: ClassVar[bool] = True
     folds: int

@@ -37,7 +37,8 @@ def read_letor(
     Features may have any order; absent features are 0, `nan` is missing, `inf` infinite. Ids start at 1, or
     at 0 where a row has feature 0. Each feature is named by its id, so that names agree between files.
     Numbers are rounded to float64 and then to float32. A document's id is X of a comment `#docid = X` or
-    `# X ...`, else its row number within the query. Pairs `key = value` after X become document columns.
+    `# X ...`, else its row number within the query. Pairs `key = value` of the comment become document
+    columns, at most 32.
 
     Args:
         text: (n_bytes,) the bytes of the file, read-only.
@@ -50,7 +51,8 @@ def read_letor(
 
     Raises:
         DatasetError: With up to 100 invalid tokens, one per line.
-        InvalidInput: When `feature_names` names a feature that the file does not have.
+        InvalidInput: When `feature_names` names a feature that the file does not have, or makes two names
+            equal.
     """
     options, source = options or ReadingOptions(), FileText(text, file)
     rows = Rows(
@@ -123,7 +125,7 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
         given: Names by id.
 
     Raises:
-        InvalidInput: For names of features that the file does not have.
+        InvalidInput: For names of features that the file does not have, or equal names.
     """
     numbers = [str(first_id + column) for column in range(n_features)]
     unknown = sorted(set(given).difference(numbers))

@@ -23,8 +23,9 @@ _WRITTEN_CELLS = 100_000  # bounds the texts in memory to about 10 MB
 def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
     """Write LETOR text that `read_letor` reads back to the same features, labels, ids and document columns.
 
-    Zeros are left out, except in the last column, which preserves the number of features. The format cannot
-    hold feature names and query weights, which are lost.
+    Zeros are left out, except in the last column, which preserves the number of features. Names and
+    categories of features, weights and query columns are lost, as the format cannot hold them. Document
+    columns without a value, and those after the 32nd, are not read back. The dataset must have features.
 
     Raises:
         InvalidInput: When an id is empty, or an id or document column value holds a blank or line break. Also

@@ -120,7 +120,7 @@ def read_document_texts(
         names: Document columns; those that the file lacks are left out.
 
     Returns:
-        A table for each span, with `document_id` and a column for each name.
+        A table for each span, with `document_id` and a column for each name that the file has.
 
     Raises:
         DatasetError: When the file is damaged.

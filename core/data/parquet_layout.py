@@ -117,8 +117,8 @@ class Layout:
 
     def packing(self) -> dict[str, Any]:
         """Return the encoding and compression of the columns."""
-        # No dictionary encoding, as feature values seldom repeat. With byte-stream split, LZ4 compresses as
-        # well as Zstandard, in a third less time.
+        # No dictionary encoding of features, as their values seldom repeat. With byte-stream split, LZ4
+        # compresses as well as Zstandard, in a third less time.
         return {
             "compression": "lz4",
             "use_dictionary": ["query_id", "document_id", "label", *self.text_columns],

@@ -21,7 +21,7 @@ def random_stream(*key: int) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class CubicPolynomial:
-    """Random cubic polynomial: the terms of each degree, and the mean and scale of their sum."""
+    """Random cubic polynomial: the terms of each degree, and the mean and scale of each degree's sum."""
 
     factors: tuple[Int64Array, ...]
     coefficients: tuple[Float64Array, ...]

@@ -69,7 +69,7 @@ class Rows:
         has_longer_comments: Whether the comment of any row continues after the document id.
 
     Raises:
-        DatasetError: With the invalid tokens, or when the matrix would be too large.
+        DatasetError: With the invalid tokens, or when the file has no documents or features, or too many.
     """
 
     def __init__(

@@ -66,8 +66,8 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
         - `documents_per_query` with its `min`, `median`, `mean` and `max`, its `quantiles`, and a `histogram`
           of neighbouring ranges, ends included;
         - `queries_without_relevant`, the number of queries without a label above 0;
-        - `queries_with_one_label`, the number of queries whose labels are all equal, which a ranker cannot
-          learn from;
+        - `queries_with_one_label`, the number of queries whose labels are all equal or all missing, which a
+          ranker cannot learn from;
         - `texts`, the display texts of the dataset: `query_text`, `document_title` and `document_url`;
         - `query_columns`, the number of queries of each value of each column other than the query text, for
           at most the 20 commonest values.

@@ -30,7 +30,7 @@ _SAME_PATH = (
 
 
 class StoredFeatures:
-    """Lazy rows and columns of a stored dataset's features, with one row group in memory at a time.
+    """Lazy rows and columns of a stored dataset's features, with one of its row groups in memory at a time.
 
     Indexing works as for an array, by rows or by rows and columns, and returns float32 arrays. Access in
     ascending order of rows reads each row group once. The file is open as long as the object lives.

@@ -48,7 +48,7 @@ class Texts(Sequence[str]):
         return cls(cast("pa.LargeStringArray", array))
 
     def buffers(self) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
-        """Return offsets (n + 1,), from 0, and the UTF-8 bytes of all texts, as `of_buffers` takes them."""
+        """Return offsets, int64 (n + 1,) from 0, and the UTF-8 bytes of all texts, for `of_buffers`."""
         _, offsets, data = cast("list[Any]", self.array.buffers())
         first = self.array.offset
         cuts = np.frombuffer(offsets or bytes(8), np.int64)[first : first + len(self) + 1]

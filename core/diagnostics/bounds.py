@@ -20,7 +20,7 @@ class Bound:
     """An inequality lower ≤ upper of a paper.
 
     Attributes:
-        name: Key: the larger side and, after a dash, the smaller side if this is ambiguous.
+        name: Key: the larger side, followed by the smaller side or its metric where this is ambiguous.
         source: The statement in the paper.
         sides: Returns both sides, lower and upper, for a query with a relevant document.
     """

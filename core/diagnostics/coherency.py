@@ -41,7 +41,8 @@ def strictly_incoherent_queries(
     """Find the queries in which a false top-k document is pushed harder than a missed one below rank k.
 
     A document of the top k is false if its label is more frequent there than in the ideal top k. A document
-    below rank k is missed if its label is less frequent in the top k than in the ideal top k.
+    below rank k is missed if its label is less frequent in the top k than in the ideal top k. Only pairs in
+    which the missed document has the larger label count.
 
     Source: Marcuzzi et al. 2023, section 5.3 (counted in figure 3); see `incoherent_queries`.
 

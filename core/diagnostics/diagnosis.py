@@ -47,9 +47,9 @@ def diagnose(
 ) -> Values:
     """Compute all `DIAGNOSTICS`.
 
-    Coherency is checked on all queries, and bounds on a sample of queries with a relevant document. Jacobians
-    are checked on an eighth as many queries, of at most 100 documents. Bounds use the gain, discount, σ and
-    μ of the loss, if it has them.
+    Coherency is checked on all queries, and bounds on a sample of queries with two or more documents, one of
+    them relevant. Jacobians are checked on an eighth as many such queries, of at most 100 documents. Bounds
+    use the gain, discount, σ and μ of the loss, if it has them.
 
     Args:
         loss: The loss.

@@ -50,7 +50,7 @@ def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
 
 
 def gain_weights(query: RankedQuery) -> Float64Array:
-    """β1(s)/N = G(l(y(s))) D(s)/N for each step (theorem 1), D being the discount 1/log2(1 + s)."""
+    """β1(s)/N = G(l(y(s))) D(s)/N for each step (theorem 1); in the paper, D(s) is 1/log2(1 + s)."""
     return np.asarray(np.sort(query.gains)[::-1] / query.discounts)
 
 

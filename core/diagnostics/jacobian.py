@@ -14,7 +14,7 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 MAX_JACOBIAN_DOCUMENTS = 100  # of a query whose Jacobian is computed
 _STEP = 1e-4
-_NEAREST, _FARTHEST = 1e-9, 0.02  # smallest and largest gap of two scores that limits a step
+_NEAREST, _FARTHEST = 1e-9, 0.02  # up to the first gap scores are tied; from the second, too far apart
 _TOLERANCE = 1e-3  # relative to the largest entry; differences of float64 gradients are exact to about 1e-6
 
 
@@ -43,8 +43,9 @@ def jacobians(
         across_ranks: Whether a step swaps ranks.
 
     Returns:
-        (n, n) of each query; None for queries with one document, more than 100, or tied scores. Across ranks,
-        also None where all gaps are at least 0.02, as such long steps do not approximate derivatives.
+        (n, n) of each query, row k for s_k; None for queries with less than two or more than 100 documents,
+        or scores that differ by at most 1e-9. Across ranks, also None where all gaps are at least 0.02, as
+        such long steps do not approximate derivatives.
     """
     values = np.asarray(scores, np.float64)
     spans = list(pairwise(query_boundaries.tolist()))

@@ -28,7 +28,7 @@ def arp(query: RankedQuery) -> float:
 
 
 def arp_loss1_bounds_arp(query: RankedQuery) -> Sides:
-    """ARP ≤ ARP-Loss1 + C1 (section 5.1)."""
+    """ARP ≤ ARP-Loss1 + C1 (section 5.1), without the printed terms of j = i, which only loosen the bound."""
     return arp(query), _loss1(query, query.labels) + float(query.labels.sum())
 
 
@@ -42,7 +42,10 @@ def arp_loss2_bounds_arp(query: RankedQuery) -> Sides:
 
 
 def ndcg_loss1_bounds_ndcg_cost(query: RankedQuery) -> Sides:
-    """NDCGcost ≤ NDCG-Loss1 = Σ_i Σ_j G_i/D_i log2(1 + e^−(s_i − s_j)) (section 5.2)."""
+    """NDCGcost ≤ NDCG-Loss1 = Σ_i Σ_{j ≠ i} G_i/D_i log2(1 + e^−(s_i − s_j)) (section 5.2).
+
+    As in ARP-Loss1, the printed terms of j = i are left out.
+    """
     return ndcg_cost(query), _loss1(query, query.gains / query.discounts)
 
 

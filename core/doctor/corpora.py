@@ -45,12 +45,12 @@ class PrintedCounts:
     """The size of a corpus, or of a part of it, in a paper.
 
     Attributes:
-        corpus: `MSLR-WEB30K`.
+        corpus: Name of the corpus, such as `MSLR-WEB30K`.
         source: The paper and its table.
         queries: Queries as printed.
         documents: Documents over all queries as printed.
         features: Possible numbers of features of the released files.
-        largest_label: The highest grade of the corpus.
+        largest_label: The highest grade of the corpus; the data may have lower labels only.
         fold: The fold, from 1; None for a whole corpus or a corpus without folds.
         part: `train`, `validation` or `test`; None for the whole.
     """
@@ -108,7 +108,7 @@ PRINTED_COUNTS = (
     PrintedCounts("OHSUMED", _QIN, 106, 16_140, _OHSUMED_FEATURES, largest_label=2.0),
 )
 
-# Numbers of queries of each fold's parts, in the order of `PARTS`; no paper prints the numbers of documents.
+# Numbers of queries of each fold's parts, in the order of `PARTS`; papers print documents for fold 1 only.
 # Folds 1, 4 and 5 of MSLR-WEB30K have equal numbers of queries.
 RELEASED_QUERIES: Mapping[tuple[str, int], tuple[int, int, int]] = MappingProxyType(
     {
@@ -129,7 +129,7 @@ class _Shape:
     largest_label: float
 
 
-# Recognised by the number of features and the largest label, where no printed counts match.
+# Recognised by the number of features and a bound of the labels, where no printed counts match.
 _SHAPES = (
     _Shape("MSLR-WEB10K and MSLR-WEB30K", _MSLR_FEATURES, 4.0),
     _Shape("Istella", _ISTELLA_FEATURES, 4.0),
@@ -144,13 +144,13 @@ class Recognition:
     """The public corpus of a dataset.
 
     Attributes:
-        corpus: `MSLR-WEB30K`; None where its counts match no corpus.
+        corpus: Name of the corpus, such as `MSLR-WEB30K`; None where the counts match no corpus.
         fold: The fold, from 1; None where it is unknown or the corpus has none.
         part: `train`, `validation` or `test` of a single dataset that is a part; else None.
-        as_printed: Whether the counts equal those printed in a paper. If not, results printed in papers are
-            for orientation only.
+        as_printed: Whether the counts, of a part or of all parts together, equal those printed in a paper and
+            the parts are those of a fold. If not, results printed in papers are for orientation only.
         sentence: The result as a sentence.
-        sources: The papers with the counts.
+        sources: The papers and catalogues with the counts.
     """
 
     corpus: str | None

@@ -15,7 +15,7 @@ _WARNING_SHARE = 0.1  # share of the documents from which a finding is a warning
 
 
 def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterator[Finding]:
-    """Report duplicate documents within queries, and empty documents."""
+    """Report duplicate documents within queries, contradicting labels of duplicates, and empty documents."""
     labels, boundaries = dataset.labels, dataset.query_boundaries
     by_id = count_repeats(hash_texts(dataset.document_ids), labels, boundaries)
     if by_id.surplus.any():

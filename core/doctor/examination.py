@@ -28,8 +28,8 @@ def examine(
 ) -> Report:
     """Examine a dataset for common problems of judged data.
 
-    The feature matrix is read once, in parallel, without a copy. The report does not depend on the number of
-    threads.
+    The whole feature matrix is read once, in parallel, and a sample of queries is copied. The report does not
+    depend on the number of threads.
 
     Args:
         dataset: The judged documents.

@@ -14,7 +14,7 @@ from core.types import Int64Array
 # Lift of NDCG: 0 for a random order, 1 for the ideal order. On public data the best feature has a fifth to a
 # third, and a trained model about half; a single feature far above that was derived from the label.
 LEAK_LIFT = 0.9
-# Minimum number of queries: with fewer, the best of many features can look like a leak by chance.
+# Minimum numbers of queries and documents: with fewer, the best of many features may seem a leak by chance.
 _LEAK_QUERIES = 10
 _LEAK_DOCUMENTS = 100
 

@@ -16,7 +16,7 @@ _KEY_SEED = 0x5EED
 
 
 def column_keys(n_columns: int) -> Hashes:
-    """Return a fixed random key for each column, so that hashes depend on the column of a value."""
+    """Return a fixed random key for each column, so that hashes depend on the position of a value."""
     return np.random.default_rng(_KEY_SEED).integers(0, 2**64, n_columns, np.uint64)
 
 
@@ -29,7 +29,10 @@ def hash_row(
     hashes: Hashes,
     filled: Flags,
 ) -> None:
-    """Hash one document: the sum of its values, each mixed with its column's key as MurmurHash3 does."""
+    """Store the hash of one document, and whether any of its values is neither 0 nor missing.
+
+    The hash is the sum of the values, each mixed with its column's key by a part of MurmurHash3's finaliser.
+    """
     total = np.uint64(0)
     any_value = False
     for j in range(np.uint64(len(columns))):

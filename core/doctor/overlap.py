@@ -19,7 +19,7 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
 
     Documents without any feature value are ignored. Where features are few or coarse, documents of different
     queries are often equal by chance. The finding is therefore a warning only if the shared documents are at
-    least twice as frequent as documents that training queries share with each other.
+    least twice as frequent as documents that training queries share with each other, and at least 5% of all.
     """
     places = {name: place for place, name in enumerate(train.feature_names)}
     common = [(places[name], place) for place, name in enumerate(other.feature_names) if name in places]
@@ -86,7 +86,7 @@ def _among(hashes: Hashes, known: Hashes) -> Flags:
 
 
 def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDataset) -> float:
-    """Return the share of documents that equal a document of another query; at least one is filled."""
+    """Return the share of documents that equal a document of another query; one document must be filled."""
     queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))[filled]
     order = np.argsort(hashes[filled])
     ordered, queries = hashes[filled][order], queries[order]

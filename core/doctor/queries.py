@@ -42,7 +42,10 @@ def query_findings(
 
 
 def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
-    """Report queries whose rows are sorted by label, if this is unlikely by chance."""
+    """Report queries whose rows are sorted by descending label, if this is unlikely by chance.
+
+    At least half of the queries with different labels must be sorted.
+    """
     starts, lengths = dataset.query_boundaries[:-1], np.diff(dataset.query_boundaries)
     changes = np.ones(dataset.n_documents, np.bool_)  # of the label, or of the query
     changes[1:] = dataset.labels[1:] != dataset.labels[:-1]

@@ -25,7 +25,8 @@ class Finding:
         advice: The recommended action.
         count: Number of affected objects.
         total: Number of all objects.
-        unit: The objects: queries, documents, features or values.
+        unit: The objects: queries, documents, features or values; for click logs also lists, pairs, users,
+            impressions, rows or actions.
         examples: Some affected objects, at most 10.
         example_kind: Kind of the examples: query id, feature name or document id; for click logs also a pair
             of query and document, an action name or a user number.
@@ -93,8 +94,8 @@ class FeatureProfile:
         zeros: The share of documents whose value is 0.
         constant: Whether all documents have the same value.
         constant_in_queries: Whether all documents of a query have the same value, in every query.
-        ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None where it
-            is undefined for all queries.
+        ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None without a
+            query that distinguishes orders.
         direction: Whether the feature ranks better "descending" or "ascending".
     """
 

@@ -24,7 +24,7 @@ class SingleFeatures:
     Attributes:
         descending: (n_features,) the largest value first; NaN without a usable query.
         ascending: (n_features,) the smallest value first; NaN without a usable query.
-        by_chance: Expected NDCG@10 of a random order.
+        by_chance: Expected NDCG@10 of a random order; NaN without a usable query.
         queries: Number of queries in the sample.
         documents: Number of documents of these queries.
     """
@@ -156,8 +156,8 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
     without a value rank last in both directions. Gains are 2^y − 1, or y where labels go beyond 30; a label
     below 0 or NaN gains nothing.
 
-    The seed draws at most 1,000 queries and about 16 million values. Queries whose documents have equal gains
-    are not drawn, since every order of them is equally good.
+    The seed draws at most 1,000 queries and 2^24 values. Queries whose documents have equal gains are not
+    drawn, since every order of them is equally good; nor are queries with more values than this bound.
     """
     labels = np.nan_to_num(np.maximum(dataset.labels, 0.0, dtype=np.float64))
     gains = labels if labels.max() > LARGEST_EXP2_LABEL else np.exp2(labels) - 1.0

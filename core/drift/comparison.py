@@ -13,7 +13,7 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 # With fewer queries there is no verdict, as documents of a query are not independent observations.
 MIN_QUERIES = 30
 PERMUTATIONS = 999
-# Maximum number of bins for the distance between the samples.
+# Number of quantile bins of a numerical column for the distance between the samples.
 _FINE_BINS = 100
 
 Verdict = Literal["drift", "shift", "none", "too_few"]
@@ -82,10 +82,10 @@ class ColumnDrift:
     Attributes:
         name: The column.
         kind: `number` or `category`.
-        psi: Population stability index, on ten quantile bins of the earlier sample and a bin of missing
-            values.
+        psi: Population stability index, on at most eleven quantile bins of the earlier sample, or on its nine
+            largest categories and the others; and on a bin of missing values.
         distance: Kolmogorov-Smirnov distance of numbers, total variation of categories; missing values count
-            as a value below all others.
+            as a value below all numbers, or as a category.
         p: Probability of such a distance in any column if nothing differs, see `adjusted_p_values`.
         missing_before: Share of documents without a value in the earlier sample.
         missing_after: Share of documents without a value in the later sample.
@@ -111,7 +111,7 @@ class Comparison:
     """The differences of two samples of queries.
 
     Attributes:
-        verdict: `drift` if any column drifts, `too_few` if a sample has too few queries.
+        verdict: `drift` if any column drifts, `too_few` if a sample has too few queries, else `none`.
         columns: The difference of each column, in order; empty for too few queries.
     """
 
@@ -133,7 +133,7 @@ def compare(
 
     Queries are permuted instead of documents, since documents of a query are dependent. A column drifts if
     its distance is significant, adjusted for all columns, and its stability index or its change of missing
-    values exceeds a threshold. Both are needed: with many queries the smallest change is significant, and
+    values reaches a threshold. Both are needed: with many queries the smallest change is significant, and
     with few queries a large change may be due to chance.
 
     Args:

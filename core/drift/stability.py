@@ -12,11 +12,12 @@ _PRIOR = 0.5
 def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
     """Return the upper edges of all bins but the last, by quantiles of the values.
 
-    A feature with few values has a bin for each value, and a bin below and a bin above all values.
+    Equal quantiles have one edge. If there are any, such as those of a feature with few values, there is also
+    a bin below the first quantile and a bin above all values.
 
     Args:
         values: (n,) without NaN.
-        bins: Maximum number of bins, at least 2.
+        bins: Number of quantiles, at least 2. There are at most `bins + 1` bins.
 
     Example:
         >>> quantile_edges(np.array([0.0, 0.0, 0.0, 1.0]), 10)[1:]
@@ -42,9 +43,9 @@ def bin_numbers(values: FloatArray, edges: Float64Array) -> Int64Array:
 def population_stability_index(before: Float64Array, after: Float64Array) -> float:
     """Return Σ (a_i - b_i) ln(a_i / b_i), where a and b are the shares of two samples in the bins.
 
-    It is the symmetrised Kullback-Leibler divergence, in nats. By a rule of thumb a population is stable
-    below 0.1 and has changed from 0.2 on (Siddiqi, Credit Risk Scorecards, 2006). Shares are of the
-    counts plus 1/2, so that no bin is empty.
+    It is the symmetrised Kullback-Leibler divergence, in nats. By rules of thumb, a population is stable
+    below 0.1, and has changed from 0.2 or 0.25 on. Shares are of the counts plus 1/2, so that no bin is
+    empty.
 
     Args:
         before: (n_bins,) counts.

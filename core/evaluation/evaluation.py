@@ -118,7 +118,7 @@ def evaluate(
     seed: int = 0,
     threads: int = 1,
 ) -> Evaluation:
-    """Compute metrics of scores and their summaries; arguments and errors as of `measure`."""
+    """Compute metrics of scores and their summaries; see `measure` for arguments and errors."""
     parsed = _parsed(metrics, conventions)
     per_query = _measured(scores, judgments, parsed)
     summaries = summarise_all(per_query, seed=seed, threads=threads, metrics=parsed)

@@ -58,7 +58,7 @@ class StoredSegments:
         return cls(pq.read_table(file))
 
     def all(self) -> list[Segment]:
-        """List the segments; segments of one column are in the order of their values."""
+        """List segments of at least `MIN_QUERIES` queries; those of a column are in the order of values."""
         return [
             Segment(segment_name(by, value), by, value, queries)
             for by in self._table.column_names

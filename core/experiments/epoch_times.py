@@ -164,7 +164,12 @@ class PairByPair:
         self.weights: Any = jax.tree.map(jnp.asarray, weights)
 
     def gradient(self, inputs: Float32Array, pairs: Iterable[Int64Array]) -> Any:
-        """Return the derivative of the loss by the weights, summed over all pairs of int64 (n, 2)."""
+        """Return the derivative of the loss by the weights, summed over all pairs; None without pairs.
+
+        Args:
+            inputs: (n_documents, n_inputs).
+            pairs: int64 (n, 2) arrays of pairs; the first document should rank higher.
+        """
         total = None
         for some in pairs:
             for begin in range(0, len(some), _PAIRS):
@@ -177,7 +182,7 @@ class PairByPair:
         return total
 
     def step(self, inputs: Float32Array, pairs: Iterable[Int64Array]) -> None:
-        """Take a step down the gradient of the pairs."""
+        """Take a step down the gradient of the pairs; without pairs, do nothing."""
         gradient = self.gradient(inputs, pairs)
         if gradient is not None:
             self.weights = self._jax.tree.map(

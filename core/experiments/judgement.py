@@ -38,8 +38,8 @@ class Comparison:
         lower: Lower end of the 95% interval, None without values by query.
         upper: Upper end of the 95% interval.
         p: Two-sided p-value of the table's test, None without values by query.
-        adjusted_p: If the difference contradicts the claim, p after Holm's correction over the claim's
-            comparisons, in which supporting comparisons have p = 1; else None.
+        adjusted_p: For a difference that contradicts an `Above` claim, p after Holm's correction over the
+            claim's comparisons, in which supporting comparisons have p = 1; else p.
         queries: Number of compared queries.
     """
 
@@ -60,10 +60,11 @@ class Judgement:
     Attributes:
         claim: The claim.
         verdict: `held`, `not-shown` or `contradicted`.
-        effect: Difference of the decisive comparison, in natural units.
+        effect: Difference of the decisive comparison, in natural units; for `AtMost` the excess over the
+            bound, for `Reaches` the share of trees. None where numbers are missing or never reached.
         p: p-value of the decisive comparison, None without a test.
         sentence: The reason.
-        comparisons: All comparisons.
+        comparisons: All comparisons; none for `AtMost` and `Reaches`.
     """
 
     claim: Claim
@@ -112,7 +113,7 @@ class PairedTests:
         return self._results[id(first), id(second)][2]
 
     def run_all(self, pairs: Iterable[tuple[Float64Array, Float64Array]]) -> None:
-        """Run several tests together, so that they share random numbers and work."""
+        """Run several tests together; tests of equally many queries share random numbers and work."""
         by_length: dict[int, list[tuple[Float64Array, Float64Array]]] = {}
         for first, second in pairs:
             if first.shape == second.shape and (id(first), id(second)) not in self._results:
@@ -237,7 +238,7 @@ class Judge:
             verdict = "contradicted"
         words = f"{self._formatted(smallest.first)} against {self._formatted(smallest.second)}"
         sentence = (
-            f"The closest numbers are {words} ({_named(smallest)}); the verdict uses no significance test."
+            f"The smallest lead is {words} ({_named(smallest)}); the verdict uses no significance test."
         )
         return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(comparisons))
 

@@ -298,7 +298,7 @@ PAPER = Paper(
     year=2023,
     tables=(_TABLE_5, _TABLE_6, _FIGURE_3, _FIGURE_4),
     corpora=CORPORA,
-    orientation={"sparse": "Istella-X", "synthetic": "MSLR-WEB30K", "folder": "MSLR-WEB30K"},
+    printed_corpus_by_source={"sparse": "Istella-X", "synthetic": "MSLR-WEB30K", "folder": "MSLR-WEB30K"},
     data="sparse",
     sizes=DRAWN,
 )

@@ -360,7 +360,7 @@ PAPER = Paper(
     year=2018,
     tables=(_TABLE_3, _TABLE_4, _TABLE_5, _FIGURE_3, _FIGURE_4, _FIGURE_5),
     corpora=CORPORA,
-    orientation={"synthetic": "MSLR-WEB30K", "sparse": "MSLR-WEB30K", "folder": "MSLR-WEB30K"},
+    printed_corpus_by_source={"synthetic": "MSLR-WEB30K", "sparse": "MSLR-WEB30K", "folder": "MSLR-WEB30K"},
     data="synthetic",
     sizes=DRAWN,
 )

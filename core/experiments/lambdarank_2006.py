@@ -25,7 +25,7 @@ from core.experiments.rules import Above
 CUTOFFS = tuple(range(1, 11))
 _GAIN = list(GAINS_2006)
 _TREES = "The paper does not train trees."
-_SCHEDULE = (
+_UNSPECIFIED_SETTINGS = (
     "A step uses the mean loss of its queries. The paper specifies neither activation functions nor the"
     " distribution of features and initial weights: here tanh, features of standard deviation 1 and Glorot's"
     " initialisation."
@@ -38,8 +38,8 @@ _RESTARTS = (
     "Restart with new weights after 50 epochs without a reduction of the training cost, which is"
     " −NDCG@10 for LambdaRank."
 )
-_RATES = tuple({"learning_rate": rate} for rate in (0.05, 0.1, 0.2, 0.5))
-# One step per query; the quick scale has a tenth as many steps, 4 ms each.
+_TREE_RATES = tuple({"learning_rate": rate} for rate in (0.05, 0.1, 0.2, 0.5))
+# One step per query; at the quick scale, one step per ten queries (4 ms per step).
 _DESCENT = {"optimizer": "sgd", "batch_documents": 1, "decay_on_rise": 0.8, "restart_epochs": 50}
 _QUICK_BATCH = {"batch_documents": 500}
 _NETS: Mapping[str, Mapping[str, Any]] = {
@@ -49,7 +49,7 @@ _NETS: Mapping[str, Mapping[str, Any]] = {
 _SCORERS = (*_NETS, "trees")
 
 
-def _rates(*rates: float) -> tuple[Mapping[str, Any], ...]:
+def _rate_grid(*rates: float) -> tuple[Mapping[str, Any], ...]:
     return tuple({"learning_rate": rate} for rate in rates)
 
 
@@ -69,7 +69,7 @@ def _nets(
             grid=grid,
             quick=_QUICK_BATCH,
             quick_grid=quick_grids[net],
-            deviations=(_SCHEDULE, _RESTARTS, _QUICK),
+            deviations=(_UNSPECIFIED_SETTINGS, _RESTARTS, _QUICK),
         )
         for net, scorer in _NETS.items()
     )
@@ -81,7 +81,7 @@ def _trees(name: str, loss: Mapping[str, Any]) -> Method:
         name=f"{name}, trees",
         loss=loss,
         hyperparameters={"min_data_in_leaf": 20, "min_sum_hessian_in_leaf": 0.0},
-        grid=tuple({**rate, "num_leaves": leaves} for rate in _RATES for leaves in (7, 31)),
+        grid=tuple({**rate, "num_leaves": leaves} for rate in _TREE_RATES for leaves in (7, 31)),
         quick_grid=({"learning_rate": 0.1, "num_leaves": 15}, {"learning_rate": 0.3, "num_leaves": 15}),
         deviations=(_TREES,),
     )
@@ -94,8 +94,8 @@ _RANKNETS = (
         "RankNet",
         _RANKNET,
         "loss",
-        _rates(1e-6, 1e-5, 1e-4, 1e-3),
-        {"linear": _rates(1e-4, 1e-3), "two layers": _rates(1e-3, 2e-3)},
+        _rate_grid(1e-6, 1e-5, 1e-4, 1e-3),
+        {"linear": _rate_grid(1e-4, 1e-3), "two layers": _rate_grid(1e-3, 2e-3)},
     ),
     _trees("RankNet", _RANKNET),
 )
@@ -105,8 +105,8 @@ _LAMBDARANKS = (
         "LambdaRank",
         _LAMBDARANK,
         "metric",
-        _rates(1e-4, 1e-3, 1e-2, 1e-1),
-        {"linear": _rates(1e-2, 1e-1), "two layers": _rates(5e-2, 1e-1)},
+        _rate_grid(1e-4, 1e-3, 1e-2, 1e-1),
+        {"linear": _rate_grid(1e-2, 1e-1), "two layers": _rate_grid(5e-2, 1e-1)},
     ),
     _trees("LambdaRank", _LAMBDARANK),
 )
@@ -138,8 +138,9 @@ _FIGURE_2 = Table(
         metrics=tuple(f"ndcg@{k}" for k in CUTOFFS),
         contract={"gain": _GAIN},
         networks=Epochs(epochs=300, quick_epochs=100),
-        description="Learning rate and epoch or number of trees by validation NDCG@10, for each method. Nets:"
-        " rates x 0.8 after an epoch with a higher training cost, 300 epochs; trees: patience 50.",
+        description="For each method, validation NDCG@10 selects the hyperparameters of its grid and the"
+        " epoch (nets) or number of trees. Nets: rates x 0.8 after an epoch with a higher training cost, 300"
+        " epochs; trees: patience 50.",
     ),
     significance=Significance(
         test="intervals",
@@ -169,7 +170,7 @@ PAPER = Paper(
     year=2006,
     tables=(FIGURE_1, _FIGURE_2),
     corpora=("the paper's polynomials",),
-    orientation={},
+    printed_corpus_by_source={},
     data="synthetic",
     sizes={
         "quick": {

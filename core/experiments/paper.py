@@ -157,7 +157,7 @@ class Entry:
     Attributes:
         row: Row of the number.
         column: Column of the number.
-        method: Method to train; None for a number that is only printed.
+        method: Method to train; None for a number that is only printed, or for timed epochs.
         metric: Metric; for curves, `dataset/metric` in a job's history.
         part: Part of the data that is measured.
         measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an iteration
@@ -305,7 +305,8 @@ class Paper:
         year: Year of publication.
         tables: Tables and figures of the paper.
         corpora: Corpora of the printed numbers, with the names in `core.doctor.corpora`.
-        orientation: The corpus whose printed numbers are shown beside synthetic data, by generator.
+        printed_corpus_by_source: The corpus whose printed numbers are shown beside other data, by the data's
+            source: `synthetic`, `sparse` or `folder`.
         data: The default generator if the user has no data, `synthetic` or `sparse`.
         sizes: Synthetic datasets by scale, generator and name in the plan.
         deviations: Differences of our set-up from the paper's in all tables.
@@ -317,7 +318,7 @@ class Paper:
     year: int
     tables: tuple[Table, ...]
     corpora: tuple[str, ...]
-    orientation: Mapping[str, str]
+    printed_corpus_by_source: Mapping[str, str]
     data: Literal["synthetic", "sparse"]
     sizes: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]]
     deviations: tuple[str, ...] = ()

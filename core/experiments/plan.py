@@ -193,7 +193,7 @@ def plan(
     if corpus is not None and corpus not in chosen_paper.corpora:
         raise InvalidInput.at("/corpus", f"must be one of {', '.join(chosen_paper.corpora)}")
     datasets = _datasets(chosen_paper, scale, source)
-    used = corpus or chosen_paper.orientation.get(source) or chosen_paper.corpora[0]
+    used = corpus or chosen_paper.printed_corpus_by_source.get(source) or chosen_paper.corpora[0]
     builder = _Builder(scale, used, source, as_printed=corpus is not None)
     cells = tuple(builder.cells(chosen, datasets))
     needed = {run.data for run in builder.runs.values()}
@@ -211,7 +211,7 @@ def plan(
 
 
 def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
-    """Return the SHA-256 of a model's inputs: loss, scorer, labels, contract, seed and data."""
+    """Return the SHA-256 of a model's inputs: data, loss, labels, seed, and all options that affect it."""
     decisive = {name: spec.get(name) for name in _MODEL_INPUTS} | {
         "selection": spec["metrics"][0],
         "data": data,

@@ -176,7 +176,7 @@ PAPER = Paper(
     year=2009,
     tables=(_table("table-1", "linear"), _table("table-1-trees", "trees")),
     corpora=("OHSUMED",),
-    orientation={},
+    printed_corpus_by_source={},
     data="synthetic",
     sizes=DRAWN,
 )

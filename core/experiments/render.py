@@ -85,7 +85,7 @@ def _markdown_table(table: Json) -> Iterator[str]:
 
 
 def to_csv(report: Json) -> str:
-    """Write a report as CSV, with one line per number."""
+    """Write a report as CSV, with one line per cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -39,7 +39,7 @@ class ReportCell:
         deviations: Numbers, from 1, of the table's deviations that apply to the cell.
         run: Digest of the training.
         trees: Iterations of a curve.
-        curve: Values of a curve.
+        curve: Values of a curve, in natural units.
     """
 
     row: str
@@ -160,7 +160,7 @@ class Report:
         return to_markdown(self.to_dict())
 
     def to_csv(self) -> str:
-        """Return the report as CSV, with one line per number."""
+        """Return the report as CSV, with one line per cell."""
         return to_csv(self.to_dict())
 
     def to_latex(self) -> str:
@@ -228,7 +228,7 @@ class _ReportedTable:
         return ReportTable(self._table, cells, claims, self._deviations)
 
     def _tested(self) -> Iterator[tuple[Float64Array, Float64Array]]:
-        """Yield the per-query values of all pairs that marks and claims compare."""
+        """Yield the per-query values of all pairs that marks, `Above` and `Alike` compare."""
         tested = self._table.significance
         references = tested.reference if tested else {}
         places = [

@@ -48,7 +48,7 @@ class Larger:
 
     Attributes:
         pairs: Compared pairs.
-        margin: Smallest conclusive difference, as a share of the second number.
+        margin: Difference that a conclusive one exceeds, as a share of the second number.
     """
 
     pairs: tuple[Pair, ...]
@@ -77,7 +77,7 @@ class Rises:
 
 @dataclass(frozen=True)
 class Reaches:
-    """The first curve reaches the best value of the second with a given share of the second's trees."""
+    """The first curve reaches the best value of the second with at most a share of the second's trees."""
 
     pair: Pair
     share: float

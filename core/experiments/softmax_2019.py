@@ -142,7 +142,7 @@ PAPER = Paper(
     year=2019,
     tables=(_TABLE_1,),
     corpora=("MSLR-WEB30K", "Yahoo set 1"),
-    orientation={},
+    printed_corpus_by_source={},
     data="synthetic",
     sizes=DRAWN,
 )

@@ -10,17 +10,17 @@ class DataParity:
     Attributes:
         queries: Number of queries.
         documents: Number of scored documents.
-        leaves: Leaves compared: documents times trees; 0 for a network.
+        leaves: Leaves compared: documents times trees; 0 for a network or a sum.
         differing_leaves: Number of leaves that differ from LightGBM's.
-        differing_documents: Documents with a differing leaf; for a network, documents whose score differs
-            from the model's by more than rounding explains.
-        largest_score_difference: Largest difference of the engine's and LightGBM's score, `score_shift`
+        differing_documents: Documents with a differing leaf; for a network or a sum, documents whose score
+            differs from the model's by more than rounding explains.
+        largest_score_difference: Largest difference of the engine's and the model's score, `score_shift`
             included.
-        adjacent_pairs: Neighbours in LightGBM's rankings whose scores differ.
+        adjacent_pairs: Neighbours in the model's rankings whose scores differ.
         swapped_pairs: Number of these pairs in the opposite order in the engine.
         tied_pairs: Number of these pairs with equal scores in the engine.
-        ndcg_at_10: LightGBM's mean over queries with a relevant document; None without such queries.
-        ndcg_at_10_difference: The engine's mean minus LightGBM's.
+        ndcg_at_10: The model's mean over queries with a relevant document; None without such queries.
+        ndcg_at_10_difference: The engine's mean minus the model's.
         largest_ndcg_at_10_difference: Largest difference of a single query.
     """
 
@@ -45,7 +45,7 @@ class Difference:
     Attributes:
         tree: Number of the tree, from 0.
         feature: Name of the feature in the engine.
-        threshold: Threshold of LightGBM.
+        threshold: Threshold of LightGBM; None where it is infinite.
         loaded: Threshold of the engine; None where it is infinite.
         value: The value as text, `missing` where it is missing.
         lightgbm: Decision of LightGBM, left or right.
@@ -103,7 +103,7 @@ class EngineParity:
         arithmetic: Description of its arithmetic.
         data: Parity on documents, None without a dataset.
         neighbours: Parity on the neighbours of every threshold.
-        slack_residue: Inexact thresholds of an engine that adds 1e-6 to them.
+        slack_residue: Inexact thresholds of an engine that adds 1e-6 to them; None for other engines.
     """
 
     engine: str

@@ -8,7 +8,7 @@ from core.data import RankingDataset
 from core.types import Float32Array, Float64Array, Int64Array
 
 _CUTOFF = 10
-_LARGEST_LABEL = 1000.0  # as in `core.metrics`: 2^1024 overflows float64
+_LARGEST_LABEL = 1000.0  # `core.metrics` refuses larger labels; 2^1024 overflows float64
 
 
 @dataclass(frozen=True)

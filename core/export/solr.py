@@ -1,8 +1,8 @@
 """Export for Solr's model store: MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel.
 
 Solr goes left where `x <= threshold + 1e-6`, added in float32. Exported thresholds are therefore chosen such
-that this sum is the model's threshold. The setters of trees expect numbers as strings, and `isNullSameAsZero`
-as a boolean.
+that this sum is the model's threshold, or close to it. The setters of trees expect numbers as strings, and
+`isNullSameAsZero` as a boolean.
 
 Features of linear scorers and networks are scaled by a StandardNormalizer in float32: `(x - mean) /
 deviation` loses less precision than folding the scaling into the weights. The setters of these models cast
@@ -248,7 +248,7 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
         ]
 
     def defaults(self, source: NetworkSource) -> list[str | None]:
-        """Return the means, which scale to 0."""
+        """Return the means, or 0 without scaling: values that scale to 0."""
         with np.errstate(under="ignore"):
             centres = centres_of(source.network).astype(np.float32).tolist()
         return [decimal(centre) for centre in centres]
@@ -260,8 +260,8 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
         """Return notes on missing features and on models too large for ZooKeeper."""
         missing = (
-            "A missing feature has its defaultValue in features.json: the mean over the training data,"
-            " which scales to 0 as in the model."
+            "A missing feature has its defaultValue in features.json, which scales to 0 as in the model: the"
+            " mean over the training data, or 0 without scaling."
         )
         return [missing, *super().notes(source, content)]
 

@@ -42,7 +42,7 @@ S = TypeVar("S", bound=Source)
 
 
 class Target(ABC, Generic[S]):
-    """A format for one kind of model; each module of this package has the formats of one engine.
+    """A format for one kind of model, such as forests.
 
     Attributes:
         name: Name of the format in requests.

@@ -50,7 +50,7 @@ class Arithmetic:
         zeros: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
         single_sum: Whether leaves are summed in float32, not in float64.
         doubles: Whether decisions are guaranteed to equal LightGBM's for every float64 value, not only for
-            float32 values, which all training data are.
+            float32 values, which all features of datasets are.
         finite: Whether the guarantee excludes infinite values.
     """
 

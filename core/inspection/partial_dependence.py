@@ -54,7 +54,7 @@ class PartialDependence:
     Attributes:
         feature: Number of the feature in the model's order.
         values: Values that the feature was set to, ascending.
-        shares: Share of the documents with a finite value at or below each value.
+        shares: For each value, the share of documents at or below it, among those with a finite value.
         responses: The scores at each value.
         missing: The scores with the feature missing; None if the feature is never missing.
         missing_share: Share of the documents without a value.
@@ -100,8 +100,8 @@ def partial_dependence(
 ) -> list[PartialDependence]:
     """Compute the partial dependence on each feature: set it to each of its quantiles in a sample.
 
-    After Friedman, "Greedy function approximation", 2001, section 8.2. The band contains most curves of
-    single documents (Goldstein et al., "Peeking inside the black box", 2015).
+    After Friedman, "Greedy function approximation", 2001, section 8.2. At each value, the band contains
+    80% of the documents' scores (curves of Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
         model: The model.

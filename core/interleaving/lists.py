@@ -7,7 +7,7 @@ from typing import Any
 
 Ranking = Sequence[int]
 Draw = Callable[[Sequence[float]], int]
-"""Draws a position with a probability in proportion to its weight, at least 0."""
+"""Draws a position with a probability in proportion to its weight; weights are at least 0."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def shares_of_teams(teams: Sequence[int], n_rankers: int) -> list[list[float]]:
 
 
 def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[float]:
-    """Count the clicks in each ranker's top k, k the better rank of the lowest click (Joachims 2003)."""
+    """Count the clicks in each ranker's top k, k the best rank of the lowest click (Joachims 2003)."""
     if not places:
         return [0.0 for _ in ranks]
     depth = min(of_ranker[places[-1]] for of_ranker in ranks)

@@ -20,7 +20,8 @@ METHODS: Mapping[Method, Callable[[Sequence[Ranking], int, Draw], InterleavedLis
     }
 )
 
-# Methods for two rankers: for three, there may be no distribution of lists that is fair at every cut.
+# Balanced interleaving is defined for two rankers. For three, optimised interleaving may find no distribution
+# of lists that is fair at every cut.
 _TWO_RANKER_METHODS = ("balanced", "optimised")
 
 

@@ -19,7 +19,7 @@ class ListDistribution:
     """Probabilities of the lists that may be shown.
 
     Attributes:
-        lists: (n_lists, depth) documents of the lists, best first.
+        lists: (n_lists, depth) documents of the lists, best first; shorter lists if the rankings end.
         probabilities: (n_lists,) probabilities, which sum to 1.
     """
 
@@ -31,7 +31,8 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
     """Draw a list with the probabilities of `list_distribution`.
 
     A click adds 1/rank to the credit of each ranker, with the rank of the document in its ranking. The
-    distribution is for the first six ranks; below, the rankings alternate, without credit.
+    distribution is for the first six ranks of lists and rankings; a document below them in a ranking has rank
+    seven for the credit. Below the first six ranks of a list, the rankings alternate, without credit.
 
     Args:
         rankings: Two rankings.
@@ -67,9 +68,9 @@ def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistributi
     """Return the list probabilities with the least expected variance of all that are fair at every cut.
 
     They minimise Σ_L p_L v_L, with Σ p = 1 and, for each cut k, equal Σ_L p_L Σ_{j≤k} 1/rank_r(L_j) for all
-    rankers r. v_L is the sum over rankers of the squared distance of the ranker's credit from the rankers'
-    mean. Rank j is clicked with probability 1/j (Radlinski and Craswell 2013; variance as in Schuth et al.
-    2014).
+    rankers r. v_L is the sum over rankers of the squared distance of the ranker's expected credit from the
+    rankers' mean. Rank j is clicked with probability 1/j (Radlinski and Craswell 2013; variance as in Schuth
+    et al. 2014).
 
     Args:
         rankings: Two or more rankings.

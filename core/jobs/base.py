@@ -79,7 +79,7 @@ class JobLimits:
 class JobSpec:
     """The complete, resolved specification of a job.
 
-    The class methods `title_of`, `main_metric_of` and `orphaned_artifacts` take the stored JSON, so that a
+    `title_of` and `main_metric_of` take the stored JSON, and `orphaned_artifacts` the job's row, so that a
     job with an unparsable specification can be listed and cleaned up.
 
     Attributes:
@@ -201,7 +201,7 @@ class DatasetJob(JobSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedJob(DatasetJob):
-    """A job that clients submit to `POST /v1/jobs`.
+    """A job that clients submit to `POST /v1/jobs`, or the reproduction of a model.
 
     Attributes:
         priority: `low`, `normal` or `high`.

@@ -1,4 +1,4 @@
-"""The job kind `click-model`: estimate click models of a log."""
+"""The job kind `click-model`: compare click models of a log, and estimate the best one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ model_options = options_at("/options", ClickModelSpec)
 
 @dataclass(frozen=True, kw_only=True)
 class ClickModelJob(ClickLogJob):
-    """Estimate click models of a log, compare them on held-out lists, and report the best one.
+    """Compare click models of a log on held-out lists, and estimate the best one on all lists.
 
     Attributes:
         log_name: Name of the log.

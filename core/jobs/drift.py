@@ -55,8 +55,8 @@ class DriftJob(SubmittedJob):
     ) -> Json:
         """Return the reference datasets of a model's samples, as entries of the specification.
 
-        Scores are compared with the scores on the model's validation dataset, if it has one: on the training
-        data, scores are spread further apart than on any other dataset.
+        Unless a dataset is requested, scores are compared with those on the model's validation dataset, if it
+        has one: on the training data, scores are spread further apart than on any other dataset.
 
         Args:
             requested: The requested dataset, or None.

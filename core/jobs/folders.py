@@ -1,4 +1,4 @@
-"""Folders of the artifacts that jobs read and write, most of them until the job ends."""
+"""Folders of the artifacts that jobs read and write; most of them are deleted when the job ends."""
 
 
 def upload_folder(dataset_id: str) -> str:
@@ -7,12 +7,12 @@ def upload_folder(dataset_id: str) -> str:
 
 
 def claim_folder(job_id: str, token: int) -> str:
-    """Return the folder of the dataset that one claim of an ingestion writes."""
+    """Return the folder of the dataset that one claim of a job writes."""
     return f"data/{job_id}-{token}"
 
 
 def claims_folders(job_id: str, claims: int) -> list[str]:
-    """Return the folders of the first `claims` claims of a job, to remove those of lost claims."""
+    """Return the folders of the first `claims` claims of a job, to remove those of unsuccessful claims."""
     return [claim_folder(job_id, token) for token in range(1, claims + 1)]
 
 
@@ -52,5 +52,5 @@ def log_claim_folder(log_id: str, job_id: str, token: int) -> str:
 
 
 def log_claims_folders(log_id: str, job_id: str, claims: int) -> list[str]:
-    """Return the folders of the first `claims` claims of a click log job, to remove those of lost claims."""
+    """Return the folders of a click log job's first `claims` claims, to remove those of unsuccessful ones."""
     return [log_claim_folder(log_id, job_id, token) for token in range(1, claims + 1)]

@@ -10,7 +10,7 @@ from core.jobs.folders import model_upload_folder
 
 @dataclass(frozen=True, kw_only=True)
 class ImportModelJob(JobSpec):
-    """Read an uploaded model, LightGBM's text or a network's file, and make it the next version of a name.
+    """Make an uploaded model the next version of a name: trees as LightGBM's text, or a safetensors file.
 
     Attributes:
         upload_id: Id of the uploaded bytes.

@@ -86,6 +86,7 @@ def parse(kind: str, stored: Stored) -> JobSpec:
 
     Raises:
         InvalidInput: With a pointer to a missing or invalid entry.
+        ValueError: The kind is unknown, such as one of a later release.
     """
     return JobKind(kind).specification.from_json(stored)
 

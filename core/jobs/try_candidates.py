@@ -11,7 +11,7 @@ class TryCandidatesJob(JobSpec):
     """Try candidates of an automatic training, parallel to the job of the training.
 
     Attributes:
-        auto_train_id: Job of the automatic training.
+        auto_train_id: Id of the job of the automatic training.
         model_name: Name of its model.
         priority: Priority of the automatic training.
     """

@@ -90,8 +90,10 @@ class FeatureReader:
 
             - a value is not a plain array or object of numbers and nulls, or has an unknown feature name;
             - a number is beyond float64 or has more than 19 digits;
-            - a block has a wrong number of values, or an object has both a block and a feature of a block;
-            - the name of any member is escaped, or there are more than `most_rows` members.
+            - an array or a block has a wrong number of values, or an object has both a block and a feature of
+              a block;
+            - the name of any member is escaped, a string is invalid, or there are more than `most_rows`
+              members.
         """
         room = min(len(text) // self._least_bytes, most_rows)
         values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)

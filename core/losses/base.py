@@ -18,8 +18,9 @@ class Terms:
 
     Attributes:
         value: (n_queries,) loss of each query, in nats where it is logarithmic.
-        gradient: (n_documents,) d value / d score with the ranks frozen.
-        hessian: (n_documents,) diagonal of the second derivative, never below 0.
+        gradient: (n_documents,) d value / d score, with the weights of pairs and queries held constant.
+        hessian: (n_documents,) diagonal of the second derivative or of its substitute, never below 0; times
+            `hessian_factor` where the loss has it.
     """
 
     value: Float64Array
@@ -39,7 +40,10 @@ class Objective(Protocol):
         ...
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return gradient, hessian and the loss of each query, to 1e-8, in buffers that are reused."""
+        """Return gradient, hessian and the loss of each query, in buffers that may be reused.
+
+        The loss of a pair is exact to 1e-9 of its weight.
+        """
         ...
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
@@ -55,7 +59,7 @@ class LabelledQueries:
         labels: (n_documents,) float64.
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
-        document_weights: (n_documents,) factors; empty where all are 1.
+        document_weights: (n_documents,) factors; empty if none are given, which means 1.
         first_query: Position of the first query in the whole dataset; random numbers depend on it.
     """
 
@@ -66,7 +70,7 @@ class LabelledQueries:
     first_query: int = 0
 
     def each_document_weight(self) -> Float64Array:
-        """Return (n_documents,) factors, also where all are 1."""
+        """Return (n_documents,) factors, 1 where none are given."""
         return self.document_weights if len(self.document_weights) else np.ones(len(self.labels))
 
 
@@ -82,7 +86,8 @@ class Loss(ABC):
 
     A query of one document contributes zero, except to `mse`. A query of one label contributes zero, except
     to `mse`, `arp-loss1`, `ndcg-loss1`, `listnet` and `xe-ndcg`.
-    Documents with equal scores are ranked in input order. Any finite score gives finite terms.
+    Documents with equal scores are ranked in input order. Scores of up to 1e30 in magnitude give finite
+    terms.
     """
 
     name: ClassVar[str]

@@ -58,8 +58,8 @@ class Scratch(NamedTuple):
         rank: (samples, n) 0-based rank at each position.
         member: (samples, n) 1 where selected, else 0, at each position.
         discount: (samples, n) 1/D at each position.
-        before: (samples, n) sum of a target metric over the ranks before each position.
-        above: (samples, n) a second sum for the same metric.
+        before: (samples, n) value at each position from which changes of a target metric are computed.
+        above: (samples, n) a second such value.
     """
 
     order: Int64Array
@@ -219,7 +219,7 @@ def _find_extremes(start: int, n: int, sigma: float, scores: Float64Array, scrat
 
 @bare
 def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Store the discount, the rank and the sums of the target metric of one ranking for each position."""
+    """Store for each position the discount, the rank and the values of the target metric in one ranking."""
     order, position, discounts = scratch.order, scratch.position, plan.discounts
     rank, discount = scratch.rank[sample], scratch.discount[sample]
     for r in range(np.uint64(n)):
@@ -240,7 +240,7 @@ def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
 
 @bare
 def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Fill the cumulative sums along a ranking from which changes of a target metric are computed."""
+    """Fill `before` and `above`, from which changes of a target metric are computed, for one ranking."""
     if plan.weighting == MRR_TARGET:
         _fill_reciprocal_ranks(n, sample, scratch)
     elif plan.weighting == MAP_TARGET:

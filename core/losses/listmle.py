@@ -38,10 +38,10 @@ def _likelihood(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return Σ_{t<n} β_t [ln Z_t − s_t] with Z_t = Σ_{k>=t} e^{s_k}, all sums on a logarithmic scale.
+    """Return the weight times Σ_{t<n} β_t [ln Z_t − s_t], Z_t = Σ_{k>=t} e^{s_k}, in logarithms.
 
     A_t = Σ_{u<=t} β_u / Z_u and B_t = Σ_{u<=t} β_u / Z_u² give gradient e^{s_t} A_t − β_t and hessian
-    e^{s_t} A_t − e^{2 s_t} B_t. Both are kept as multiples of e^{−ln Z} of the smallest Z so far.
+    e^{s_t} A_t − e^{2 s_t} B_t. A is kept as a multiple of 1/Z, and B of 1/Z², for the smallest Z so far.
     """
     n = len(rows)
     log_tails[n - 1] = scores[rows[n - 1]]
@@ -122,7 +122,7 @@ class ListMle(Loss):
 
     ties: str = parameter(
         "random",
-        "Order of documents with equal labels: drawn for each tree, or as in the data.",
+        "Order of documents with equal labels: drawn in each iteration, or as in the data.",
         choices=("random", "input"),
         earlier="input",
     )
@@ -179,7 +179,7 @@ class ListMle(Loss):
 class WeightedListMle(ListMle):
     """ListMLE weighted so that it bounds 1 − NDCG: g(y_t) / log2(1 + t) on term t.
 
-    Source: Chen et al. 2009, section 4.
+    Its bound has the factor 1 / (maxDCG ln 2). Source: Chen et al. 2009, section 4.
     """
 
     name: ClassVar[str] = "w-listmle"

@@ -20,7 +20,7 @@ class NdcgLoss1(NdcgWeightedLoss):
     summary: ClassVar[str] = "A loose bound of the NDCG cost: each relevant document compared with all others"
     formula: ClassVar[str] = "Σ G_i / D(π_i) ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.2"
-    choose: ClassVar[str] = "A loose but smooth bound is enough, as a baseline for other losses"
+    choose: ClassVar[str] = "A loose bound is enough, as a baseline for other losses"
 
     def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: all pairs, weighted by row."""
@@ -31,8 +31,8 @@ class NdcgLoss1(NdcgWeightedLoss):
 class NdcgLoss2(NdcgWeightedLoss):
     """NDCG-Loss2: pairs weighted by the discount difference at the distance of the two ranks.
 
-    w_ij = δ_ij (G_i − G_j), δ_ij = 1/D(d) − 1/D(d + 1), d = |π_i − π_j|; tighter than NDCG-Loss1 as
-    a bound of the NDCG cost. Source: Wang et al. 2018, equation 16.
+    w_ij = δ_ij (G_i − G_j), δ_ij = 1/D(d) − 1/D(d + 1), d = |π_i − π_j|; potentially a
+    tighter bound of the NDCG cost than NDCG-Loss1. Source: Wang et al. 2018, equation 16.
     """
 
     name: ClassVar[str] = "ndcg-loss2"

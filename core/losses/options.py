@@ -20,12 +20,12 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 @dataclass(frozen=True)
 class PairwiseLoss(Loss):
-    """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, the weights w frozen at the current ranks.
+    """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, or all i ≠ j; w is frozen at the current ranks.
 
     With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept. A pair selection adds documents to
     the top τ, so that their pairs are also kept (Marcuzzi et al. 2023, section 4). With the soft assignment a
     pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9), or
-    over rankings of the Plackett–Luce model (section 3, ListNet's).
+    over rankings of the Plackett–Luce model (section 4.1.2).
 
     A document's weight multiplies the pairs in which it is i, the document that should rank higher: with
     inverse propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
@@ -72,7 +72,10 @@ class PairwiseLoss(Loss):
     )
     samples: int = parameter(8, "Number of rankings drawn for the soft assignment.", minimum=1, maximum=1000)
     noise: float = parameter(
-        1.0, "Standard deviation of the noise on scores in the soft assignment.", minimum=0.0, maximum=1e6
+        1.0,
+        "Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation.",
+        minimum=0.0,
+        maximum=1e6,
     )
     seed: int | None = seed_parameter("Seed of random selections and rankings")
     missed_labels: str = parameter(
@@ -117,7 +120,7 @@ class PairwiseLoss(Loss):
         return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
     def ineffective_hyperparameters(self) -> Mapping[str, str]:
-        """Return the hyperparameters of soft assignment and random choices that have no effect."""
+        """Return the hyperparameters of selection, soft assignment and random choices without effect."""
         ineffective: dict[str, str] = {}
         if not self._depends_on_ranks:
             drawn = ("assignment", "samples", "noise", "ranking_model")

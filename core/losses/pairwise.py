@@ -1,8 +1,8 @@
 """Kernels of the pairwise losses: Σ w_ij φ(s_i − s_j) over the pairs of each query.
 
 A query's documents are laid out in two segments, the selected documents and the rest, each by descending
-label and, within a label, by rank. The partners of a document are then at most two contiguous ranges: pairs
-of equal label are never visited, and the inner loops have no branch.
+label; see `core.losses.layout`. The partners of lower label are then at most two contiguous ranges: pairs of
+equal label are never visited, unless the loss has all pairs i ≠ j. The inner loops have no branch.
 
 The exponential is computed once per document: with E = e^{σ(s − max s)}, r_ij = E_j / (E_i + E_j) (Burges et
 al. 2006, footnote 3). Where a query's scores are so far apart that E would vanish, r is computed pair by
@@ -236,7 +236,7 @@ def _partners(
 def _visit_pairs_by_rank(
     n_selected: int, n: int, n_levels: int, by_two: bool, scratch: Scratch, with_value: bool
 ) -> float:
-    """Visit the pairs of plain LambdaRank, two documents of a label at a time; return Σ w φ on request."""
+    """Visit the pairs of plain LambdaRank, with `by_two` two documents at a time; return Σ w φ on request."""
     value, score, exponential, discount = (
         scratch.value,
         scratch.score,
@@ -279,7 +279,10 @@ def _visit_pairs_by_rank(
 def visit_pairs(
     query: int, plan: PairwisePlan, n_selected: int, n: int, scratch: Scratch, with_value: bool, exact: bool
 ) -> tuple[float, float]:
-    """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ and, on request, Σ w φ."""
+    """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ and, on request, Σ w φ.
+
+    The first sum is 0 for plain LambdaRank, which does not need it.
+    """
     value, score, exponential = scratch.value, scratch.score, scratch.exponential
     rank, discount = scratch.rank[0], scratch.discount[0]
     before, above = scratch.before[0], scratch.above[0]
@@ -428,7 +431,7 @@ class PairwiseObjective:
         return self._output.gradient, self._output.hessian
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return the same gradient and hessian, and the loss of each query to 1e-8, in reused buffers."""
+        """Return the same gradient and hessian, and the loss of each query, in reused buffers."""
         self._fill(checked_scores(scores), iteration, self._output_with_value)
         return (
             self._output_with_value.gradient,

@@ -31,9 +31,10 @@ class PairwisePlan(NamedTuple):
         label_positions: (n_documents,) position of each document in the order of `by_label`.
         level_stops: (sum of level_counts,) end of each level in the order of `by_label`.
         first_levels: (n_queries,) offsets of the queries into level_stops.
-        document_weights: (n_documents,) factors of the pairs in which the document is i; empty if all are 1.
+        document_weights: (n_documents,) factors of the pairs in which the document is i; empty if none are
+            given.
         label_values: (n_documents,) v, the factor of a pair's weight that depends on labels alone.
-        discounts: 1/D(r) for r = 1..longest query.
+        discounts: 1/D(r) for r = 1..longest query + 1.
         distance_weights: δ(d) for d = 0..longest query, 0 at d = 0.
         weighting: Formula of the pair weights, one of the constants above.
         all_pairs: Whether every ordered pair i ≠ j counts, not only those with y_i > y_j.

@@ -46,7 +46,7 @@ class EssentialWeightedLoss(PairwiseLoss):
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """Return g(y) divided by the discount of the best rank that the document can have."""
+        """Return g(y) divided by the discount of the document's best rank in an ideal ranking."""
         order = descending_order(labels, query_boundaries)
         sizes = np.diff(query_boundaries)
         place = np.arange(len(labels)) - np.repeat(query_boundaries[:-1], sizes)
@@ -65,7 +65,7 @@ class EssentialWeightedLoss(PairwiseLoss):
 class WeightedRankNet(EssentialWeightedLoss):
     """RankNet weighted so that it bounds 1 − NDCG: w_ij = g(y_i) / log2(2 + #{k: y_k > y_i}).
 
-    Source: Chen et al. 2009, section 4.
+    Its bound has the factor 1 / (maxDCG ln 2), because φ(0) = ln 2. Source: Chen et al. 2009, section 4.
     """
 
     name: ClassVar[str] = "w-ranknet"
@@ -80,7 +80,9 @@ class RankSvm(PairwiseLoss):
     """Ranking SVM: the hinge of each pair, max(0, 1 − σ(s_i − s_j)).
 
     Its curvature is zero almost everywhere; the hessian is σ² w on the active pairs instead, so that a
-    Newton step moves a pair by its margin. Source: Chen et al. 2009, equation 2; Herbrich et al. 2000.
+    Newton step on one pair moves each of its documents by the margin 1/σ.
+
+    Source: Chen et al. 2009, equation 2; Herbrich et al. 2000.
     """
 
     name: ClassVar[str] = "ranksvm"

@@ -1,9 +1,9 @@
 """The inner loops: one document against a contiguous range of partners.
 
 Every function here is inlined into the query kernel. Indices are unsigned, so that numba need not wrap
-negative indices around, and loops have no branches, so that LLVM vectorises them. Ranges run in whole
-blocks, so that no loop has a remainder: entries between the end of a range and the end of its last block must
-have weight or gradient zero.
+negative indices around, and loops have no branches, so that LLVM vectorises them. Except in the exact sums
+of losses, ranges run in whole blocks, so that no loop has a remainder: entries between the end of a range and
+the end of its last block must have weight or gradient zero.
 """
 
 import numpy as np
@@ -360,7 +360,7 @@ def add_rank_gradients_of_two(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> None:
-    """`add_rank_gradient` of the documents at i and i + 1, of one label and the same partners.
+    """Do `add_rank_gradient` for the documents at i and i + 1, of one label and the same partners.
 
     Their sums of exponentials a and b share a division, 1/a = b/(a b), and their partners are read once.
     """
@@ -391,7 +391,7 @@ def add_rank_gradients_of_two(
 
 @inlined
 def sum_logistic(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
-    """Σ w ln(1 + e^{−σz})."""
+    """Return Σ w ln(1 + e^{−σz})."""
     total = 0.0
     for j in range(np.uint64(begin), np.uint64(end)):
         gap = score[i] - score[j]
@@ -424,7 +424,7 @@ def _softplus(q: float, own_score: float, other_score: float) -> float:
 def sum_logistic_near(
     i: int, begin: int, blocks: int, score: Float64Array, exponential: Float64Array, weight: Float64Array
 ) -> float:
-    """Σ w ln(1 + e^{−σz}) to 1e-9 a pair, through shared exponentials."""
+    """Return Σ w ln(1 + e^{−σz}), to 1e-9 of each pair's weight, through shared exponentials."""
     total = 0.0
     e, s = exponential[i], score[i]
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
@@ -444,7 +444,7 @@ def sum_rank_losses_of_two(
     score: Float64Array,
     exponential: Float64Array,
 ) -> float:
-    """`weigh_ranks` and `sum_logistic_near` of the documents at i and i + 1, of one label and partners."""
+    """Return the losses of the documents at i and i + 1, of one label: `weigh_ranks`, `sum_logistic_near`."""
     following = np.uint64(i) + np.uint64(1)
     e, e2 = exponential[i], exponential[following]
     d, d2 = discount[i], discount[following]
@@ -461,7 +461,7 @@ def sum_rank_losses_of_two(
 
 @inlined
 def sum_hinge(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
-    """Σ w max(0, 1 − σz)."""
+    """Return Σ w max(0, 1 − σz)."""
     total = 0.0
     for j in range(np.uint64(begin), np.uint64(end)):
         total += weight[j] * max(0.0, 1.0 - (score[i] - score[j]))
@@ -470,7 +470,7 @@ def sum_hinge(i: int, begin: int, end: int, score: Float64Array, weight: Float64
 
 @inlined
 def sum_exponential(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
-    """Σ w e^{−σz}, continued by its tangent beyond σz = −30."""
+    """Return Σ w e^{−σz}, continued by its tangent beyond σz = −30."""
     total = 0.0
     for j in range(np.uint64(begin), np.uint64(end)):
         steep = score[j] - score[i]

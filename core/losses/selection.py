@@ -5,11 +5,11 @@ Lambda-eX strategies add documents below τ whose label the current top τ lacks
 number of its documents in the ideal top τ minus their number in the current top τ; label 0 never counts.
 `static` walks down the ranking and takes a document while its label's deficit lasts. `random` does so over a
 shuffle. `all` takes every document whose label has a deficit. `all-static` and `all-random` select as `all`
-does, but as `static` and `random` where `all` would take every relevant document.
+does, but as `static` and `random` where the ideal top τ holds the query's lowest relevant label.
 
 By the printed rule, labels are sets: every document below τ whose label the ideal top τ holds is missed,
-however many documents of the label the current top τ has. `static` and `random` take h of them, h the
-documents of the top τ whose label the ideal top τ does not hold.
+however many documents of the label the current top τ has. `static` and `random` take up to h of them, h
+the number of documents of the top τ whose label the ideal top τ does not hold.
 
 Source: Marcuzzi et al. 2023, section 4: label multisets as in the authors' code, sets as printed in sections
 4.1 and 4.2.
@@ -48,7 +48,7 @@ def _fill_deficits(
     cutoff: int,
     deficit: Int64Array,
 ) -> int:
-    """Fill deficit[level] for the positive levels; return the lowest level that the ideal top k holds."""
+    """Fill deficit[level] of relevant labels; return the level of the lowest one in the ideal top k."""
     deficit[:n_positive] = 0
     for rank in range(n):
         level = levels[start + order[rank]]

@@ -33,7 +33,7 @@ _WEIGHTS = np.cos(np.outer(_ANGLES, np.arange(NODES))) * np.where(np.arange(NODE
 
 
 def is_smooth(plan: PairwisePlan) -> bool:
-    """Return whether the loss is a logistic loss of all pairs, weighted by the higher-labelled document."""
+    """Return whether the loss is logistic, untruncated and weighted by the higher-labelled document alone."""
     return (
         plan.weighting == BY_ROW
         and plan.link == LOGISTIC
@@ -64,7 +64,7 @@ class LongQueries:
         return len(self._queries)
 
     def worthwhile(self, scores: Float64Array) -> Int64Array:
-        """Return the queries that `fill` sums faster than a loop over pairs.
+        """Return the queries that `fill` is estimated to sum faster than a loop over pairs.
 
         The cost of `fill` grows with the range of a query's scores.
         """
@@ -177,7 +177,7 @@ def _sources(sums: Float64Array) -> Float64Array:
 
 @compiled
 def _kernels(n_cells: int) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return 1/(1 + e^z), its slope and ln(1 + e^−z) by distance of two cells and their nodes."""
+    """Return 1/(1 + e^z), minus its slope, and ln(1 + e^−z) by distance of two cells and their nodes."""
     shape = (2 * n_cells - 1, NODES, NODES)
     sigmoid, slope, softplus = np.empty(shape), np.empty(shape), np.empty(shape)
     for place in range(2 * n_cells - 1):
@@ -282,7 +282,7 @@ def fill_queries(
     hessian: Float32Array,
     value: Float64Array,
 ) -> None:
-    """Write the terms of some queries in the form of the pair kernels."""
+    """Write the terms of some queries, scaled as by the kernels over pairs."""
     for place in range(first, last):
         query = queries[place]
         start, stop = boundaries[query], boundaries[query + 1]

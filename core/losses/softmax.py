@@ -26,7 +26,7 @@ def _cross_entropy(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return −Σ t ln softmax(σs) of one query; `targets`, of this query only, need not sum to one."""
+    """Return the weighted −Σ t ln softmax(σs) of one query; its `targets` need not sum to one."""
     highest = sigma * scores[start:stop].max()
     total = 0.0
     for i in range(start, stop):

@@ -24,7 +24,8 @@ class Metric(ABC):
     conventions define.
 
     Attributes:
-        cutoff: Number of top ranks that count, None for all; shorter lists are measured as they are.
+        cutoff: Number of top ranks that count, None for all. Shorter lists are measured as they are, unless
+            the convention `short_lists` differs.
         conventions: Conventions that values must share to be comparable.
     """
 

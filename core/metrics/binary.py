@@ -119,7 +119,8 @@ class BinaryMetric(Metric):
 class AveragePrecision(BinaryMetric):
     """AP@k = (1/R) Σ_{r <= k, relevant} (relevant documents in the top r) / r, R all relevant documents.
 
-    Its mean over queries is MAP. Source: Voorhees 2001, as trec_eval's `map` and `map_cut`.
+    By the convention `precision_sum_over` `reachable`, min(R, k) replaces R as the divisor. Its mean over
+    queries is MAP. Source: Voorhees 2001, as trec_eval's `map` and `map_cut`.
     """
 
     name: ClassVar[str] = "map"

@@ -74,7 +74,7 @@ class Conventions:
             raise InvalidInput(*problems)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all conventions, and the name of their preset or None."""
+        """Return the conventions, newer ones only if set, and the name of their preset or None."""
         values = asdict(self)
         if self.max_documents is None:  # omitted, so that workers of earlier releases accept the job
             del values["max_documents"]

@@ -69,7 +69,9 @@ class AverageRelevancePosition(Metric):
 
 @dataclass(frozen=True)
 class NdcgCost(Metric):
-    """NDCGcost = Σ G_i (1 − 1/D_i), G = g/maxDCG; bounded by NDCG-Loss1 and NDCG-Loss2.
+    """NDCGcost = Σ G_i (1 − 1/D_i), G = g/maxDCG.
+
+    In bits, NDCG-Loss1 bounds it, and so does NDCG-Loss2 except for constants of the ranking.
 
     Source: Wang et al. 2018, equation 14.
     """
@@ -98,7 +100,9 @@ class NdcgCost(Metric):
 
 @dataclass(frozen=True)
 class LambdaRankMetric(NdcgCost):
-    """Σ G_i Σ_{j < i} |1/D_i − 1/D_j|, i, j ranks; bounded by LambdaRank's loss, and ≥ NDCGcost.
+    """Σ G_i Σ_{j < i} |1/D_i − 1/D_j|, i, j ranks; ≥ NDCGcost.
+
+    In bits, LambdaRank's loss bounds it except for constants of the ranking.
 
     Source: Wang et al. 2018, equation 17.
     """

@@ -128,7 +128,7 @@ class Dcg(Metric):
 class Ndcg(Dcg):
     """NDCG@k = DCG@k / maxDCG@k, in 0..1; undefined where a query has no relevant document.
 
-    Source: Burges et al. 2006, section 3.
+    Source: Burges et al. 2006, section 2.
 
     Example:
         >>> import numpy as np
@@ -139,7 +139,7 @@ class Ndcg(Dcg):
     name: ClassVar[str] = "ndcg"
     summary: ClassVar[str] = "DCG divided by the DCG of the ideal ranking"
     formula: ClassVar[str] = "DCG@k / maxDCG@k"
-    source: ClassVar[str] = "Järvelin and Kekäläinen 2002; Burges et al. 2006, section 3"
+    source: ClassVar[str] = "Järvelin and Kekäläinen 2002; Burges et al. 2006, section 2"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant", "short_lists")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

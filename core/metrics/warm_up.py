@@ -1,4 +1,4 @@
-"""Compile, or load from the disk cache, every kernel of the metrics."""
+"""Compile the kernels of the metrics with default conventions, or load them from the disk cache."""
 
 import numpy as np
 

@@ -55,7 +55,8 @@ def open_client(
 
     Args:
         guard: Guard of addresses.
-        timeout: Seconds for each of connecting, reading and writing.
+        timeout: Seconds for each of connecting, reading and writing; a synchronous client also waits for the
+            resolver.
         follow_redirects: Whether to follow redirects.
         headers: Headers of every request.
         verify: TLS context to use instead of the default.
@@ -80,7 +81,8 @@ def open_async_client(
 ) -> httpx.AsyncClient:
     """Open an asynchronous client; see `open_client`.
 
-    All clients of a process share the certificate authorities that the first client has read.
+    Asynchronous clients of a process without `verify` share the certificate authorities that the first one
+    has read.
     """
     files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     transport = _AsyncTransport(guard, verify or _shared_context(*files))

@@ -1,4 +1,4 @@
-"""Networks that the service never connects to for users.
+"""Networks that the service does not connect to for users, unless the operator allows it.
 
 The sources are the IANA special-purpose address registries of IPv4 and IPv6 (RFC 6890), and the addresses
 where cloud providers serve metadata and credentials.

@@ -1,4 +1,4 @@
-"""Kernels for the gradient of a network's score with respect to its inputs (backpropagation)."""
+"""Kernels for the gradient of a network's score by its first layer's sums (backpropagation)."""
 
 import math
 

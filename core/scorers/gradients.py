@@ -61,7 +61,8 @@ class IntegratedGradients:
         Returns:
             (n_documents,) the score of the baseline, the same for all; and (n_documents, n_features) the
             contribution of each feature, its missing indicator included. Their sum is the score, within
-            `TOLERANCE` of the total change of the score along the path.
+            `TOLERANCE` of the sum of absolute changes along the path, unless `MAX_POINTS` ends the
+            integration.
         """
         inputs = self._network.inputs(features)
         of_inputs = inputs * self.mean_gradients(inputs)

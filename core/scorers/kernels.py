@@ -147,7 +147,7 @@ def forward(
     weights: Float64Array,
     activation: int,
 ) -> tuple[int, int]:
-    """Compute the hidden layers, alternating between two buffers; return the last layer's offset and width.
+    """Compute the hidden layers, alternating between two buffers; return offset and width of the last one.
 
     Args:
         units: Array with the inputs and two buffers for the widest layer.

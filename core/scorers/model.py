@@ -85,7 +85,7 @@ class TreeModel:
 
     @property
     def steps(self) -> int:
-        """Return the largest number of splits that a document passes."""
+        """Return an upper bound of the splits that a document passes."""
         return self.forest.max_splits
 
     @property

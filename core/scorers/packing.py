@@ -41,8 +41,9 @@ class PackedNetwork:
     those from the next input. The output unit's weights are one row.
 
     Attributes:
-        layout: int64 (n_layers, 7): inputs, units, units with padding, wide panels, and the offsets in
-            `weights` of the layer's weights, bias and norm (-1 without one).
+        layout: int64 (n_layers, 7): inputs, units, units with padding (in the output layer, inputs with
+            padding), wide panels, and the offsets in `weights` of the layer's weights, bias and norm (-1
+            without one).
         weights: float64, all layers one after the other.
     """
 

@@ -72,14 +72,14 @@ class NetworkScorer:
     )
     decay_on_rise: float = parameter(
         1.0,
-        "Factor of the learning rate after an epoch with a higher training loss; the 2006 paper used 0.8.",
+        "Factor of the learning rate after an epoch with a higher training cost; the 2006 paper used 0.8.",
         minimum=0.0,
         above=True,
         maximum=1.0,
     )
     restart_epochs: int | None = parameter(
         None,
-        "Number of epochs without a lower training loss after which weights are drawn again; the 2006 paper"
+        "Number of epochs without a lower training cost after which weights are drawn again; the 2006 paper"
         " used 50.",
         minimum=1,
         maximum=100_000,

@@ -95,7 +95,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Float64Array:
-    """Draw documents from the distribution of the training data, with zeros, infinities and NaN."""
+    """Draw normal documents with the given means and deviations, and with zeros, infinities and NaN."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS)), n_features))
     if len(means):

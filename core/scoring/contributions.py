@@ -23,9 +23,9 @@ class Explainability:
 
     Attributes:
         problem: The reason why the scores cannot be explained, else None.
-        steps: Cost of explaining one score, in steps of about 5 ns: the sum of squared path lengths over all
-            leaves. A feature counts once per path, since LightGBM weighs each feature of a path against all
-            others.
+        steps: Cost of explaining one score, in steps of about 5 ns; for trees, the sum of squared path
+            lengths over all leaves. A feature counts once per path, since LightGBM weighs each feature of a
+            path against all others.
     """
 
     problem: str | None

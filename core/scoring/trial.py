@@ -19,7 +19,7 @@ MAX_NAME_CHARACTERS = 1_000
 MAX_ROWS = 1_000
 MIN_ROWS = 32
 MAX_CELLS = 2**22
-# The largest values fit in an int32, to which LightGBM converts categories.
+# The finite values fit in an int32, to which LightGBM converts categories.
 EXTREME_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
 EXTREME_SHARE = 0.3
 _CATEGORIES = 32
@@ -71,7 +71,7 @@ def try_out(text: str, max_features: int) -> Trial:
 
 
 def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
-    """Draw documents that reach all branches of a model.
+    """Draw documents that reach many branches of a model.
 
     Args:
         model: The model.

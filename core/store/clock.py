@@ -1,4 +1,4 @@
-"""The current time in UTC, used wherever the service checks due times, expiry or age.
+"""The current time in UTC, used for all stored times and for comparisons with them.
 
 Tests shift the time in all processes of a service: `RANKERY_TEST_CLOCK` is the path of a file with the
 seconds to add to the machine's clock.

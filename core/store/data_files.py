@@ -41,11 +41,13 @@ class DataFiles:
         Args:
             folder: Folder that `find` returned.
             name: Name of the file.
-            on_bytes: Called with the bytes copied and the total; may raise to stop.
+            on_bytes: Called with the bytes copied and the total, for objects of buckets; may raise to stop.
 
         Raises:
-            DatasetError: The file is missing, unreadable, or changes before the end of the block.
+            DatasetError: The file is missing or unreadable, or changes before the end of the block; an object
+                of a bucket, before the end of the copy.
             StoreUnavailable: The storage of the bucket does not answer.
+            StoreFull: The folder of temporary files is full.
         """
         with self._open(folder, name, on_bytes) as file:
             yield file.path

@@ -232,7 +232,7 @@ def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
     wait_seconds = options.get(_WAIT_SECONDS, lock_seconds)
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait_seconds * 1000)}")
     connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
-    # Writers wait here for the lock; a transaction that began as a reader would fail at its first write.
+    # Writers wait here for the lock; a transaction that began as a reader could fail at its first write.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     connection.info[_ROWS_AT_BEGIN] = _rows_changed(connection)
 

@@ -50,7 +50,7 @@ class ForkGuard:
                 self._turn.notify_all()
 
     def hold(self) -> None:
-        """Block new transactions, wait for the transactions of other threads, then close the connections."""
+        """Block new transactions, wait up to 30 s for those of other threads, then close the connections."""
         self._turn.acquire()
         self._fork_waits = True
         self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)

@@ -55,7 +55,7 @@ class Labelling:
     Attributes:
         changed: Number of objects with changed labels.
         unchanged: Number of objects that already have the requested labels.
-        moved_names: Names of models that move to the project, each with all of its versions.
+        moved_names: Names of models that move to or out of a project, each with all of its versions.
         missing: Ids that do not exist.
         refused: The first objects that could not be changed.
         refused_count: Number of objects that could not be changed.
@@ -93,7 +93,7 @@ def label_objects(
         seconds: Time limit; objects not handled by then stay unchanged.
 
     Raises:
-        InvalidInput: The caller is limited to other projects.
+        InvalidInput: The caller may not move models to the project. Jobs that it may not move are refused.
         StoreUnavailable: The database cannot be reached; earlier changes are kept.
     """
     labelling = Labelling()

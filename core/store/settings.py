@@ -1,4 +1,4 @@
-"""Settings of the database, artifacts and broker."""
+"""Settings of the database, artifacts, broker, files to import, quotas and retention."""
 
 import re
 from pathlib import Path

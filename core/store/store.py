@@ -35,6 +35,7 @@ class Store(Database):
 
         Raises:
             StoreUnavailable: A URL cannot be parsed or the folder cannot be created.
+            ExtraMissing: The package for a URL is not installed.
         """
         try:
             artifacts = Artifacts(settings.storage_url, settings.storage_patience_seconds)

@@ -70,7 +70,7 @@ class Transaction:
         counters: Numbers: monotonic counters.
         statistics: Numbers: numbers of objects.
         notifies_clients: Whether the commit counts as a change, for clients that wait for changes. False for
-            changes that no page shows, such as the renewal of a lease.
+            changes that no page shows, such as the renewal of a lease. A commit with an event always counts.
     """
 
     def __init__(self, session: Session) -> None:

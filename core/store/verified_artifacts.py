@@ -75,7 +75,8 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: At the end of the block: the artifact does not match its checksum.
+            ArtifactDamaged: The artifact is missing. At the end of the block: it does not match its checksum,
+                or has none and the block cannot parse it.
         """
         row = self._on_record(key)
         with contextlib.ExitStack() as stack:
@@ -91,11 +92,12 @@ class VerifiedArtifacts:
 
     @contextlib.contextmanager
     def open(self, key: str) -> Iterator[BinaryIO]:
-        """Open an artifact for random access, verified once in this process.
+        """Open an artifact for random access, verified once per version and process; see `check`.
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: It does not match its checksum, or the block cannot parse it.
+            ArtifactDamaged: It is missing or does not match its checksum; or it was not compared, and the
+                block cannot parse it.
         """
         unverified = self._compare_once(key)
         with self._artifacts.open(key) as file:
@@ -122,7 +124,7 @@ class VerifiedArtifacts:
 
         Raises:
             NotFound: No such artifact was ever stored.
-            ArtifactDamaged: It does not match its checksum.
+            ArtifactDamaged: It is missing or does not match its checksum.
         """
         if again:
             with self._missing_is_damage(key):

@@ -46,7 +46,7 @@ def projects() -> tuple[str, ...] | None:
 def limited_to(names: tuple[str, ...] | None) -> Iterator[None]:
     """Select only rows of some projects during the block, in the current context; None for all rows.
 
-    Threads and tasks started during the block inherit the limit.
+    Tasks, and threads of `to_thread`, started during the block inherit the limit; other threads do not.
     """
     before = _projects.set(names)
     try:

@@ -20,7 +20,7 @@ def queue_of(lane: str) -> str:
 
 
 class WakeUps:
-    """Sender of wake-ups. It never raises: the sweeper resends lost ones."""
+    """Sender of wake-ups. `send` never raises: the sweeper resends lost ones."""
 
     def __init__(self, broker_url: str | None = None) -> None:
         self._broker_url = broker_url or DEFAULT_BROKER_URL

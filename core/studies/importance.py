@@ -13,10 +13,11 @@ MIN_TRIALS = 5
 
 
 def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
-    """Return the importance of each parameter by pointer, greatest first; importances add up to 1.
+    """Return the importance of parameters by pointer, greatest first; they add up to 1, or all are 0.
 
     PED-ANOVA (Watanabe et al. 2023) compares the distributions of a parameter among the best trials and among
-    all trials. For a conditional parameter, only trials that have it count.
+    all trials. For a conditional parameter, only trials that have it count. Parameters of
+    fewer than `MIN_TRIALS` trials are left out.
 
     Args:
         space: The search space.

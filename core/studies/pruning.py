@@ -11,7 +11,7 @@ from core.types import Float64Array
 WILCOXON_P = 0.1
 # Minimum number of earlier curves for a median, as in Optuna's default.
 MEDIAN_STARTUP_TRIALS = 5
-# Number of first iterations without pruning: the effect of learning rates is largest at the start.
+# First iteration that may be pruned: the effect of learning rates is largest at the start.
 MEDIAN_WARMUP_ITERATIONS = 10
 
 

@@ -1,7 +1,8 @@
 """Sample the parameters of the next trial.
 
 Optuna samples without its storage: each call builds an in-memory study from our database rows. It is seeded
-with the study's seed and the trial's number, so that repeated calls return the same parameters.
+with the study's seed and the trial's number, so that repeated calls with the same trials return the same
+parameters.
 """
 
 import warnings

@@ -221,7 +221,9 @@ class SearchSpace:
         return found
 
     def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
-        """Yield a specification for each bound or choice of each parameter, under every condition.
+        """Yield a specification for each bound or choice of each parameter.
+
+        Each occurs under the combinations of choices that conditions depend on, up to `_MAX_BRANCHES`.
 
         Yields:
             The parameter, the pointer to the value within it (`/low` or `/choices/1`), and the specification,

@@ -19,7 +19,7 @@ class StudySpec:
     """The stored, immutable specification of a study.
 
     Attributes:
-        stored: The JSON: `name`, `model_name`, `dataset_id`, `test`, `test_dataset_id`, `base`,
+        stored: The JSON: `id`, `name`, `model_name`, `dataset_id`, `test`, `test_dataset_id`, `base`,
             `search_space`, `objective`, `sampler`, `pruner`, `seed`, `alias`, `priority`,
             `higher_is_better` and `sampler_limit`.
     """

@@ -14,7 +14,7 @@ from core.text.bytes_kernel import (
 from core.text.instructions import negated_if
 from core.text.rounding_kernel import nearest_float64
 
-# Kinds of results: no number; a number of up to 19 digits; a longer number.
+# Kinds of results: no number; a number of up to 19 digits without leading zeros; a longer number.
 MALFORMED, ROUNDED, CUT = range(3)
 
 _MINUS, _PLUS, _POINT, _ZERO, _SMALL_E = (ord(character) for character in "-+.0e")
@@ -122,7 +122,7 @@ def _is_digit(byte: int) -> bool:
 
 @exact_inlined
 def _whole(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tuple[np.uint64, np.uint64]:
-    # Most numbers have one to three digits, too few to read eight bytes at a time.
+    # Most whole parts have one to three digits, too few to read eight bytes at a time.
     mantissa = _NOTHING
     while _inside(at, size, json) and _is_digit(text[at]):
         mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))

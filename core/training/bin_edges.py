@@ -19,7 +19,7 @@ OnProgress = Callable[[int, int], None]
 
 _SAMPLED_VALUES = 2**20  # nonzero values in a block of columns: 12 MB
 _BATCH_COLUMNS = 8
-_ZERO = 1e-35  # LightGBM treats smaller magnitudes as 0; samples omit zeros
+_ZERO = 1e-35  # LightGBM treats values up to this magnitude as 0; samples omit zeros
 _BATCH_CELLS = 2**21  # 8 MB of features binned at a time
 _BASIC: Any = basic
 

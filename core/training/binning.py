@@ -198,7 +198,7 @@ class Binning:
         return None
 
     def _keep(self, data: lightgbm.Dataset, key: str | None) -> None:
-        # Each document has at least one byte for each feature.
+        # A lower bound of the size: each document has at least one byte.
         if self.kept is None or key is None or not self.kept.cache.takes(data.num_data()):
             return
         try:

@@ -35,7 +35,7 @@ class TrainedRanker:
         best_iteration: Number of trees kept, without the trees of the initial model.
         feature_names: Names of the features in column order.
         history: One report for each iteration.
-        growth: Details of a suspiciously early end, else None.
+        growth: Details of a suspiciously early end or of trees with one leaf, else None.
         base_trees: Trees of the initial model, 0 without one.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
@@ -79,7 +79,8 @@ def train(
     Args:
         spec: The specification.
         train_dataset: The training data.
-        validation_dataset: Data that selects the best iteration; all iterations are kept without it.
+        validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
+            `dart`.
         on_iteration: Called after each iteration with its report and a function that takes a checkpoint;
             may raise to stop.
         threads: Threads for LightGBM and the loss.
@@ -93,8 +94,9 @@ def train(
             that the next iteration overwrites.
 
     Raises:
-        InvalidInput: Early stopping without validation data, datasets with different features, or data that
-            LightGBM refuses, for instance because no feature varies.
+        InvalidInput: Early stopping without validation data, datasets with other numbers of features or other
+            categories, hyperparameters for unknown features, or data that LightGBM refuses, for instance
+            because no feature varies.
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)

@@ -131,7 +131,8 @@ class Checkpoint:
         """Read a checkpoint from the content that `to_bytes` returned.
 
         Raises:
-            CheckpointError: The content cannot be parsed, or was written by another version of LightGBM.
+            CheckpointError: The content cannot be parsed, or was written by another version of Rankery or
+                LightGBM.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:

@@ -120,7 +120,9 @@ def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, k
 
 
 def on_common_grid(values: Float32Array, largest: float | None = None) -> Float32Array:
-    """Round to multiples of 2^-24 of the largest magnitude, so that float64 sums are exact in any order.
+    """Round to multiples of 2^-24 of the power of 2 above the largest magnitude.
+
+    Float64 sums are then exact in any order.
 
     Args:
         values: (n,) values to round.

@@ -84,7 +84,7 @@ def student_finding(
         is_worse: Whether the interval shows that the student is worse.
         is_seen: Whether the teacher may have been trained on the test queries.
     """
-    seen = f" {teacher} was trained on these queries, so that its value is too high." if is_seen else ""
+    seen = f" {teacher} may have been trained on these queries: its value may be too high." if is_seen else ""
     queries = f"{difference.queries:,} test quer{'y' if difference.queries == 1 else 'ies'}"
     return Finding(
         code="distilled",

@@ -118,7 +118,7 @@ def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
 
 
 def _hyperparameter_problems(values: Hyperparameters) -> Iterator[tuple[str, str]]:
-    """Yield names and reasons of hyperparameters that would change the model of several ranks."""
+    """Yield names and reasons of hyperparameters that several ranks cannot train with."""
     if values.boosting != "gbdt":
         yield "boosting", f"{values.boosting} cannot resume from a checkpoint when a rank is lost; use gbdt"
     if values.data_sample_strategy == "goss":

@@ -64,7 +64,7 @@ def lightgbm_parameters(
         shard: The shard of the dataset, None for the whole.
 
     Raises:
-        InvalidInput: At `/hyperparameters/…`, for names that are not features.
+        InvalidInput: At `/hyperparameters/…`, as `by_column` does.
     """
     hyperparameters = spec.hyperparameters
     parameters = {
@@ -206,7 +206,7 @@ class Grower:
         return self._booster.model_to_string(num_iteration=self.base_trees + iterations)
 
     def first_hessian_sum(self) -> float:
-        """Return the sum of the hessians before the first tree."""
+        """Return the sum of the hessians at scores of 0, as before the first tree of a new model."""
         _, hessian = self._objective(np.zeros(self._dataset.n_documents), 0)
         return float(hessian.sum(dtype=np.float64))
 

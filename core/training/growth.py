@@ -38,7 +38,7 @@ def growth_of(
     *,
     base_trees: int = 0,
 ) -> Growth | None:
-    """Return the growth of a training if it ended suspiciously early, else None.
+    """Return the growth of a training that ended suspiciously early or has trees of one leaf, else None.
 
     Args:
         spec: The specification.

@@ -43,7 +43,7 @@ class History:
     def __init__(self, spec: TrainingSpec, start: ResumePoint | None, *, validates: bool) -> None:
         self._spec = spec
         self._total = spec.iterations
-        # Where later trees rescale earlier ones, the last iteration is the best.
+        # Where later trees rescale earlier ones, the last iteration counts as the best.
         self._selects = validates and spec.hyperparameters.boosting != "dart"
         self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
         self.reports: list[IterationReport] = list(start.history) if start else []

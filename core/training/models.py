@@ -19,11 +19,12 @@ class IterationReport:
         values: Mean metrics by dataset ("train", "validation") and spelling, None where undefined; "train"
             also has "loss", the mean loss of the training queries. Empty where the iteration is not measured.
             "diagnostics" has diagnostics of the iteration's gradient, see `core.diagnostics`.
-        best_iteration: Best iteration so far on validation, the current one without validation data.
+        best_iteration: Best iteration so far on validation, 1 before the first value; the current one where
+            validation data do not select.
         milliseconds: Wall time by part: "objective" is our gradient and loss, "tree" the rest of LightGBM's
-            update, "metrics" the measuring, "diagnostics" where they were computed. Where the loss is
-            measured, the gradient of the next tree is computed together with the loss. Comparisons of
-            reports ignore times.
+            update, "network" scores and steps of a network, "exchange" messages between ranks, "metrics" the
+            measuring, "diagnostics" where they were computed. Where the loss is measured, the gradient of the
+            next tree is computed together with the loss. Comparisons of reports ignore times.
     """
 
     iteration: int
@@ -58,7 +59,7 @@ class TrainedModel(Protocol):
 
     @property
     def growth(self) -> Growth | None:
-        """Return the growth of a training that ended suspiciously early, else None."""
+        """Return the growth of a training that ended suspiciously early or has one-leaf trees, else None."""
 
     @property
     def propensities(self) -> tuple[float, ...] | None:

@@ -18,7 +18,7 @@ class TrainingOptions:
         "Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that"
         " each seed results in another model",
     )
-    # The last iteration is always measured.
+    # The last requested iteration is always measured.
     metric_interval: int = parameter(
         1, "Number of iterations between two measurements of loss and metrics", minimum=1, maximum=100_000
     )

@@ -47,7 +47,7 @@ def drawn_queries(fraction: float, n_queries: int, seed: int, iteration: int) ->
 
 @compiled
 def uniform_numbers(key: int, n: int) -> Float64Array:
-    """Draw a number from (0, 1) for each position."""
+    """Draw a number from (0, 1) for each position; see `uniform`."""
     numbers = np.empty(n)
     for position in range(n):
         numbers[position] = uniform(key, position)

@@ -35,7 +35,7 @@ class DiagnosticsPlan:
     """Diagnostics of the loss during a training; see `core.diagnostics`.
 
     Attributes:
-        interval: Iterations between two diagnoses; the first and the last are always diagnosed.
+        interval: Iterations between two diagnoses; the first and the last requested one are always diagnosed.
         cutoff: k of the examined top k.
     """
 
@@ -101,7 +101,7 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def iterations(self) -> int:
-        """Return the trees to grow at most, or the epochs of a network."""
+        """Return the trees to grow at most, or the epochs of a network; 1 for a sum of models."""
         scorer = self.scorer
         if isinstance(scorer, NetworkScorer):
             return scorer.epochs

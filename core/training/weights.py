@@ -44,10 +44,10 @@ def fit_weights(
 
     Each model's scores are first divided by their mean standard deviation within a query. On few queries, a
     search for the best weights fits noise, and equal weights of scaled scores are hard to beat (Dawes 1979).
-    Weights are therefore fitted by coordinate ascent from equal weights, once without each of five folds of
-    the queries. The mean of these fits is mixed with equal weights. The share of equal weights is the best
-    one on the held-out folds; it is 1 unless a paired t-test over all queries shows that the mixture is
-    better. The result is deterministic.
+    Weights are therefore fitted by coordinate ascent from equal weights, once without each of up to
+    five folds of the queries. The mean of these fits is mixed with equal weights. The share of equal weights
+    is the best one on the held-out folds; it is 1 unless a paired t-test over all queries shows that the
+    mixture is better. The result is deterministic.
 
     Args:
         scores: (n_documents,) of each model.
@@ -160,7 +160,7 @@ def _best_equal_share(values: Float64Array) -> float:
 
 
 def _coordinate_ascent(weights: Float64Array, value: Callable[[Float64Array], float]) -> Float64Array:
-    """Return weights that no change of a single weight improves, or those after the maximum of rounds."""
+    """Return weights that no tried change of a single weight improves, or those of the last round."""
     reached = value(weights)
     for _ in range(_MAX_ROUNDS):
         before = reached

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from guide.pictures.discounts import discounts
-from guide.pictures.links import links
+from guide.pictures.pairwise_losses import pairwise_losses
 from guide.pictures.processes import processes
 from guide.pictures.ranks import ranks
 from guide.pictures.selections import selections
@@ -13,7 +13,7 @@ from guide.pictures.weights import weights
 PICTURES: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "discounts": discounts,
-        "links": links,
+        "pairwise_losses": pairwise_losses,
         "processes": processes,
         "ranks": ranks,
         "selections": selections,

@@ -113,7 +113,7 @@ def confirm(session: ServiceConnection, preview: Iterable[RenderableType], quest
         WrongUsage: There is no terminal to ask on, or the output is JSON.
     """
     if session.json or not sys.stdin.isatty():
-        raise WrongUsage("no terminal to confirm on: give --yes, or --dry-run for a preview")
+        raise WrongUsage("confirming needs a terminal, without --json: give --yes, or --dry-run to preview")
     show(*preview)
     typer.confirm(question, abort=True, err=True)
 
@@ -151,8 +151,8 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
         [
             f"Delete {noun} by ids or by filters; a preview and a confirmation come first.",
             "Objects that an alias, a gate, a study or another object needs are not deleted; they are listed"
-            " with these dependents, and the exit code is 1. The others move to the trash; `rankery trash"
-            " restore` restores them.",
+            " with these dependents, and the exit code is 1. Without --permanently the others move to the"
+            " trash; `rankery trash restore` restores them.",
             *(f"Example: `rankery {noun} delete {example}`" for example in examples),
         ]
     )
@@ -162,7 +162,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
 def delete_confirmed(
     session: ServiceConnection, run: "Callable[..., Deletion]", *, dry_run: bool, yes: bool
 ) -> None:
-    """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object was not deleted."""
+    """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object is not deleted."""
     done = run(dry_run=True)
     if done.deleted and not dry_run:
         if not yes:

@@ -68,7 +68,8 @@ def simulate_clicks(
         list[str] | None, typer.Option(help="Model that ranks the lists; may be repeated.")
     ] = None,
     feature: Annotated[
-        list[str] | None, typer.Option(help="Feature that ranks the lists, instead of a model.")
+        list[str] | None,
+        typer.Option(help="Feature that ranks lists, besides or instead of models; may be repeated."),
     ] = None,
     users: Annotated[str, typer.Option(help="Simulated user model of a publication.")] = "ultra-pbm",
     lists: Annotated[int | None, typer.Option(min=1, help="Number of lists.", show_default="100,000")] = None,

@@ -30,7 +30,12 @@ def fit_click_models(
     ] = None,
     held_out: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Share of users held out for the comparison.", show_default="0.2"),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of users held out for the comparison; of lists, if the log has no users.",
+            show_default="0.2",
+        ),
     ] = None,
     options: Options = None,
 ) -> None:

@@ -22,8 +22,8 @@ class CommandEntry(NamedTuple):
     """Help entry of a command that is not imported yet.
 
     Attributes:
-        module: Module below `rankery.cli` that defines the command, as a function or `Typer` with the name
-            of the command, with underscores.
+        module: Module below `rankery.cli` that has the command, as a function or `Typer` with the name of
+            the command, with underscores. It imports all modules that add subcommands.
         line: Description in the help.
         verbs: Subcommands.
     """

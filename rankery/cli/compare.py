@@ -79,9 +79,10 @@ def compare(
 ) -> None:
     """Compare models and rankings on one dataset, query by query, with significance tests.
 
-    Each later system is compared with each earlier one. The output has the difference with its 95% interval,
-    and the queries that lost most. The tests are Fisher's randomisation test, before and after Holm's
-    correction over all pairs and metrics, and the paired t-test.
+    Each later system is compared with each earlier one, or with --reference every other system with the
+    baseline. The output has the difference with its 95% interval, and the queries that lost most. The tests
+    are Fisher's randomisation test and the paired t-test. Unless --correction is none, p-values are also
+    shown after Holm's correction over all pairs and metrics.
 
     Example: `rankery compare web:1 web:2 --dataset test.txt --metric ndcg@10`
 

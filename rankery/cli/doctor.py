@@ -49,8 +49,8 @@ def doctor(
 
     LightGBM's query file is read from the folder of the data file, such as rank.train.query for rank.train.
 
-    With --storage the checksums of all stored artifacts are verified. The exit code is 1 if one is damaged or
-    missing; orphaned files, which no database record refers to, are listed. The service may be running.
+    With --storage the stored artifacts are verified by their checksums. The exit code is 1 if one is damaged
+    or missing; orphaned files, which no database record refers to, are listed. The service may be running.
 
     Example: `rankery doctor train.txt --test test.txt`
 

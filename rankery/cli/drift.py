@@ -31,17 +31,28 @@ def check_drift(
         float | None, typer.Option(min=0.001, help="Days of logged requests to check.", show_default="7")
     ] = None,
     psi: Annotated[
-        float | None, typer.Option(min=0, help="PSI at or above which a feature counts as drifted.")
+        float | None,
+        typer.Option(
+            min=0, help="PSI from which on a significant difference counts as drift.", show_default="0.2"
+        ),
     ] = None,
     p: Annotated[
-        float | None, typer.Option(min=0, max=1, help="p-value below which a difference is significant.")
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Significance level: maximum p-value, adjusted for all features, of drift.",
+            show_default="0.01",
+        ),
     ] = None,
     missing: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=1,
-            help="Change in the share of missing values at or above which a feature counts as drifted.",
+            help="Change in the share of missing values from which on a significant difference counts as"
+            " drift.",
+            show_default="0.1",
         ),
     ] = None,
 ) -> None:

@@ -1,6 +1,6 @@
 """Exit codes: 0 success, 1 refused request or failure, 2 usage error, 3 a gate's refusal, 130 interrupted.
 
-A usage error can be recognised from the arguments alone, before a file is read or a service is called.
+A usage error follows from the arguments, or from a confirmation that cannot be asked for.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Interrupted(Exception):
 
 
 class WrongUsage(typer.BadParameter):
-    """Raised for arguments that cannot be combined; the exit code is 2."""
+    """Raised for invalid, missing or incompatible arguments; the exit code is 2."""
 
     def format_message(self) -> str:
         """Return the message without a prefix."""

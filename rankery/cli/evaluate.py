@@ -89,9 +89,9 @@ def evaluate(
     """Evaluate a model on a dataset; or, with --qrels and --run, run files of any system without a service.
 
     A file given as --dataset is uploaded first. For runs, all queries of the judgments count, as with
-    trec_eval's -c. Two or more runs are compared query by query: Fisher's randomisation test, the paired
-    t-test, and Holm's correction over all pairs and metrics. Metrics may have their trec_eval or ir_measures
-    spelling: P_10, recip_rank, nDCG@10.
+    trec_eval's -c, unless --only-retrieved is given. Two or more runs are compared query by query: Fisher's
+    randomisation test, the paired t-test, and Holm's correction over all pairs and metrics. Metrics may have
+    their trec_eval or ir_measures spelling: P_10, recip_rank, nDCG@10.
 
     Example: `rankery evaluate web@champion --dataset test.txt --metric ndcg@10`
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 events = typer.Typer(help="List or follow events.", no_args_is_help=True)
-audit = typer.Typer(help="List requests that changed something; needs the scope admin.", no_args_is_help=True)
+audit = typer.Typer(help="List the audit log; needs the scope admin.", no_args_is_help=True)
 
 
 @events.command("list")
@@ -42,7 +42,7 @@ def list_events(
 ) -> None:
     """List events, newest first, or follow new events.
 
-    With --follow and --json each event is a line of JSON, and --limit does not apply. A lost connection is
+    With --follow, --limit does not apply, and with --json each event is a line of JSON. A lost connection is
     reopened without missing events.
 
     Example: `rankery events list --follow --kind job.ended --kind gate.refused`
@@ -67,7 +67,7 @@ def list_audit(
     key: Annotated[str | None, typer.Option(help="Show only requests with this API key, key_…")] = None,
     limit: Limit = 50,
 ) -> None:
-    """List the audit log, the requests that changed something, newest first; needs the scope admin.
+    """List the audit log, the requests that may have changed something, newest first; needs the scope admin.
 
     Example: `rankery audit list --limit 200`
     """

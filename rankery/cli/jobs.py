@@ -58,7 +58,7 @@ def list_jobs(
 @jobs.command("show")
 @on_service
 def show_job(session: ServiceConnection, job: _Job) -> None:
-    """Show the request, the progress and the result of a job.
+    """Show the status, the progress and the result of a job.
 
     Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
     """
@@ -75,7 +75,9 @@ def wait_for_jobs(
         float | None, typer.Option(min=0, help="Stop waiting after this many seconds.", show_default="never")
     ] = None,
 ) -> None:
-    """Wait until jobs have ended; the exit code is 1 if one failed or was cancelled, 3 if a gate refused one.
+    """Wait until jobs have ended.
+
+    The exit code is 1 if one failed or was cancelled, else 3 if a gate refused one.
 
     Example: `rankery jobs wait job_01k9x2z4q7c8v5n3b6r1 --timeout 3600`
     """
@@ -109,7 +111,7 @@ def show_history(
     job: _Job,
     after: Annotated[int, typer.Option(min=0, help="Show only iterations after this one.")] = 0,
 ) -> None:
-    """Show the learning curves of a training, one line for each iteration.
+    """Show the learning curves of a training, one line for each measured iteration.
 
     Example: `rankery jobs history job_01k9x2z4q7c8v5n3b6r1 --after 100`
     """
@@ -161,7 +163,7 @@ add_delete(jobs, "jobs", "--status failed --older-than 7 --with-results --yes")
 
 
 def ending(job: "Job") -> str:
-    """Return the final status of a job as a sentence, with the errors among its findings."""
+    """Return the status of an ended job, with its problem or the errors among its findings."""
     why = job.problem and (job.problem.detail or job.problem.title)
     reasons = [str(why)] if job.status in {"failed", "refused"} else _errors(job)
     return ": ".join([f"{job.id} {job.status}", *(["; ".join(reasons)] if reasons else [])])

@@ -16,8 +16,8 @@ def create_key(
     scope: Annotated[
         list[str],
         typer.Option(
-            help="read: list and show; write: also submit and delete; score: only rank documents; admin:"
-            " everything. May be repeated."
+            help="read: list and show; write: also submit and delete; score: only rank documents and send"
+            " clicks; admin: everything. May be repeated."
         ),
     ],
     expires_in: Annotated[
@@ -32,8 +32,8 @@ def create_key(
 ) -> None:
     """Create an API key and print its secret, which is not shown again.
 
-    Only the secret goes to standard output. Once a key exists, the service requires a key for every request,
-    and may listen on other addresses than loopback.
+    Without --json, only the secret goes to standard output. Once a key was created, the service requires a
+    key for all requests except health checks and the sign-in, and may listen beyond loopback.
 
     Example: `export RANKERY_API_KEY=$(rankery keys create laptop --scope admin)`
     """

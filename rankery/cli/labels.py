@@ -76,7 +76,7 @@ def describe_object(session: ServiceConnection, path: str, **fields: str | None)
     """Show fields of an object, or change the given fields; an empty text clears a field.
 
     Args:
-        session: Session of the service.
+        session: Connection to the service.
         path: Path of the object.
         **fields: New texts by field; None leaves a field unchanged.
     """

@@ -103,8 +103,8 @@ def list_aliases(session: ServiceConnection, name: _Name) -> None:
 def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMPION) -> None:
     """Promote a version: point an alias at it, so that name@alias selects it from then on.
 
-    If the alias has a gate, a job compares the two versions first; the command waits for the job and prints
-    its result. The exit code is 3 if the gate refuses; the JSON then has the reason, with `promoted` false.
+    If the alias has a gate, a job checks the version first; the command waits for the job and prints its
+    result. The exit code is 3 if the gate refuses; the JSON then has the reason, with `promoted` false.
 
     Example: `rankery models promote web:4 --alias champion`
     """

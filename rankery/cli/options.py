@@ -87,6 +87,10 @@ OlderThan = Annotated[
 ]
 CreatedBefore = Annotated[
     str | None,
-    _filter("--created-before", help="Objects created before this date or time, UTC.", metavar="2026-05-01"),
+    _filter(
+        "--created-before",
+        help="Objects created before this date or time, UTC by default.",
+        metavar="2026-05-01",
+    ),
 ]
 Everything = Annotated[bool, _filter("--all", help="All objects.")]

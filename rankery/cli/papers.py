@@ -28,7 +28,7 @@ _Paper = Annotated[str, typer.Argument(help="Name of the paper, such as lambdalo
 _Experiment = Annotated[str, typer.Argument(help="Id of the experiment, exp_…")]
 _SYNTHETIC = ("synthetic", "sparse")
 _DATA_ROOTS = "RANKERY_DATA_ROOTS"
-# File names in MSLR, LETOR and Yahoo.
+# Usual file names, such as those of MSLR and LETOR 4.0.
 _FILES = {
     "train": ("train.txt",),
     "validation": ("vali.txt", "valid.txt", "validation.txt"),

@@ -1,6 +1,6 @@
 """Print JSON and tables to standard output, messages to standard error.
 
-All output of the CLI goes through this module, which escapes control characters in data.
+All data that the CLI prints go through this module, which escapes their control characters.
 """
 
 import json
@@ -22,7 +22,7 @@ from rankery.verbosity import is_quiet
 
 # Width of a pipe: a program reads the output, so nothing is truncated or wrapped.
 _PIPE_WIDTH = 1000
-# Ids such as "job_" and twenty letters are never truncated, so that they can be copied.
+# Ids such as "job_" and twenty characters are never truncated, so that they can be copied.
 _ID_WIDTH = 24
 _MIN_WRAPPED_WIDTH = 10
 

@@ -53,10 +53,11 @@ def dataset_or_upload(
     """Return a dataset by id or name, or upload the file at that path and wait until it is read.
 
     A file that was uploaded before with the same bytes and options is not uploaded again. Without `columns`,
-    an earlier upload of the same bytes with any options is reused.
+    an earlier upload of the same bytes with any options is reused. A file with LightGBM's query file beside
+    it is always uploaded.
 
     Args:
-        session: Session of the service.
+        session: Connection to the service.
         reference: Id, name or path.
         columns: Column roles of a table.
 

@@ -1,4 +1,4 @@
-"""`rankery schedules`: trainings and drift checks that are queued periodically."""
+"""`rankery schedules`: trainings, studies and drift checks that are queued periodically."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -22,7 +22,7 @@ from rankery.errors import UserError
 if TYPE_CHECKING:
     from rankery.client.synchronous.schedules import Schedule
 
-schedules = typer.Typer(help="Schedule trainings and drift checks.", no_args_is_help=True)
+schedules = typer.Typer(help="Schedule trainings, studies and drift checks.", no_args_is_help=True)
 
 _PREFIX = "sch_"
 _LOSS = "ndcg-loss2++"
@@ -154,7 +154,7 @@ def create_schedule(
         ),
     ] = None,
 ) -> None:
-    """Create a schedule of a training or a drift check; one run replaces all missed runs.
+    """Create a schedule of a training, a drift check or a job in a file; one run replaces all missed runs.
 
     Example: `rankery schedules create "nightly web" --cron "0 3 * * *" --model web --dataset clicks --promote
     champion`

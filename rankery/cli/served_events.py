@@ -26,7 +26,7 @@ def read_events(path: Path) -> list[dict[str, Any]]:
     """Read a file of events.
 
     Raises:
-        FileUnusable: A line is not an event; the message has the line number.
+        FileUnusable: The file cannot be read, or a line is not an event; the message then has its number.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")

@@ -16,6 +16,12 @@ Live = Annotated[
 ]
 
 
+_ApiHost = Annotated[str, typer.Option(envvar="RANKERY_HOST", help="Address that the API listens on.")]
+_ApiPort = Annotated[
+    int, typer.Option(envvar="RANKERY_PORT", min=0, max=65535, help="Port that the API listens on.")
+]
+
+
 class Lane(StrEnum):
     """Job lane of a worker."""
 
@@ -63,11 +69,11 @@ def demo(
         typer.Option(min=20, max=20_000, help="Number of synthetic training queries, if no file is given."),
     ] = 300,
 ) -> None:
-    """Train two losses side by side, compare them on held-out queries and rank one query live.
+    """Train with two losses, compare the models on held-out queries and rank one query live.
 
     Runs on a separate service in a temporary folder, which is removed at the end. Without files the data come
     from the random cubic polynomials of the 2006 LambdaRank paper. With --train (LETOR or SVMlight text,
-    plain or gzip), --validation defaults to a fifth of its queries, and --test to the validation file.
+    plain or gzip), --validation defaults to a fifth of its queries, and --test to the validation data.
 
     Example: `rankery demo --train train.txt --test test.txt`
     """
@@ -154,8 +160,9 @@ def rank_worker(
 def warm_up() -> None:
     """Compile the Numba kernels ahead of time, so that the service starts without waiting for them.
 
-    One process runs on each processor. The cache is NUMBA_CACHE_DIR, else a folder beside the installed
-    package. Cached kernels are not compiled again, and commands that run at the same time share the work.
+    As many processes run as processors and memory allow. The cache is NUMBA_CACHE_DIR, else a folder beside
+    the installed package, or the user's cache folder if that one cannot be written. Cached kernels are not
+    compiled again, and commands that run at the same time share the work.
 
     Example: `NUMBA_CACHE_DIR=/var/cache/rankery rankery warm-up`
     """
@@ -173,8 +180,8 @@ def health_of_api(
         Purpose, typer.Option("--for", help="Function to check: scoring needs no broker and no worker.")
     ] = Purpose.scoring,
     live: Live = False,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
+    host: _ApiHost = "127.0.0.1",
+    port: _ApiPort = 8000,
 ) -> None:
     """Check whether the API of this machine is ready; the exit code is 1 if it is not.
 

@@ -31,7 +31,7 @@ def object_of_file(path: Path, example: str) -> dict[str, Any]:
     """Parse the JSON object in a file.
 
     Raises:
-        FileUnusable: The file cannot be read or holds no JSON object.
+        FileUnusable: The file holds no JSON object.
     """
     try:
         value = json.loads(path.read_bytes())
@@ -46,7 +46,7 @@ def assigned(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """Parse `name=value` texts.
 
     Raises:
-        NotUnderstood: A text has no `=`, or a name is repeated.
+        NotUnderstood: A text has no `=`, no name or no value, or a name is repeated.
     """
     return dict(_pairs(texts, option))
 
@@ -74,7 +74,7 @@ def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
         {'num_leaves': [31, 63], 'loss.gain': [[0, 1, 3], [0, 1, 7]]}
 
     Raises:
-        NotUnderstood: As `assigned`; or a value is empty, is repeated, or has an unclosed bracket.
+        NotUnderstood: As `assigned`; or a value is empty or repeated, or a bracket or quote is not closed.
     """
     return {name: _values(name, text, option) for name, text in _pairs(texts, option)}
 

@@ -34,10 +34,11 @@ class Trained:
 
     Attributes:
         job: The training.
-        model: Model of the training; None if it failed or is running.
+        model: Model of the training; None unless it succeeded.
         evaluation: Evaluation of the model on the test data; None without test data.
         candidates: Candidates of an automatic training, the best first.
-        is_best: Whether no other training of its grid is better by the validation data.
+        is_best: Whether it is the best training of its grid by the validation data, the first of ties; None
+            outside a grid.
     """
 
     job: "Job"
@@ -115,7 +116,7 @@ def show_grid(
     For repeated trainings, print means and spreads and name no best model, which would be a chance result.
 
     Args:
-        session: Session of the service.
+        session: Connection to the service.
         jobs: The ended trainings.
         varied: Parameters that the grid varies.
         repeated: Whether each point of the grid was trained several times.

@@ -23,7 +23,7 @@ class NoSuchLoss(UserError):
 
 
 class NoSuchHyperparameter(UserError):
-    """Raised for a hyperparameter that neither trees nor the scorer have."""
+    """Raised for a hyperparameter whose name is probably misspelt."""
 
 
 def check_hyperparameters(
@@ -92,7 +92,7 @@ class Sources:
 
         Raises:
             JobFailed: A file is not judged data; the message names line and column.
-            NameUnclear: No dataset has the name, or several have it.
+            NameUnclear: No dataset has the name, or several of different content have it.
             NotUnderstood: A number is not between 0 and 1.
         """
         fractions = [_fraction(text) for text in (self.validation, self.test)]

@@ -55,8 +55,8 @@ def tune(
             metavar="NAME=LOW..HIGH",
             help="Hyperparameter and its range or values: num_leaves=4..64:log, max_depth=3,5,8,"
             " loss=lambdarank,ndcg-loss2++, loss.sigma=0.5..2, scorer.hidden=[64],[128,64]; may be repeated."
-            " The default for trees searches leaves, learning rate and regularisation; the default for"
-            " networks searches layers, learning rate, dropout and decay.",
+            " The default for trees searches leaves, learning rate and regularisation; for networks layers,"
+            " learning rate, dropout and decay; for linear scorers learning rate and decay.",
         ),
     ] = None,
     trials: Annotated[
@@ -220,6 +220,9 @@ def search_dimension(text: str, *, is_network: bool = False) -> tuple[str, dict[
     Args:
         text: Value of `--space`.
         is_network: Whether a name without a prefix such as `scorer.` is a hyperparameter of a network.
+
+    Raises:
+        NotUnderstood: The text is not of one of these forms.
     """
     name, equals, values = text.partition("=")
     if not equals or not name or not values:

@@ -21,6 +21,10 @@ Events = Annotated[
         "--event", help="Kind of events to send, such as job.ended; may be repeated.", show_default="all"
     ),
 ]
+NewEvents = Annotated[
+    list[str] | None,
+    typer.Option("--event", help="Kind of events to send instead of the present ones; may be repeated."),
+]
 
 
 @webhooks.command("list")
@@ -89,7 +93,7 @@ def change_webhook(
     session: ServiceConnection,
     webhook: Reference,
     receiver: Annotated[str | None, typer.Option(metavar="URL", help="New URL of the receiver.")] = None,
-    event: Events = None,
+    event: NewEvents = None,
     description: Annotated[str | None, typer.Option(help="Description of the webhook.")] = None,
     enabled: Annotated[
         bool | None, typer.Option("--enable/--disable", help="Send events, or stop sending them.")
@@ -129,7 +133,7 @@ def redeliver(
     webhook: Reference,
     deliveries: Annotated[list[str], typer.Argument(help="Ids of deliveries, dlv_…")],
 ) -> None:
-    """Retry failed deliveries.
+    """Deliver events again, whether they were delivered or not.
 
     Example: `rankery webhooks redeliver whk_01k9x2m4q7c8v5n3b6r9 dlv_01k9x2m4q7c8v5n3b6r9`
     """

@@ -34,7 +34,7 @@ class Columns(TypedDict, total=False):
 
 
 class CandidateColumns(TypedDict, total=False):
-    """Columns of candidates; `query_id` and `document_id` by default."""
+    """Columns of candidates; by default those with usual names, such as `query_id` and `document_id`."""
 
     query: str
     document: str

@@ -32,7 +32,7 @@ class PartialFile:
         size_bytes: Received bytes.
 
     Raises:
-        FileUnusable: The file cannot be written; all methods raise it.
+        FileUnusable: The file cannot be written; also raised by `begin`, `write` and `finish`.
     """
 
     def __init__(self, target: Path) -> None:

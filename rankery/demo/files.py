@@ -34,7 +34,7 @@ def first_query(path: Path, n_features: int) -> FirstQuery:
         n_features: Number of features of the model; higher features are ignored, absent ones are 0.
 
     Raises:
-        UserError: The file has changed since it was uploaded.
+        UserError: The file can no longer be read as LETOR text.
     """
     features: dict[str, list[float]] = {}
     labels: dict[str, float] = {}

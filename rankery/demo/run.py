@@ -34,7 +34,7 @@ class DemoFiles:
     Attributes:
         train: Training file.
         validation: Validation file, to select the best iteration; a fifth of the training queries if None.
-        test: Test file, to compare the models; the validation file if None.
+        test: Test file, to compare the models; the validation data are used if None.
     """
 
     train: Path | None = None

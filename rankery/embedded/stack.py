@@ -113,7 +113,8 @@ class EmbeddedStack:
         Then write the URL into the lock file of the data folder, for other commands.
 
         Raises:
-            StackError: `reserve` failed, or a process died.
+            PackageMissing, PackageShadowed, DataFolderInUse: As `reserve`.
+            StackError: `reserve` failed, or a process died or was not ready in time.
             StackInterrupted: `interrupt` was called during the start.
         """
         if not self._lock.is_held:

@@ -15,8 +15,8 @@ _FIRST_WAIT_SECONDS = 0.5
 class Supervisor:
     """Supervisor of a running service, with exponential backoff.
 
-    A process that died is restarted after half a second. The delay doubles with each death within
-    `STEADY_SECONDS` of a start; the fifth such death in a row ends the service.
+    A process that died is restarted after half a second. The delay doubles with each further death within
+    `STEADY_SECONDS` of a start; `MAX_DEATHS` deaths in a row end the service.
 
     Args:
         stack: The service, started.

@@ -21,7 +21,8 @@ def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
         seed: The seed of the job.
         **hyperparameters: Hyperparameters of the job, except random sampling and `quant_train_renew_leaf`:
             jobs sample documents and features again for each tree and round gradients, unlike
-            `lightgbm.train`.
+            `lightgbm.train`. Also excluded are `num_iterations` and constraints by feature name, which
+            `lightgbm.train` takes in its own form.
 
     Raises:
         InvalidArgument: A hyperparameter is unknown, out of bounds, or cannot be reproduced by LightGBM.

@@ -142,7 +142,9 @@ def test_a_training_uses_conventions_and_is_diagnosed(visit: Visit, prepared: Pr
     drawn = 0
     for tab in figure.get_by_role("group").get_by_role("button").all():
         tab.click()
-        expect(plot).to_have_attribute("aria-label", re.compile(rf"^{re.escape(tab.inner_text())} while"))
+        expect(plot).to_have_attribute(
+            "aria-label", re.compile(rf"^{re.escape(tab.inner_text())} during training")
+        )
         drawn += int(plot.get_attribute("data-lines") or 0)
     assert drawn == len(curves["diagnostics"])
     visit.photograph("diagnostics")

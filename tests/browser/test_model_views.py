@@ -287,4 +287,4 @@ def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
             expect(page.locator("#importing .problem")).to_be_visible()
     page.wait_for_url(re.compile(r"/models/mdl_"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("brought:1")
-    expect(page.locator("#about")).to_contain_text("It was imported")
+    expect(page.locator("#about")).to_contain_text("The model was imported")

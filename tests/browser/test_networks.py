@@ -133,7 +133,7 @@ def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, st
     expect(tiles).not_to_contain_text("Trees")
     layers = page.get_by_role("region", name="Layers")
     expect(layers).to_contain_text("6 features → 16 → 8 → score, relu")
-    expect(layers).to_contain_text("scaled to mean 0 and deviation 1, missing values in the middle")
+    expect(layers).to_contain_text("scaled to mean 0 and deviation 1, missing values as 0")
     visit.fit("network-model")
     assert visit.barriers() == []
     page.get_by_role("link", name="Versions").click()

@@ -111,7 +111,7 @@ def test_a_sum_of_models_is_trained(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_the_cost_is_shown_before_the_start(visit: Visit, prepared: Prepared) -> None:
-    """The form shows time and memory of an earlier training of the same kind, with a link to it."""
+    """The form shows the estimated time and memory, and the earlier training that they are scaled from."""
     prepared.model(2)
     page = open_training(visit)
     _choose_data(page, prepared)

@@ -1,4 +1,4 @@
-"""Environment variables that decide whether traces are sent, and names of spans."""
+"""Variables that decide whether traces are sent, and processes without a receiver or the package."""
 
 import os
 import subprocess

@@ -46,7 +46,7 @@ test("a curve that begins or ends between two answers has gaps", async () => {
   assert.deepEqual(curves.train, { loss: [0.9, null], "ndcg@10": [null, 0.4] });
 });
 
-test("iterations that are known already are not joined twice", async () => {
+test("a response that overlaps known iterations is ignored", async () => {
   const read = historyReader("job_1");
   answers = [history([1, 2], { loss: [0.9, 0.8] }), history([2, 3], { loss: [0.8, 0.7] })];
   const first = await read(job);
@@ -62,7 +62,7 @@ test("another attempt is read from its first iteration", async () => {
   assert.deepEqual(again.curves.train.loss, [0.6]);
 });
 
-test("a cross-validation is read whole each time, a single fold only after its last iteration", async () => {
+test("a cross-validation requests all iterations each time, a single fold only new ones", async () => {
   answers = Array(4).fill(history([1], { loss: [0.9] }));
   const read = historyReader("job_1");
   const whole = { attempt: 1, spec: { validation: { folds: 5 } } };

@@ -26,7 +26,7 @@ test("a network counts epochs and batches", () => {
   const progress = { phase: "training", iteration: 3, total: 50, batch: 12, batches: 80 };
   assert.equal(
     labels.progressLabel({ ...TRAINING, spec, progress }),
-    "training · 3 of 50 epochs, then 12 of 80 batches",
+    "training · 3 of 50 epochs, 12 of 80 batches in the next epoch",
   );
   assert.equal(labels.iterationWord({ spec }), "epoch");
   assert.equal(labels.iterationWord({}), "iteration");
@@ -104,6 +104,11 @@ test("the outcome of a reproduction names the differences", () => {
   );
   const changed = { equal: true, stored_sha256: "a", expected_sha256: "b" };
   assert.match(labels.outcomeDetail({ kind: "reproduce", result: changed }), /the stored model has changed since/);
+  const repaired = { equal: false, sha256: "b", expected_sha256: "b", stored_sha256: null };
+  assert.equal(
+    labels.outcomeDetail({ kind: "reproduce", result: repaired }),
+    "The training gave the recorded bytes; the stored copy was missing or damaged and was replaced.",
+  );
 });
 
 test("the mean time of an iteration times their number is the total time", () => {

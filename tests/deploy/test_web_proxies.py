@@ -106,7 +106,7 @@ def test_pages_of_other_sites_are_refused(client: httpx.Client) -> None:
 
 
 def test_a_name_that_is_not_allowed_is_refused(client: httpx.Client) -> None:
-    """The proxy forwards the Host header."""
+    """The service refuses the forwarded Host header, or the proxy answers without content."""
     refused = client.get("/v1/jobs", headers={"Host": "127.0.0.1.elsewhere.example"})
     # Caddy has no site of that name.
     assert refused.status_code == 421 or (refused.status_code == 200 and not refused.content)
@@ -129,7 +129,7 @@ def test_compression_and_etags_pass(client: httpx.Client) -> None:
 
 
 def test_events_are_not_buffered(client: httpx.Client, settings: ApiSettings) -> None:
-    """The proxy forwards each message of the stream immediately, with and without compression."""
+    """The proxy forwards each message of the stream immediately, also to a client that accepts gzip."""
     headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
     store = Store.open(settings)
     with client.stream("GET", "/v1/events", headers=headers) as answer:

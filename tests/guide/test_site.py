@@ -149,7 +149,7 @@ def test_every_loss_is_explained() -> None:
 
 
 def test_every_term_of_the_glossary_links_to_its_page() -> None:
-    """Each term has an anchor, one definition, and a link to a page of the guide that uses it."""
+    """Each term has an anchor, and a definition with a link to a page of the guide."""
     page = (ROOT / "docs" / "glossary.md").read_text()
     entries = re.findall(r"^(?P<term>\S.*)\n:   (?P<definition>.+)$", page, re.MULTILINE)
     assert len(entries) > 60

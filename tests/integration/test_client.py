@@ -52,8 +52,10 @@ def judged(client: Client, frame: pandas.DataFrame) -> Dataset:
     return dataset.wait(timeout_seconds=LIMIT_SECONDS)
 
 
-def test_frames_and_arrays_are_one_dataset(client: Client, frame: pandas.DataFrame, judged: Dataset) -> None:
-    """Uploads from pandas, polars with categories, Arrow and numpy yield the same content."""
+def test_frames_and_arrays_have_the_same_documents(
+    client: Client, frame: pandas.DataFrame, judged: Dataset
+) -> None:
+    """Uploads from pandas, polars with categories, Arrow and numpy have equal labels and features."""
     renamed = frame.rename(columns={"clicked": "label", "session": "query_id", "product": "document_id"})
     categories = polars.from_pandas(renamed).with_columns(polars.col("query_id").cast(polars.Categorical))
     table = pa.Table.from_pandas(renamed, preserve_index=False)

@@ -86,7 +86,7 @@ def test_deleted_objects_are_restored(client: Client, job: Job) -> None:
 
 
 def test_retention_is_shown(client: Client) -> None:
-    """The page shows the retention days of each kind; no object is older."""
+    """The retention days of each kind are shown; no object is older."""
     retention = client.retention(refresh=True)
     assert {one.kind: one.retention_days for one in retention.rules} == {"jobs": 3650, "models": 30}
     assert {one.kind: one.retention_objects for one in retention.rules} == {"jobs": 0, "models": 0}
@@ -111,7 +111,7 @@ def test_drift_is_computed(client: Client, job: Job) -> None:
 def test_a_downloaded_dataset_can_be_uploaded_again(
     client: Client, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """The dataset of the Parquet download has the same queries."""
+    """The dataset of the Parquet download has the same first queries."""
     dataset = client.dataset(datasets["test"])
     path = dataset.download(tmp_path / "test.parquet")
     again = client.upload_dataset(path, "again").wait(timeout_seconds=LIMIT_SECONDS)

@@ -17,7 +17,7 @@ LIMIT_SECONDS = 200.0
 
 @pytest.fixture(scope="module")
 def second(client: Client, datasets: dict[str, str]) -> Job:
-    """A model of another loss, with diagnostics followed and LETOR's contract."""
+    """A finished training with another loss, diagnostics every five iterations, and LETOR's conventions."""
     job = train_job(datasets, model_name="second", num_iterations=12) | {
         "loss": {"name": "ndcg-loss2++"},
         "diagnostics": {"interval": 5, "cutoff": 5},
@@ -40,16 +40,16 @@ def test_two_models_are_compared_query_by_query(
     assert [system.name for system in found.systems] == ["shared:1", "second:1"]
     (pair,) = found.pairs
     assert found.sentence == pair.sentence
-    tests = known(pair.metrics["ndcg@10"])
-    assert tests.wins + tests.ties + tests.losses == tests.queries == 40
-    assert tests.lower <= tests.difference <= tests.upper
-    assert tests.adjusted_p >= tests.randomisation_p
+    result = known(pair.metrics["ndcg@10"])
+    assert result.wins + result.ties + result.losses == result.queries == 40
+    assert result.lower <= result.difference <= result.upper
+    assert result.adjusted_p >= result.randomisation_p
     means = [known(system.metrics["ndcg@10"].mean) for system in found.systems]
-    assert tests.difference == pytest.approx(means[1] - means[0])
+    assert result.difference == pytest.approx(means[1] - means[0])
     values = np.array([query.values["ndcg@10"] for query in found.queries()])
     np.testing.assert_allclose(values.mean(axis=0), means)
-    drawn = found.differences()
-    np.testing.assert_allclose(drawn.differences, np.sort(values[:, 1] - values[:, 0]))
+    sorted_differences = found.differences()
+    np.testing.assert_allclose(sorted_differences.differences, np.sort(values[:, 1] - values[:, 0]))
     harmed, *_ = found.queries("difference").first(1)
     assert harmed.query_id == pair.most_harmed[0].query_id
     improved, *_ = found.queries("difference", order="desc").first(1)
@@ -142,7 +142,7 @@ def test_a_malformed_run_fails_with_its_line(
 def test_diagnostics_are_curves_and_belong_to_evaluations_too(
     client: Client, second: Job, datasets: dict[str, str]
 ) -> None:
-    """A training has them at every fifth iteration from the first, and the last; an evaluation on request."""
+    """Trainings compute diagnostics at iterations 1, 6, 11 and the last; evaluations do so on request."""
     curves = second.history().curves["diagnostics"]
     seen = [place for place, value in enumerate(curves["incoherent-queries"]) if value is not None]
     assert seen == [0, 5, 10, 11]

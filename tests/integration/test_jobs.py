@@ -111,10 +111,10 @@ def test_the_rank_endpoint_scores_as_the_rank_job(client: Client, trained: Job, 
     assert answer.queries[0].ranking[0].score == pytest.approx(stored.score, abs=1e-6)
 
 
-def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
+def test_a_dataset_that_lacks_features_needs_permission(
     client: Client, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """LETOR text leaves zeros out, so a test file may have fewer features than the training file."""
+    """LETOR text leaves zeros out, so a file may lack features; if it lacks most, the job needs an option."""
     path = tmp_path / "narrow.txt"
     path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
     narrow = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS).id
@@ -203,7 +203,7 @@ def test_the_model_does_not_depend_on_the_number_of_threads(
 @pytest.mark.embedded
 @pytest.mark.slow  # tests/core and tests/app test each part
 def test_every_loss_trains_through_the_service(client: Client, datasets: dict[str, str]) -> None:
-    """Each registered loss, with its defaults, yields a model and a decreasing loss curve."""
+    """Each loss yields a model and, unless it draws random numbers, a decreasing loss curve."""
     jobs = {
         name: client.submit(
             train_job(datasets, model_name=name.replace("+", "p"), num_iterations=6)

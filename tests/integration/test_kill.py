@@ -1,4 +1,4 @@
-"""Kill the whole service at random moments, then its parts: no process is left, and no job is lost."""
+"""Kill the whole service at work, then its parts: no process is left, and no job is lost."""
 
 import os
 import random

@@ -70,7 +70,7 @@ def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
 
 
 def test_a_model_is_reproduced(client: Client, trained: Job) -> None:
-    """The other process of the worker reproduces the model byte for byte."""
+    """A job reproduces the model byte for byte."""
     result = known(_ended(trained.model().reproduce()).result)
     assert result["equal"], result
     assert result["differences"] == []

@@ -69,7 +69,7 @@ def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: F
 def test_an_alias_that_moves_under_load(
     client: Client, stack: EmbeddedStack, datasets: dict[str, str]
 ) -> None:
-    """No request fails, no third version answers, and each move takes effect within a second."""
+    """No request fails, no third version answers, and the last move takes effect within a second."""
     for iterations in (2, 5, 8):
         client.submit(train_job(datasets, model_name="moving", num_iterations=iterations)).wait(
             timeout_seconds=200

@@ -84,8 +84,8 @@ def test_a_log_is_deleted_by_itself_or_its_id() -> None:
     assert paths == ["/v1/click-logs/clk_1", "/v1/click-logs/clk_1?permanently=true"]
 
 
-def test_a_log_shows_clicks_by_rank() -> None:
-    """A notebook shows the log as a card."""
+def test_a_log_is_shown_as_a_card() -> None:
+    """The title of the card has the name of the log."""
     statistics = {"lists": 3, "ranks": [{"rank": 1, "impressions": 3, "clicks": 1}]}
     card = ClickLog.model_validate(click_log_document(statistics=statistics)).card()
     assert card.title == "click log clicks.csv"

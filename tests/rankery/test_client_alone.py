@@ -78,7 +78,7 @@ def ended(alone: Path) -> dict[str, tuple[int, str]]:
 
 
 def test_the_client_needs_nothing_else(alone: Path) -> None:
-    """The class has all its methods, and imports no package outside the list."""
+    """A client can be created with only the packages of the list."""
     done = python(alone, "import rankery; print(rankery.Client('http://127.0.0.1:1').train.__name__)")
     assert (done.stdout, done.stderr) == ("train\n", "")
 

@@ -61,8 +61,8 @@ def test_without_a_terminal_progress_is_plain_lines() -> None:
     ]
 
 
-def test_on_a_terminal_progress_is_one_bar() -> None:
-    """The bar shows the same values in place."""
+def test_on_a_terminal_progress_is_a_bar() -> None:
+    """The bar shows the metric, and that the training is done."""
     output = io.StringIO()
     screen = Screen(Console(file=output, width=120, force_terminal=True))
     with screen.training("lambdarank") as show:

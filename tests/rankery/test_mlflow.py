@@ -216,7 +216,7 @@ def test_the_directory_describes_the_model(
 def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
     stack: EmbeddedStack, client: Client, tmp_path: Path
 ) -> None:
-    """The import runs no code of the directory."""
+    """A pickled estimator is refused, because loading it could run code."""
     subprocess.run(
         [PYTHON, "-P", "-c", SAVE, tmp_path / "booster", tmp_path / "ranker"],
         check=True,
@@ -323,7 +323,7 @@ def test_features_are_rounded_as_the_service_rounds_them() -> None:
     assert found == [np.float32(0.1), np.float32(0.1), 0.1]
 
 
-def test_values_between_equal_knots_are_interpolated() -> None:
+def test_repeated_knots_at_the_end_are_interpolated() -> None:
     """Knots at the end are repeated if there are fewer than the table holds."""
     knots, targets = np.array([0.0, 1.0, 3.0, 3.0]), np.array([-1.0, 0.0, 2.0, 2.0])
     found = _interpolated(np.array([-5.0, 0.5, 2.0, 3.0, 9.0]), knots, targets)

@@ -26,7 +26,7 @@ def test_a_retried_creation_creates_one_object(unreliable: Network) -> None:
 
 
 def test_the_asynchronous_client_retries(unreliable: Network) -> None:
-    """Lost requests and answers are retried, and a list iterates over all pages."""
+    """Lost requests and answers are retried for a creation, a list and a refresh."""
     network = unreliable(["no answer", "lost answer", None])
 
     async def work() -> None:

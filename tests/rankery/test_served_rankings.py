@@ -80,7 +80,7 @@ def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
 
 
 def test_interleaved_lists_of_frames(client: Client) -> None:
-    """Frames get the lists that queries get, with their rows and ids, and clicks on them are counted."""
+    """Frames and arrays get the same lists, with their rows and ids, and clicks on them are counted."""
     made = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
     rows = FRAME.set_index(np.arange(len(FRAME)) * 2)
     shown = client.rank(f"{NAME}:1", rows, interleaving=made, user="bob")

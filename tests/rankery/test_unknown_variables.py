@@ -30,7 +30,7 @@ def test_a_wrong_name_is_reported_with_the_right_one(name: str, hint: str) -> No
 
 
 def test_every_variable_that_is_named_is_known() -> None:
-    """Every variable that the code and the guide name is read."""
+    """`unknown_variables` knows each variable that the code and the guide name."""
     files = [path for source in SOURCES for path in (ROOT / source, *(ROOT / source).rglob("*"))]
     texts = [path.read_text() for path in files if path.suffix in KINDS and path.is_file()]
     named = {name for text in texts for name in VARIABLE.findall(text)}

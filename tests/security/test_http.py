@@ -98,7 +98,7 @@ def test_bytes_that_are_no_request_are_refused(target: Target, case: str) -> Non
 
 @pytest.mark.parametrize("case", HALVES)
 def test_half_a_request_delays_no_other_request(target: Target, case: str) -> None:
-    """Ten incomplete requests do not delay the eleventh, and their connections are closed."""
+    """Ten incomplete requests do not delay the eleventh; one that ends early is refused or unanswered."""
     place = (str(urlsplit(target.url).hostname), int(urlsplit(target.url).port or 80))
     waiting = [socket.create_connection(place, 60) for _ in range(10)]
     try:

@@ -169,7 +169,7 @@ def test_an_address_with_many_wrong_keys_is_throttled(target: Target) -> None:
 
 
 def test_a_key_is_shown_once(target: Target, send: Send) -> None:
-    """No list, log or audit entry has a secret, and a hint is too short to be one."""
+    """No later answer and no file of the data folder has the secret."""
     secret = target.make_key("read")
     for path in ("/v1/keys", "/v1/audit", "/metrics"):
         assert secret.encode() not in send(Attack(path, 200)).body

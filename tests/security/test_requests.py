@@ -231,7 +231,7 @@ INTEGERS: dict[str, Attack] = (
 
 @pytest.mark.parametrize("case", [*FOREIGN, *BODIES, *INTEGERS])
 def test_an_invalid_request_is_refused(send: Send, case: str) -> None:
-    """Each request is refused soon, with its status and its problem, and changes nothing."""
+    """Each request is refused within 20 s, with its status, its problem and a short answer."""
     attack = (FOREIGN | BODIES | INTEGERS)[case]
     started = time.monotonic()
     answer = send(attack)
@@ -315,7 +315,7 @@ def test_the_service_chooses_the_names_of_downloads(target: Target, send: Send, 
 
 
 def test_the_service_is_ready_after_all_attacks(target: Target) -> None:
-    """The service answers health probes and requests after all attacks."""
+    """The service answers health probes and requests after the attacks of this file."""
     with httpx.Client(trust_env=False) as http:
         assert http.get(f"{target.url}/healthz").status_code == 200
     assert exchange(target.url, Attack("/v1/jobs", 200).request(target.url, {}, target.secrets)).status == 200

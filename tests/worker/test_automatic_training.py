@@ -198,7 +198,7 @@ def test_the_end_of_the_job_cancels_helper_jobs(
         }
 
 
-def test_labels_that_no_metric_can_use_are_refused(inline_worker: InlineWorker) -> None:
+def test_an_invalid_metric_is_refused(inline_worker: InlineWorker) -> None:
     """The problem names the metric."""
     job = inline_worker.run_queued(_submit(inline_worker, metric="ndcg@0").id)
     assert job.status == "failed"

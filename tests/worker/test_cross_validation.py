@@ -111,7 +111,7 @@ def test_the_model_is_that_of_all_queries(inline_worker: InlineWorker, dataset: 
 
 
 @pytest.mark.long
-def test_it_can_be_trained_again(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
+def test_a_cross_validation_is_reproduced(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
     """A reproduction with the same folds yields the same bytes."""
     inline_worker.trained(inline_worker.add(dataset, "d"), validation={"folds": FOLDS})
     with inline_worker.store.begin() as tx:

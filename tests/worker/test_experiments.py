@@ -243,7 +243,7 @@ def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
 
 
 def test_the_active_trainings_of_an_experiment_are_limited(laboratory: Laboratory) -> None:
-    """The remaining trainings are queued when active trainings have ended."""
+    """No further training is queued while `MAX_ACTIVE_TRAININGS` are active."""
     laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
     assert len(advance_all(laboratory.store)) == MAX_ACTIVE_TRAININGS
     assert advance_all(laboratory.store) == []

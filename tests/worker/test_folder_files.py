@@ -113,7 +113,7 @@ def test_four_files_equal_the_whole(corpus: Corpus) -> None:
         assert read_parquet(file).n_queries == 40
 
 
-def test_one_file_has_the_digest_of_its_upload(corpus: Corpus) -> None:
+def test_a_pattern_of_one_file_is_that_file(corpus: Corpus) -> None:
     """A pattern that matches one file yields the same dataset as the name of the file."""
     source = corpus.source("clicks", "whole.parquet")
     single = {"kind": "folder", "folder": "clicks", "filename": "whole.parquet", "format": "auto"}

@@ -137,7 +137,7 @@ def test_synthetic_data_is_made_by_its_parameters(uploads: Uploads) -> None:
 
 
 def test_findings_come_with_the_dataset(uploads: Uploads) -> None:
-    """The dataset has the findings of the data doctor and of the reader."""
+    """The findings include scattered queries, which the reader found, and each has a severity."""
     dataset = uploads.ingest("1 qid:1 1:1\n1 qid:2 1:2\n0 qid:1 1:3\n")
     assert dataset.findings is not None
     assert "scattered-queries" in {finding["code"] for finding in dataset.findings}
@@ -428,7 +428,7 @@ def test_arrays_are_cached_for_the_next_job(uploads: Uploads) -> None:
     np.testing.assert_array_equal(mapped.features, np.array([[2, 7], [1, 7], [3, 8]], np.float32))
 
 
-def test_a_file_larger_than_allowed_is_refused(uploads: Uploads) -> None:
-    """The worker's limits apply to every upload."""
+def test_an_upload_with_too_many_documents_is_invalid(uploads: Uploads) -> None:
+    """The worker's limit of documents applies to uploads."""
     small = Uploads(uploads.store, uploads.settings.model_copy(update={"max_documents": 2}))
     assert small.ingest(TEXT).status == "invalid"

@@ -229,7 +229,7 @@ def test_a_dataset_of_another_project_is_not_taken(almanac: Almanac) -> None:
 
 
 def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> None:
-    """A run searches on the newest dataset, and promotes its model like a training does."""
+    """A run searches on the newest dataset, and queues the promotion of its model."""
     training = almanac.add()
     almanac.work(NIGHT)
     almanac.work(NIGHT + DAY)

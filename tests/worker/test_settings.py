@@ -24,7 +24,7 @@ def test_memory_is_shared_among_the_jobs_of_a_lane() -> None:
 
 
 def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every field is a RANKERY_ variable."""
+    """Fields are RANKERY_ variables."""
     monkeypatch.setenv("RANKERY_WORKER_CONCURRENCY", "3")
     monkeypatch.setenv("RANKERY_THREADS", "5")
     settings = WorkerSettings()

@@ -99,7 +99,7 @@ class CandidateTrials:
         """Try candidates until all have ended.
 
         Returns:
-            The tried candidates in order, and the reasons why others were not tried.
+            The tried candidates in order, and the reasons why others were stopped or not tried.
         """
         while True:
             self.try_available()

@@ -91,7 +91,10 @@ class NaiveComparison:
         return self.missing is None and self.p_value is not None and self.p_value < SIGNIFICANCE
 
     def finding(self) -> Finding:
-        """Return the comparison as a finding, a warning unless the correction is significantly better."""
+        """Return the comparison as a finding, a warning unless the correction is significantly better.
+
+        A comparison on labels that are clicks is always a warning, unless it is an estimate.
+        """
         wins = self.gain > 0 and self._is_significant
         return Finding(
             code="click-correction",

@@ -25,8 +25,8 @@ class KeyedDataset:
 
     Attributes:
         dataset: Judged documents.
-        features_key: Cache key of the feature matrix: equal if and only if values and feature names are
-            equal; labels do not matter.
+        features_key: Cache key of the feature matrix: equal keys mean equal values and feature names; labels
+            do not matter.
         data_key: Key of the stored content if the features are a selection of its rows and columns, else
             None.
     """

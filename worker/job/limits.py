@@ -23,7 +23,7 @@ class Bounds:
     """Time and memory limits of a running job.
 
     Memory is counted from the start of the job in this process, without mapped files. It is measured on Linux
-    only; elsewhere it is not limited.
+    only; elsewhere only planned allocations are limited.
 
     Attributes:
         seconds: Time limit, or None.

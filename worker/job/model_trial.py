@@ -78,7 +78,7 @@ def _environment() -> dict[str, str]:
 
 def _failure_reason(code: int, cpu_seconds: int) -> str:
     if code == -signal.SIGXCPU:
-        return f"the model could not be loaded within {cpu_seconds} seconds"
+        return f"the model could not be loaded within {cpu_seconds} seconds of CPU time"
     if code < 0:
         return f"LightGBM crashed while loading the model ({signal.Signals(-code).name})"
     return "the model could not be loaded and scored"

@@ -20,7 +20,7 @@ Values = dict[str, Any]
 
 
 class Reporter:
-    """Collects the reports of one job, and writes them at most once per interval.
+    """Collect the reports of one job, and write progress at most once per interval; new phases at once.
 
     Args:
         lease: Lease of the job.
@@ -71,6 +71,7 @@ class Reporter:
         Raises:
             JobCancelled: The user cancelled the job.
             LeaseLost: The job was given to another worker.
+            LimitReached: The job exceeds its time or memory limit.
             WorkerStopping: The worker is shutting down.
         """
         if reset_count:
@@ -102,6 +103,7 @@ class Reporter:
         Raises:
             JobCancelled: The user cancelled the job.
             LeaseLost: The job was given to another worker.
+            LimitReached: The job exceeds its time or memory limit.
             WorkerStopping: The worker is shutting down.
         """
         if progress is not None:
@@ -128,6 +130,7 @@ class Reporter:
         Raises:
             JobCancelled: The user cancelled the job.
             LeaseLost: The job was given to another worker.
+            LimitReached: The job exceeds its time or memory limit.
             WorkerStopping: The worker is shutting down.
         """
         self.lease.check()

@@ -83,6 +83,7 @@ class JobRun:
         Raises:
             JobCancelled: The user cancelled the job.
             LeaseLost: The job was given to another worker.
+            LimitReached: The job exceeds its time or memory limit.
             WorkerStopping: The worker is shutting down.
         """
         self.lease.check()
@@ -101,6 +102,7 @@ class JobRun:
         Raises:
             JobCancelled: The user cancelled the job.
             LeaseLost: The job was given to another worker.
+            LimitReached: The job exceeds its time or memory limit.
             WorkerStopping: The worker is shutting down.
         """
         self.lease.check()

@@ -77,7 +77,7 @@ def read_samples(
         threads: Threads of the scoring.
 
     Raises:
-        ArtifactDamaged: Stored requests are missing, or their checksum does not match.
+        ArtifactDamaged: The checksum of stored requests does not match.
     """
     drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number on top
     seen: set[int] = set()

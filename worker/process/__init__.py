@@ -1,1 +1,1 @@
-"""Worker processes: pool, lanes, heartbeats, sweeper, shutdown and messages."""
+"""Parts of a worker process: pool, heartbeats, sweeper, schedules, shutdown and messages."""

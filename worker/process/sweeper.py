@@ -29,7 +29,7 @@ _SILENT_LEASES = 3
 _WATCHED_HEARTBEATS = 2
 _EVENTS_SECONDS = 300.0  # interval of removing old events
 _BATCH_EVENTS = 1_000
-# Time limit of the upkeep in a sweep, which delays this process's heartbeats.
+# Time limit of the upkeep in a sweep, which blocks the event loop of this process.
 _UPKEEP_SECONDS = 1.0
 _RETENTION_SECONDS = 3600.0
 _LOG = structlog.stdlib.get_logger(__name__)

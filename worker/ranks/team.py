@@ -48,7 +48,8 @@ class Member:
         queries: Number of training queries of its shard.
         documents: Number of documents of these queries.
         address: Address at which the other ranks reach it.
-        condition: State that the rank sent last: `stage`, `done`, `total`, `memory_bytes`, `waiting_share`.
+        condition: State that the rank sent last: `stage`, `done`, `total`, `memory_bytes`,
+            `peak_memory_bytes`, `sent_bytes` and `waiting_share`.
         connection: Connection to the rank, None until it connects.
     """
 

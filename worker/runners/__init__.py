@@ -1,1 +1,1 @@
-"""One file per job kind: run the job and store its result."""
+"""Run the jobs of each kind and store their results."""

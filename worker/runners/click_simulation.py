@@ -31,7 +31,7 @@ def run_click_simulation(run: JobRun, spec: SimulateClicksJob) -> None:
 
     Raises:
         InvalidInput: A ranker is not a feature of the dataset.
-        DatasetError: The dataset lacks the features of a model.
+        DatasetError: The dataset has no features for a model.
     """
     run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset

@@ -23,7 +23,7 @@ from worker.job.training_data import load_with_label_map
 
 
 def run_comparison(run: JobRun, spec: CompareJob) -> None:
-    """Rank a dataset by every system and compare all pairs of systems; store the ranking of each model.
+    """Rank a dataset by every system and compare pairs of systems; store the ranking of each model.
 
     Raises:
         InvalidInput: The metrics cannot use the labels, or a ranking cannot be joined with the dataset.

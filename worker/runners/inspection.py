@@ -85,7 +85,7 @@ def _dependence_columns(
     requested: Sequence[str] | None, names: Sequence[str], importance: Sequence[PermutationImportance]
 ) -> list[int]:
     if requested is None:
-        # Leave out features that no tree uses.
+        # Leave out features whose shuffling does not change the metric.
         return [each.feature for each in importance if each.mean != 0.0][:DEFAULT_FEATURE_COUNT]
     return [names.index(name) for name in requested]
 

@@ -15,7 +15,8 @@ from worker.runners.training import trained_by
 def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
     """Repeat the training of a model and compare the bytes of both models; no model is stored.
 
-    A damaged or missing copy of the model is replaced if the bytes are equal.
+    If the new bytes match the recorded checksum, replace a damaged or missing stored copy; `equal` is then
+    still false.
 
     Raises:
         InvalidInput: The specification is no longer valid for the data.

@@ -3,5 +3,5 @@
 Each limiter acts at a different stage of a request: `limiter` before authentication, `body_timeout` while
 the client sends the body, `expensive_reads` in the route, `low_priority` in another process. Writers of
 SQLite queue in `core.store.sqlite_write_lock`, since workers and commands write, too. `limits` is the table
-of all limits.
+of the limits of concurrency, rates and time.
 """

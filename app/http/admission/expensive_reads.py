@@ -1,4 +1,4 @@
-"""Limits on expensive reads: exports, parity reports, model trees, downloads."""
+"""Limits on expensive reads, such as exports, downloads, model trees and the measurement of storage."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ class ExpensiveReads:
     Create and use it within one event loop.
 
     Args:
-        max_per_caller: Largest number of running and waiting reads of one caller.
+        max_per_caller: Largest number of running and waiting reads of one caller, without joined ones.
     """
 
     def __init__(self, max_per_caller: int) -> None:

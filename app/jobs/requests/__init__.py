@@ -51,7 +51,8 @@ class JobBatchRequest(RequestModel):
     jobs: list[JobRequest] = Field(min_length=1, max_length=MAX_BATCH_JOBS)
     repeats: RepeatsRequest | None = Field(
         None,
-        description="Queue each training several times with consecutive seeds and the tag `repeat`",
+        description="Queue each training several times with consecutive seeds and the tags `grid` and"
+        " `repeat`",
     )
 
     @property

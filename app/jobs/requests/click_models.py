@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, create_model
 from typing_extensions import TypeAliasType
 
-from app.http.schemas import DatasetName, Id
+from app.http.schemas import DisplayName, Id
 from app.jobs.parameter_schemas import ParametersRequest, declared_fields, request_model
 from app.jobs.requests.fields import QueuedRequest
 from core.clicks.judgment_options import JudgmentSpec
@@ -61,7 +61,7 @@ class JudgeRequest(QueuedRequest):
         description="A ready dataset with the features of the log's documents, joined by ids; its labels"
         " are replaced"
     )
-    dataset_name: DatasetName | None = Field(
+    dataset_name: DisplayName | None = Field(
         None, description="Name of the new dataset; the name of the log when null"
     )
     judged_dataset_id: Id | None = Field(

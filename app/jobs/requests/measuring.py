@@ -62,7 +62,7 @@ class ModelSystem(RequestModel):
 class RankingSystem(RequestModel):
     """A ranking to compare: an uploaded run, or one that an earlier job stored."""
 
-    ranking_id: Id = Field(examples=["rnk_…"])
+    ranking_id: Id = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
 
 
 def _system_form(value: Any) -> str | None:

@@ -173,8 +173,8 @@ class TrainingRequest(_OptionsRequest):
     allow_absent_features: AllowAbsentFeatures = False
     distribution: DistributionRequest | None = Field(
         None,
-        description="Train trees on several ranks; in one process when null. Not available with"
-        " folds or `diagnostics`",
+        description="Train trees on several ranks; in one process when null. Not available with folds,"
+        " `clicks`, `diagnostics` and some hyperparameters",
     )
 
     @field_validator("loss")

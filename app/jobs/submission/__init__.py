@@ -55,8 +55,8 @@ def submit(
 
     Raises:
         InvalidInput: The request is invalid by itself.
-        NotFound: When a dataset, model or ranking that it names does not exist.
-        WrongState: When a dataset is not ready.
+        NotFound: When a dataset, click log, model or ranking that it names does not exist.
+        WrongState: When a dataset or click log is not ready.
     """
     return _queue(tx, _resolve(tx, request), key_id, request.labels())
 

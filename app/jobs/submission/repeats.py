@@ -13,7 +13,7 @@ _SEED_LIMIT = 2**31
 
 
 def check_repeats(batch: JobBatchRequest) -> None:
-    """Refuse repeats of jobs that are not trainings, and too many jobs, tags or seeds.
+    """Refuse repeats of jobs that are not trainings, too many jobs or tags, and too large seeds.
 
     Raises:
         InvalidInput: With a pointer for each problem.

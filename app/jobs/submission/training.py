@@ -35,8 +35,8 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
 
     Raises:
         InvalidInput: The request is invalid.
-        NotFound: When a dataset or the model to continue from does not exist.
-        WrongState: When a dataset is not ready.
+        NotFound: When a dataset, click log, model or propensity job that it names does not exist.
+        WrongState: When a dataset or click log is not ready.
     """
     request = with_propensities(tx, request)
     parsed, contract = _parse_request(request)

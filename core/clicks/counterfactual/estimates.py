@@ -53,7 +53,7 @@ class SystemEstimate:
     Attributes:
         name: Name of the ranking.
         value: Estimate of the metric, a mean over lists.
-        lower: Lower end of the 95% interval, by bootstrap over users, or over lists in a log without users.
+        lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`.
         upper: Upper end of the interval.
         effective_sample_size: (Σ w)² / Σ w² of the weights.
         largest_weight: Largest weight over the sum of all.
@@ -76,7 +76,7 @@ class SystemEstimate:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate and its bootstrap replicates; the estimates of one log share the samples."""
+    """An estimate and its bootstrap replicates; estimates of the same lists share the samples of clusters."""
 
     estimate: SystemEstimate
     resampled: Float64Array
@@ -88,7 +88,7 @@ class Estimates:
 
     Attributes:
         lists: Number of lists.
-        clusters: Number of bootstrap clusters: users, or lists in a log without users.
+        clusters: Number of bootstrap clusters, at most 20,000: users, or lists in a log without users.
         estimated: The logged ranking, then the others.
     """
 
@@ -131,7 +131,8 @@ def evaluate_rankings(
         threads: Threads to use.
 
     Raises:
-        InvalidInput: The log lacks data for the estimator, or no list has a query that all rankings rank.
+        InvalidInput: The log lacks data for the estimator, no list has a query that all rankings rank, or the
+            estimator has no self-normalised form.
     """
     if normalised and estimator in ("examination", "cascade_doubly_robust"):
         raise InvalidInput.at("/normalised", f"{estimator} has no self-normalised form")
@@ -168,7 +169,7 @@ def _common_lists(log: ClickLog, rankings: Sequence[NewRanking]) -> ClickLog:
 
 
 def _clusters(log: ClickLog) -> Int64Array:
-    """Return the (n_lists,) bootstrap clusters: users or lists, merged if there are too many."""
+    """Return the (n_lists,) bootstrap clusters: users or lists, merged if equal modulo 20,000."""
     users = np.arange(log.n_lists) if log.list_users is None else np.asarray(log.list_users, np.int64)
     numbers: Int64Array = np.unique(users % _MAX_CLUSTERS, return_inverse=True)[1]
     return numbers

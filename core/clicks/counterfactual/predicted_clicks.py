@@ -7,7 +7,7 @@ import numpy as np
 from core.clicks.log import ClickLog
 from core.types import Float64Array, Int32Array, Int64Array
 
-_PRIOR_CLICKS = 1.0  # pseudo-count that shrinks documents to the log's mean attractiveness
+_PRIOR_CLICKS = 1.0  # pseudo-count that shrinks attractiveness to 1, the mean of the log
 _FOLDS = 2
 
 

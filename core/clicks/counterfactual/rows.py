@@ -62,7 +62,7 @@ class Rows:
 
 
 def logged_rows(log: ClickLog, by_rank: Float64Array) -> Rows:
-    """Return the rewards of the logged ranking, all with weight 1."""
+    """Return the rewards of the logged ranking times the weights of ranks, all with importance weight 1."""
     top = _top(log, len(by_rank))
     values = _rewards(top) * by_rank[top.ranks.astype(np.int64) - 1]
     return _rows(top, values, np.ones(len(values)))
@@ -79,10 +79,11 @@ def slot_rows(
 ) -> Rows:
     """Return the impressions at the metric's ranks, weighted by inverse logged propensities.
 
-    The new ranking is deterministic: π_new is 1 where it has the logged document at the rank, else 0.
+    The new ranking is deterministic: π_new is 1 where it has the logged document at the rank, else 0. For
+    `slate`, the list ends at the metric's last rank.
 
     Raises:
-        InvalidInput: The log has no propensities.
+        InvalidInput: The log has no propensities, or a propensity is not in (0, 1].
     """
     top = _top(log, len(by_rank))
     shown = (ranking.ranks[top.pairs] == top.ranks).astype(np.float64)
@@ -122,14 +123,14 @@ def examination_rows(
     Without a ranking, the new rank is the old rank.
 
     Raises:
-        InvalidInput: A clicked rank has no examination probability in (0, 1].
+        InvalidInput: A clicked rank has no examination probability, or a probability is not in (0, 1].
     """
     clicked = _rewards(log) > 0.0
     old = log.ranks[clicked].astype(np.int64)
     if len(examination) < old.max(initial=0) or not all(0.0 < p <= 1.0 for p in examination):
         raise InvalidInput.at(
             "/examination",
-            f"must give a probability in (0, 1] for each clicked rank up to {old.max(initial=0)}",
+            f"must give a probability in (0, 1] for each rank from 1 to {old.max(initial=0)}",
         )
     weights, clipped = _clipped(1.0 / np.asarray(examination, np.float64)[old - 1], clip)
     new = old if ranking is None else ranking.ranks[log.pairs[clicked]].astype(np.int64)

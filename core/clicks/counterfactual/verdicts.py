@@ -38,7 +38,7 @@ class CounterfactualResult:
         metric: Spelling of the metric.
         estimator: Name of the estimator.
         lists: Number of lists in the estimates.
-        clusters: Number of bootstrap clusters: users, or lists in a log without users.
+        clusters: Number of bootstrap clusters, see `Estimates`.
         systems: Estimates, the logged ranking first.
         differences: Differences of all pairs.
     """

@@ -1,4 +1,4 @@
-"""Counting for click models in closed form: sums of clicks by pair and by rank, in one pass."""
+"""Sums of clicks by pair and by rank in one pass, which determine click models in closed form."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from core.types import Float64Array, Int32Array, Int64Array
 
 # Last impression of a list to count as examined: the last of all, the first click, or the last click.
 ALL, FIRST_CLICK, LAST_CLICK = 0, 1, 2
-# Columns of the sums by rank: impressions, clicks, and clicks before the last one.
+# Columns of the sums by rank: impressions that count, their clicks, and clicks before the last one.
 RANK_TRIALS, RANK_CLICKS, RANK_NOT_LAST = 0, 1, 2
 
 
@@ -29,7 +29,8 @@ def count_clicks(
             `coec` the click rate of the rank.
 
     Returns:
-        Sums by pair, and (max_rank + 1, 3) impressions, clicks, and clicks before the last one by rank.
+        Sums by pair, and (max_rank + 1, 3) sums by rank: impressions that count by `until`, their clicks, and
+        clicks before the last one.
     """
     pairs = PairSums.zeros(lists.log.n_pairs)
     by_rank = np.zeros((lists.n_blocks, lists.max_rank + 1, 3))

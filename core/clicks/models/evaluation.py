@@ -30,7 +30,7 @@ class Evaluation:
             is the value of a prediction of 0.5.
         conditional_perplexity: Perplexity given the clicks above.
         by_rank: (n_ranks, 3) rank, perplexity and conditional perplexity.
-        by_list: (n_lists,) the terms of `log_likelihood`.
+        by_list: (n_lists,) the terms of `log_likelihood`, without ignored lists.
     """
 
     model: str
@@ -64,7 +64,8 @@ class ModelComparison:
         differences: Difference of log-likelihood of each further model to the best, and its simultaneous 95%
             interval, infinite for a single user.
         held_out_lists: Number of held-out lists.
-        unseen_share: Share of held-out impressions whose pairs do not occur in the other lists.
+        unseen_share: Share of held-out impressions whose pairs do not occur in the other lists down to
+            `max_rank`.
         sentence: Sentence on the best model, and on models that cannot be distinguished from it.
     """
 
@@ -105,11 +106,12 @@ def evaluate_click_model(
     Args:
         model: The model.
         log: A log with the same pairs as the log from which the model was estimated.
-        weights: (n_lists,) weights; lists of weight 0 are ignored. None for all lists.
+        weights: (n_lists,) weights; lists of weight 0 are ignored, all others count equally. None for all
+            lists.
         threads: Threads to use.
 
     Raises:
-        InvalidInput: No list has a weight other than 0.
+        InvalidInput: No list with a weight other than 0 has an impression.
     """
     use_threads(threads)
     lists = QueryBlocks.of(log, model.max_rank)
@@ -174,7 +176,7 @@ def compare_click_models(
         threads: Threads to use.
 
     Raises:
-        InvalidInput: One of the two parts has no lists.
+        InvalidInput: The part for estimation has no lists, or the held-out part has no impressions.
     """
     use_threads(threads)
     shared = ClickModelSpec() if spec is None else spec

@@ -31,7 +31,8 @@ def fit_click_model(
     Args:
         log: The log.
         spec: The model and its options, or None for the defaults.
-        report: Called with a step, the number of iterations done and their total; may raise to stop.
+        report: Called with a step, the number of iterations or resamples done and their total; may raise to
+            stop.
         weights: (n_lists,) weight of each list, 0 to ignore it; None for weight 1.
         threads: Threads to use; the result is the same for any number.
 

@@ -77,8 +77,9 @@ def posterior(
     Args:
         model: The model.
         attraction: Pseudo-counts of attractive and other examinations; for `coec`, of clicks and expected
-            clicks. None for the model's pseudo-counts; the mean is then the model's estimate.
-        satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's pseudo-counts.
+            clicks. None for the model's pseudo-counts, raised to at least 0.5. The mean is then the model's
+            estimate, unless a pseudo-count is 0 or, for `coec`, below 0.5.
+        satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's, raised alike.
     """
     sums, own = model.sums.values, tuple(max(count, _MIN_PSEUDO_COUNT) for count in model.spec.prior)
     clicks, examined = sums[:, CLICKED], sums[:, EXAMINED]

@@ -73,7 +73,7 @@ class QueryBlocks:
         return len(self.blocks) - 1
 
     def in_order(self, weights: Float64Array | None) -> Float64Array:
-        """Return the weights of the log's lists, 1 by default, rearranged to `order`."""
+        """Return the (n_lists,) weights of the log's lists, 1 by default, in the order of `order`."""
         return np.ones(len(self.order)) if weights is None else weights[self.order]
 
     def run(self, kernel: Callable[..., Any], weights: Float64Array, *arguments: Any) -> None:

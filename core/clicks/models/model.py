@@ -63,11 +63,11 @@ class ClickModel:
         max_rank: Greatest rank of the log that was used.
         parameters: Estimated parameters.
         sums: Sums by pair from which the parameters were computed, without prior.
-        impressions: (n_pairs,) impressions of each pair.
-        clicks: (n_pairs,) clicks of each pair.
+        impressions: (n_pairs,) impressions of each pair down to `max_rank`, times the weights of the lists.
+        clicks: (n_pairs,) clicks of each pair, counted in the same way.
         changes: Largest change of any parameter in each EM iteration; empty for counted models.
         relevance_variance: (n_pairs,) variance of each relevance over the resamples of a bootstrap, or None.
-        intervals: 95% intervals of the shared parameters by bootstrap over users, by name.
+        intervals: 95% intervals of the shared parameters by bootstrap over users or lists, by name.
         findings: Sentences on problems of the estimation.
     """
 
@@ -84,8 +84,9 @@ class ClickModel:
 
     @property
     def relevance(self) -> Float64Array:
-        """Return the relevance of each pair, (n_pairs,): ασ with satisfaction, αθ₁ with examination, else α.
+        """Return the relevance of each pair, (n_pairs,).
 
+        It is ασ with satisfaction, αθ₁ for `pbm` and `ubm`, else α.
         Attractiveness and examination are identified up to a common factor; αθ₁ is α scaled such that θ₁ = 1.
         """
         parameters = self.parameters

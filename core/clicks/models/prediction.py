@@ -34,7 +34,8 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
     Args:
         model: The model.
         lists: The lists, with the same pairs as the log from which the model was estimated.
-        weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
+        weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored, all others
+            count equally.
     """
     by_list = np.zeros(lists.log.n_lists)
     by_rank = np.zeros((lists.n_blocks, lists.max_rank + 1, 3))
@@ -94,7 +95,7 @@ def _browse(
     by_list: Float64Array,
     by_rank: Float64Array,
 ) -> None:
-    # Entry k: probability of the last click at rank k, 0 for no click, before the current rank.
+    # Entry k: probability that the last click above the current rank is at rank k; entry 0: of no such click.
     last_at = np.empty(len(places))
     for block in range(first, last):
         for entry in range(blocks[block], blocks[block + 1]):

@@ -80,12 +80,13 @@ MODELS: Mapping[str, ModelKind] = MappingProxyType(
 class ClickModelSpec:
     """The options of a click model's estimation.
 
-    The defaults are PyClick's (Chuklin, Markov and de Rijke 2015), except for `max_rank`.
+    The default iterations and pseudo-counts are PyClick's (Chuklin, Markov and de Rijke 2015), except for
+    `coec`, which PyClick lacks.
     """
 
     model: str = parameter("pbm", "The click model.", choices=tuple(MODELS))
     iterations: int = parameter(
-        50, "Maximum number of EM iterations; models in closed form need one.", minimum=1, maximum=10_000
+        50, "Number of EM iterations; without effect on models in closed form.", minimum=1, maximum=10_000
     )
     max_rank: int = parameter(
         50,
@@ -106,7 +107,10 @@ class ClickModelSpec:
         " posteriors are exact.",
     )
     resamples: int = parameter(
-        100, "Number of bootstrap resamples of users for the intervals.", minimum=0, maximum=10_000
+        100,
+        "Number of bootstrap resamples of users, or of lists, for the intervals.",
+        minimum=0,
+        maximum=10_000,
     )
     seed: int = parameter(0, "Seed of the bootstrap resamples.", minimum=0, maximum=2**31 - 1)
 

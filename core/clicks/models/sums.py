@@ -9,7 +9,7 @@ from core.types import Float64Array
 # Columns: (expected) successes and trials of attractiveness; (expected) examinations; successes and trials of
 # satisfaction, the trials being clicks.
 SUCCESSES, TRIALS, EXAMINED, SATISFIED, CLICKED = range(5)
-CAP = 1.0 - 1e-6  # upper bound of EM estimates, so that no probability is 0
+CAP = 1.0 - 1e-6  # upper bound of EM estimates, so that no probability of a skip is 0
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class PairSums:
         return cls(np.zeros((n_pairs, 5)))
 
     def attractiveness(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
-        """Return (successes + a) / (trials + a + b) with the prior (a, b), (n_pairs,)."""
+        """Return (successes + a) / (trials + a + b) with the prior (a, b), at most `cap`, (n_pairs,)."""
         return _ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
 
     def satisfaction(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
-        """Return (satisfied clicks + a) / (clicks + a + b) with the prior (a, b), (n_pairs,)."""
+        """Return (satisfied clicks + a) / (clicks + a + b) with prior (a, b), at most `cap`, (n_pairs,)."""
         return _ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
 
 
@@ -47,5 +47,5 @@ def _ratio(
 def ratio(
     successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float = 1.0
 ) -> Float64Array:
-    """Return (successes + a) / (trials + a + b) with the prior (a, b), 0 for 0 / 0."""
+    """Return (successes + a) / (trials + a + b) with the prior (a, b), at most `cap`; 0 for 0 / 0."""
     return _ratio(successes, trials, prior, cap)

@@ -41,7 +41,10 @@ class ListColumn:
         return self._values
 
     def set_absent(self, lists: Int32Array, values: Any, n_lists: int) -> None:
-        """Set the values of lists without a value; of several values for a list, the first counts."""
+        """Set the values of lists without a value; of several rows of a list, the first counts.
+
+        The value of that row may be `absent`: then later rows of the same call do not count, either.
+        """
         column = self.reserve(n_lists)
         missing = np.flatnonzero(column[lists] == self._absent)
         column[lists[missing[::-1]]] = values[missing[::-1]]

@@ -30,7 +30,7 @@ class Content:
 
 
 def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
-    """Detect the format of a file.
+    """Detect the format of a file; a requested format of the same kind, JSON lines or table, is preferred.
 
     Args:
         text: Decompressed bytes of the file.
@@ -38,7 +38,8 @@ def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
         requested: The requested format.
 
     Raises:
-        DatasetError: The content has no known format, or not the requested one.
+        DatasetError: The content has no known format, or is a table where JSON lines are requested, or the
+            reverse.
     """
     start = text[:_SAMPLE_BYTES].tobytes().removeprefix(BYTE_ORDER_MARK)
     found = _found(text, start, file)

@@ -57,14 +57,14 @@ class MetarankReader:
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(items)
 
     def _read_interaction(self, value: Json) -> None:
-        builder, action = self._builder, required_text(value, "type", "the type of an interaction")
-        builder.action_counts[action] += 1
+        builder, action_name = self._builder, required_text(value, "type", "the type of an interaction")
+        builder.action_counts[action_name] += 1
         ranking = text_of(value, "ranking")
-        kind = builder.number_of_action(action)
-        if kind > IMPRESSION and ranking:
+        action = builder.number_of_action(action_name)  # actions with a weight are numbered from 1
+        if action > IMPRESSION and ranking:
             item = required_text(value, "item", "the id of an item")
-            builder.add_row(builder.named_list(ranking), item, NO_RANK, kind)
-        elif kind > IMPRESSION:
+            builder.add_row(builder.named_list(ranking), item, NO_RANK, action)
+        elif action > IMPRESSION:
             builder.without_list += 1
 
     def _query(self, value: Json) -> str:

@@ -2,4 +2,4 @@
 
 # Impressions of formats without action names are counted by the first name.
 IMPRESSION_ACTIONS = ("impression", "view", "shown", "item_impression", "product_impression")
-ONE_QUERY = "all"  # query id of lists without a query
+ONE_QUERY = "all"  # query id where the log has no queries, or a session or ranking has none

@@ -37,7 +37,7 @@ class LogOptions:
     Attributes:
         format: One of `FORMATS`; `auto` detects the format from the content.
         columns: Names of columns of a long table by role, see `ROLES`; columns of other roles are detected by
-            name.
+            name. For `metarank`, `query` is the name of the field with the query.
         actions: Weights of actions by name. Other actions, except impressions, are counted but ignored.
         rank_base: Rank of the first position in the files, 0 or 1; None to detect it.
     """

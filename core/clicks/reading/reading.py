@@ -65,8 +65,8 @@ def read_click_log(
 ) -> LogReading:
     """Read files of one click log, and write its columns into an empty folder.
 
-    The names of queries, documents, users and lists, the columns of lists and the distinct pairs are in
-    memory; rows are on disk.
+    The names of queries, documents, users and lists, the columns of lists, the distinct pairs and the pair of
+    each action are in memory; rows are on disk.
 
     Args:
         files: Files of one format, in their order.
@@ -170,7 +170,7 @@ class _Files:
 
 
 def _with_base(report: ReadingReport, builder: LogBuilder, options: LogOptions) -> ReadingReport:
-    """Return the report with the base of ranks and the counts of actions."""
+    """Return the report with the base of ranks and the builder's counts."""
     lowest = builder.spool.lowest_rank
     detected = 0 if lowest is not None and lowest <= 0 else 1
     return replace(

@@ -8,18 +8,18 @@ MAX_EXAMPLES = 10
 
 @dataclass
 class Examples:
-    """Number of objects, with the first ten of them.
+    """Number of objects, with some of their names.
 
     Attributes:
         count: Number of objects.
-        names: Names of the first ten objects.
+        names: Different names of the first objects, at most ten.
     """
 
     count: int = 0
     names: list[str] = field(default_factory=list)
 
     def add(self, name: str, count: int = 1) -> None:
-        """Add to the count, and keep the name as an example."""
+        """Add to the count, and keep the name as an example if it is new and fewer than ten are kept."""
         self.count += count
         if len(self.names) < MAX_EXAMPLES and name not in self.names:
             self.names.append(name)
@@ -31,11 +31,11 @@ class ReadingReport:
 
     Attributes:
         format: Format of the files.
-        rows: Number of rows of the files: impressions and actions.
+        rows: Number of impressions, search hits and weighted actions; a clicked row of a table counts twice.
         rank_base: Rank of the first position in the files, 0 or 1.
         is_detected: Whether `rank_base` was detected.
-        lists_from_0: Lists whose lowest rank is 0 in the files.
-        lists_from_1: Lists whose lowest rank is 1 in the files.
+        lists_from_0: Lists whose lowest valid rank is 0 in the files; lists of search hits do not count.
+        lists_from_1: Lists whose lowest valid rank is 1 in the files; lists of search hits do not count.
         ranks_0: Events of rank 0 in the files; only impressions where other events have no ranks.
         ranks_1: Events of rank 1 in the files.
         actions: Number of rows by action.
@@ -45,11 +45,12 @@ class ReadingReport:
         repeated_impressions: Impressions of a document that its list had shown already.
         unranked: Impressions without a rank, or with a rank below the base or too large.
         unknown_queries: Rows of lists without a query.
-        without_query: Events without the text of the query.
+        without_query: Events of UBI without the text of the query.
         joined: Events without the text of the query whose list has a query from another row.
         without_document: Impressions and actions without a document.
         without_list: Actions without a list.
-        unshown_pairs: Weighted actions on a document without any impression for the query.
+        unshown_pairs: Weighted actions on a document without any impression event for the query; search hits
+            are no impression events.
         shared_ranks: Impressions at the same rank as another document of the list.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.

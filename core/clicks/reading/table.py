@@ -225,7 +225,7 @@ class _Block:
         return self._whole_numbers("rank", "not_a_rank", expected, _RANK_BOUND, NO_RANK)
 
     def clicks(self) -> Any:
-        """Return whether each row was clicked by the column of clicks."""
+        """Return whether the click column of each row is above 0."""
         if "click" not in self.roles:
             return np.zeros(self.n_rows, np.bool_)
         return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0

@@ -20,10 +20,11 @@ _MAX_NUMBER = 2.0**53
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Parse times: ISO 8601 (in UTC where an offset is missing), or numbers of seconds or milliseconds.
+    """Parse times: timestamps, dates, ISO 8601 (UTC if without offset), or numbers of (milli)seconds.
 
     Returns:
-        (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times.
+        (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times. In a
+        column of numbers, magnitudes of at least 2^53 are `NO_TIME`, too.
     """
     if types.is_timestamp(column.type) or types.is_date(column.type):
         return _milliseconds(pc.cast(column, pa.timestamp("ms"), safe=False)), np.empty(0, np.int64)

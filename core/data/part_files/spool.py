@@ -52,14 +52,14 @@ class PartSpool:
                     "the folder of temporary files (TMPDIR) has no room for the rows of all files"
                 ) from error
             raise
-        rows = slice(self._written, self._written + part.rows.size)
-        self._parts[place] = replace(part, rows=np.empty(0, np.uint8)), rows
-        self._written = rows.stop
+        byte_range = slice(self._written, self._written + part.rows.size)
+        self._parts[place] = replace(part, rows=np.empty(0, np.uint8)), byte_range
+        self._written = byte_range.stop
 
     def parts(self) -> list[Part]:
         """Return all parts in order, with memory-mapped rows."""
         content = np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         return [
-            replace(part, rows=content[rows])
-            for part, rows in (self._parts[place] for place in sorted(self._parts))
+            replace(part, rows=content[byte_range])
+            for part, byte_range in (self._parts[place] for place in sorted(self._parts))
         ]

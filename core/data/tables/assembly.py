@@ -49,7 +49,7 @@ def read_table(
 
     Raises:
         DatasetError: With up to 100 invalid cells, or problems of the columns.
-        InvalidInput: When `feature_names` names a column that is not a feature.
+        InvalidInput: When `feature_names` names a column that is not a feature, or makes two names equal.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
     limits.check_documents(table.n_rows, table.file)
@@ -199,7 +199,7 @@ class _Rows:
         )
 
     def named(self, order: Int64Array | None) -> npt.NDArray[np.bool_] | None:
-        """Return the mask of documents that have an id in the table, None where no document has one."""
+        """Return the mask of documents that have an id in the table, None without a document column."""
         if not self.document_id_blocks:
             return None
         is_empty = _is_empty(_joined(self.document_id_blocks, order).array)

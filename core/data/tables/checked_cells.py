@@ -38,7 +38,7 @@ class CheckedCells:
                 self.problems.may_ignore(table.names[position])
 
     def labels(self, column: Any, position: int, first: int) -> Float64Array:
-        """Read labels, which must be finite float32."""
+        """Read labels, which must be missing or within the range of float32."""
         labels = self.float32(column, position, first, "a label, a number such as 2")
         infinite = np.flatnonzero(np.isinf(labels))
         self.report("infinite_label", column, position, first, infinite, "a finite label")
@@ -52,7 +52,7 @@ class CheckedCells:
         return weights
 
     def float32(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
-        """Read numbers within the range of float32; others become NaN."""
+        """Read numbers within the range of float32, and infinite ones, as float64; others become NaN."""
         values = self._numbers(column, position, first, expected)
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _HALFWAY))
         within = f"{expected} within float32's range of 3.4e38"

@@ -122,7 +122,7 @@ def feature_names(table: Table, found: Columns, options: ReadingOptions) -> tupl
 
     Raises:
         DatasetError: The numbers of lists make a name that another column has.
-        InvalidInput: `feature_names` names a column that is not a feature, or gives a name twice.
+        InvalidInput: `feature_names` names a column that is not a feature, or makes two names equal.
     """
     columns = [table.names[position] for position in found.features]
     unknown = sorted(set(options.feature_names).difference(columns))

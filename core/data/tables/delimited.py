@@ -35,7 +35,8 @@ class DelimitedTable:
         has_header: Whether the first record has the column names; else they are label, f1, f2, …
 
     Raises:
-        DatasetError: When there is no row, a quote is never closed, or the text is not UTF-8.
+        DatasetError: When there is no row, a quote is never closed, a row is too long, or the text is not
+            UTF-8.
     """
 
     format: str = "csv"
@@ -66,7 +67,7 @@ class DelimitedTable:
             raise self._error(f"{limit}, perhaps after a stray quote", longest_row)
 
     def kinds(self) -> Sequence[Kind]:
-        """Classify columns as numbers or texts by the first thousand rows."""
+        """Classify columns as numbers or texts by the first thousand rows that the first block holds."""
         problems = Problems()
         for columns in self._batches(range(len(self.names)), problems, None):
             return [kind_of_texts(column[:_SAMPLE_ROWS]) for column in columns]

@@ -63,7 +63,7 @@ class Problems:
         return bool(self._found)
 
     def enough(self, cause: str, column: str | None = None) -> bool:
-        """Return whether a cause already has more problems than are shown."""
+        """Return whether a cause already has more problems in a column than are shown."""
         return self._counts[cause, column] > MAX_PROBLEMS
 
     def cut_off(self) -> None:

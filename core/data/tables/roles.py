@@ -75,8 +75,8 @@ def find_roles(
         columns: Requested columns.
         file: The file, for messages.
         line: Line of the header, for messages.
-        detect: Whether to detect roles by usual names, and to require the `required` roles.
-        required: Roles that must be assigned.
+        detect: Whether to detect roles by usual names.
+        required: Roles that must be assigned, if roles are detected.
         texts: Text columns. Only these get a display role by a usual name, as `title` may be a feature.
         lists: List columns. These get no role by a usual name, as `query` may be an embedding.
 

@@ -71,7 +71,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position: a line of fewer than six words, a
-            score that is not a number, a document that is repeated within a query.
+            score that is not finite, an invalid id, a document that is repeated within a query.
         OSError: When the file cannot be opened.
     """
     file = name or Path(path).name

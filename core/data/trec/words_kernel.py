@@ -62,7 +62,7 @@ def find_words(
         text: (n_bytes,) text.
         start: Position of the first line.
         comments: Whether lines that begin with # and are not judgments are skipped.
-        starts: (n_columns, n_lines) receives the first byte of each word, for missing words the line end.
+        starts: (n_columns, n_lines) receives the position of each word, for missing words the line end.
         stops: (n_columns, n_lines) receives the position after its last byte.
         counts: (n_lines,) receives the number of words.
         numbers: (n_lines,) receives the line number in the file, blank lines included.

@@ -1,1 +1,1 @@
-"""Exports of linear scorers and networks: evaluation of the files, parity and golden vectors."""
+"""Exports of linear scorers and networks: evaluation of the files, and parity."""

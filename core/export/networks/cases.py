@@ -33,8 +33,9 @@ def edge_cases(
 ) -> Float32Array:
     """Replace features of documents by extreme values.
 
-    An extreme value is the centre of a feature, some deviations or a knot away from it, 0, close to 0, or the
-    largest float32. For float32 engines, which would overflow, it is at most a thousand deviations away.
+    An extreme value is the centre of a feature, up to a thousand deviations away from it, a knot or the
+    float32 beside it, 0 or close to 0. Engines in float64 also get the largest float32, at which float32
+    engines would overflow. Engines that accept infinities get them, too.
 
     Args:
         source: The model.

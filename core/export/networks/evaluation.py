@@ -1,4 +1,4 @@
-"""Evaluation of exported networks by NumPy, independent of the service's scoring."""
+"""Evaluation of exported networks, independent of the service's scoring."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType

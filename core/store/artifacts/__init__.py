@@ -1,1 +1,1 @@
-"""Artifacts: large bytes under keys, on a local disk or on S3."""
+"""Artifacts: bytes under keys, in a local folder, on S3 or any fsspec file system."""

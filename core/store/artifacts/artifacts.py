@@ -38,6 +38,7 @@ class Artifacts:
 
     Raises:
         StoreUnavailable: fsspec does not support the URL.
+        ExtraMissing: The package for its protocol is not installed.
     """
 
     def __init__(self, storage_url: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
@@ -85,10 +86,11 @@ class Artifacts:
 
     @contextlib.contextmanager
     def local(self, key: str) -> Iterator[Path]:
-        """Provide an artifact as a read-only local file.
+        """Provide an artifact as a local file during the block; do not change the file.
 
         Raises:
             NotFound: There is no artifact under the key.
+            StoreUnavailable: The storage does not answer.
         """
         with contextlib.ExitStack() as stack:
             with self._reporting_errors(key) as path:
@@ -138,7 +140,7 @@ class Artifacts:
             seconds: Lifetime of a signed URL, at most that of the credentials that sign it.
 
         Returns:
-            `file:///…` where artifacts are local, else `https://…` with a signature for reading.
+            `file:///…` where artifacts are local, else an HTTP URL with a signature for reading.
 
         Raises:
             NotFound: There is no artifact under the key.

@@ -1,4 +1,4 @@
-"""File system of the artifacts, with retries over a network."""
+"""fsspec file systems of artifacts and of other files, with retries over a network."""
 
 import errno
 import functools
@@ -77,7 +77,7 @@ class FileSystem:
         options: Additional options of the file system, such as credentials.
 
     Attributes:
-        root: Prefix of the paths of all artifacts.
+        root: Prefix of the paths of all files below the URL.
         is_local: Whether the paths are files of this machine.
 
     Raises:
@@ -97,12 +97,12 @@ class FileSystem:
         except (ValueError, ImportError) as error:
             if isinstance(error, ImportError) and _protocol(url) in _EXTRAS:
                 raise ExtraMissing(*_EXTRAS[_protocol(url)]) from error
-            raise StoreUnavailable(f"the artifact storage cannot be opened: {error}") from error
+            raise StoreUnavailable(f"the storage cannot be opened: {error}") from error
         self._pid = os.getpid()
         self.is_local = isinstance(self._files, LocalFileSystem)
 
     def run(self, action: Callable[[Any], T]) -> T:
-        """Run an idempotent action with retries until a timeout.
+        """Run an idempotent action; on a remote storage, retry errors that may pass until a timeout.
 
         Args:
             action: Called with the file system.
@@ -118,19 +118,19 @@ class FileSystem:
             except Exception as error:
                 if self._is_final(error) or time.monotonic() + pause > deadline:
                     raise
-                _log.warning("the artifact storage failed; retrying: %s", error)
+                _log.warning("the storage failed; retrying: %s", error)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def send(self, file: str, path: str) -> None:
-        """Upload a local file; it becomes visible when complete."""
+        """Upload a local file; on object storages it becomes visible when complete."""
         if _protocol(self._url) == "s3":
             self.run(lambda files: send_to_s3(files, Path(file), path))
         else:
             self.run(lambda files: files.put_file(file, path))
 
     def check(self) -> None:
-        """Check the file system once with a short timeout.
+        """Check the file system once, with a short timeout if it is asynchronous.
 
         Raises:
             Exception: It fails or times out; each file system has its own errors.

@@ -37,7 +37,10 @@ def upload_part_key(upload_id: str, name: str) -> str:
 
 
 def new_data_key(job_id: str, token: int) -> str:
-    """Return the key of the Parquet file that one claim of a job writes."""
+    """Return the key of the Parquet file that one claim of a job writes.
+
+    `token`: number of the claim, from 1.
+    """
     return f"{claim_folder(job_id, token)}/data.parquet"
 
 
@@ -82,17 +85,20 @@ def ranking_key(ranking_id: str) -> str:
 
 
 def experiment_report_key(experiment_id: str, job_id: str, token: int) -> str:
-    """Return the key of a report of an experiment, as JSON; each claim of a job writes its own."""
+    """Return the key of a report of an experiment, as JSON; each claim of a job writes its own.
+
+    `token`: number of the claim, from 1.
+    """
     return f"experiments/{experiment_id}/{job_id}-{token}/report.json"
 
 
 def samples_folder(samples_id: str) -> str:
-    """Return the folder of an artifact with scoring requests."""
+    """Return the folder of the artifact with some sampled scoring requests."""
     return f"scored/{samples_id}"
 
 
 def samples_key(samples_id: str) -> str:
-    """Return the key of scoring requests and their scores, as compressed JSON lines."""
+    """Return the key of sampled scoring requests with their scores, as compressed JSON lines."""
     return f"{samples_folder(samples_id)}/samples.jsonl.gz"
 
 
@@ -121,9 +127,12 @@ def model_upload_key(upload_id: str) -> str:
     return f"{model_upload_folder(upload_id)}/upload"
 
 
-def checkpoint_key(job_id: str, token: int, iteration: int) -> str:
-    """Return the key of a checkpoint."""
-    return f"{checkpoint_folder(job_id)}/{token}-{iteration}.npz"
+def checkpoint_key(job_id: str, token: int, number: int) -> str:
+    """Return the key of a checkpoint.
+
+    `token`: number of the claim, from 1; `number`: number of the checkpoint within the claim, from 1.
+    """
+    return f"{checkpoint_folder(job_id)}/{token}-{number}.npz"
 
 
 def study_folder(study_id: str) -> str:
@@ -132,7 +141,7 @@ def study_folder(study_id: str) -> str:
 
 
 def trial_key(study_id: str, number: int) -> str:
-    """Return the key of a trial's values of the objective by query, as a NumPy file."""
+    """Return the key of a NumPy file with the objective value of each query in a trial."""
     return f"{study_folder(study_id)}/{number}/values.npy"
 
 

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, cast
 
 # Smallest range request, for readers by line or by block.
 BUFFER_BYTES = 2**20
-# Largest range request of sequential reads; fewer requests mean less latency.
+# Largest read-ahead of sequential reads; fewer requests mean less latency.
 READ_AHEAD_BYTES = 2**23
 
 

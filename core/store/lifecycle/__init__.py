@@ -1,1 +1,1 @@
-"""Deletion of jobs, models and results: holders, trash, retention and the bytes that they free."""
+"""Deletion, retention and inventory of stored objects, and the bytes that they use."""

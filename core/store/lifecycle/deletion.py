@@ -21,8 +21,8 @@ from core.store.trash.trash import Plan, Refused
 
 # Maximum number of objects in one transaction, during which other writers wait.
 CHUNK = 50
-# Shortest pause between two transactions, for other writers. A pause lasts at least as long as the work
-# before it, so that request threads get half of the interpreter's time.
+# Shortest pause between two transactions, for other writers. A pause lasts at least as long as the CPU time
+# of the work before it, so that request threads get half of the interpreter's time.
 PAUSE_SECONDS = 0.02
 MAX_REFUSED = 100
 REQUEST_SECONDS = 60.0
@@ -37,10 +37,10 @@ class Actor:
 
     Attributes:
         key_id: The API key; None without authentication and for deletions by retention.
-        request_id: ID of the request; `retention` outside requests.
+        request_id: ID of the request, for audit entries; `retention` for deletions by retention.
         address: Client address of the request, or None.
         action: Value of `method` in the audit log.
-        is_audited: Whether each object gets an audit entry; otherwise only the request has an audit entry.
+        is_audited: Whether each object gets an audit entry; otherwise another entry records the deletion.
     """
 
     key_id: str | None = None
@@ -121,7 +121,8 @@ def delete_objects(
 ) -> Deletion:
     """Delete objects of a kind, except those that others depend on.
 
-    Each object is deleted with all of its results in one transaction, or kept.
+    With `mode.with_results`, each object is deleted with all of its results in one transaction, or kept.
+    Otherwise an object with results is kept.
 
     Args:
         store: Store of the objects; the service may be running.
@@ -214,7 +215,7 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
 
 
 def preview_of_emptying(store: Store, object_ids: Iterable[str], mode: DeletionMode) -> Deletion:
-    """Return the result that `empty_trash` would have.
+    """Return the result that `empty_trash` would have, without deleting.
 
     Raises:
         InvalidInput: An id has no deletable kind.

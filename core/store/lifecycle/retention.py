@@ -169,7 +169,7 @@ class Upkeep:
         return False
 
     def _forget_rows(self, store: Store, deadline: float) -> bool:
-        """Delete expired audit entries, served rankings and lists; return whether all were handled."""
+        """Delete old audit entries and served rankings, and expire old lists; return whether all are done."""
         policy = self._policy
         return all(
             _forget(store, days, deadline, forget)

@@ -125,7 +125,7 @@ class Aliases:
         """Move an alias to a version that passed its gate.
 
         Raises:
-            WrongState: The alias has moved since the comparison.
+            WrongState: The alias was moved or removed since the comparison.
         """
         row = self.find_locked(promotion.name, promotion.alias)
         champion, challenger = self._compared(promotion)
@@ -134,7 +134,7 @@ class Aliases:
                 "alias",
                 f"{promotion.name}@{promotion.alias}",
                 "removed" if row is None else f"at version {row.model.version}",
-                f"it was moved while version {challenger.version} was compared with version"
+                f"it changed while version {challenger.version} was compared with version"
                 f" {champion.version}; try again to compare with the current version",
             )
         self._move(row, challenger, PROMOTED, **_job_columns(promotion))

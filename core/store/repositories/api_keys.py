@@ -54,7 +54,8 @@ class ApiKeys(Repository[ApiKey]):
             expires_at: Time of its expiry, None for never.
             created_by: Id of the key that created it, None for the command line.
             max_active_jobs: Quota of active jobs, None for the default of the settings.
-            max_stored_bytes: Quota of the bytes of its datasets, None for the default of the settings.
+            max_stored_bytes: Quota of the bytes of its datasets, click logs and open uploads, None for the
+                default of the settings.
             projects: The projects that it is limited to, None for all.
 
         Returns:

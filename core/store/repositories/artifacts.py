@@ -41,7 +41,7 @@ class ArtifactRecords:
         self._session = session
 
     def find(self, key: str) -> ArtifactDigest | None:
-        """Return the stored checksum of an artifact, or None if it was never computed."""
+        """Return the record of an artifact's checksum or damage, None without one."""
         return self._session.get(ArtifactDigest, key)
 
     def keep(self, key: str, sha256: str, size_bytes: int) -> None:
@@ -64,7 +64,7 @@ class ArtifactRecords:
         return list(self._session.scalars(newest.limit(limit)))
 
     def under(self, folder: str = "") -> Iterator[ArtifactDigest]:
-        """Yield the stored checksums of a folder in key order."""
+        """Yield the stored checksums whose keys begin with a text, in key order."""
         rows = select(ArtifactDigest).where(ArtifactDigest.key.startswith(folder, autoescape=True))
         yield from self._session.scalars(rows.order_by(ArtifactDigest.key))
 
@@ -92,7 +92,7 @@ class ArtifactRecords:
         return keys
 
     def referenced_folders(self) -> set[str]:
-        """Return the folders of datasets, active jobs and uploads, and of pending deletions."""
+        """Return the folders of datasets, click logs, active jobs, uploads and pending deletions."""
         with with_trash(self._session):
             return self._referenced_folders()
 

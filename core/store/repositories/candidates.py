@@ -78,7 +78,7 @@ class Candidates:
         """Record columns of a taken candidate.
 
         Raises:
-            LeaseLost: Another job has taken it.
+            LeaseLost: Another claim has taken it.
         """
         row = self._session.get(Candidate, (job_id, number), with_for_update=True, populate_existing=True)
         if row is None or (row.worker_job_id, row.worker_token) != (claim.job_id, claim.token):

@@ -130,7 +130,7 @@ class Deliveries(Repository[Webhook]):
         return claimed
 
     def record(self, claimed: ClaimedDelivery, ending: Ending) -> bool:
-        """Record the outcome of a claimed attempt; return False if the claim has expired."""
+        """Record the outcome of a claimed attempt; return False if the claim is no longer valid."""
         webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
         delivery = self._session.get(
             WebhookDelivery, claimed.id, with_for_update=True, populate_existing=True

@@ -131,7 +131,10 @@ class Experiments(Repository[Experiment]):
         return counts
 
     def shareable(self, sharing_key: str, project: str | None) -> list[ExperimentTraining]:
-        """List a project's trainings with this sharing key and an active or successful job, newest first."""
+        """List a project's trainings with this sharing key and an active or successful job, newest first.
+
+        Jobs with a cancellation request are left out.
+        """
         rows = (
             select(ExperimentTraining)
             .join(Job, Job.id == ExperimentTraining.job_id)

@@ -110,7 +110,7 @@ class JobClaims(JobRows):
             token: The token of the claim.
             progress: The whole new progress.
             metrics: The whole new metrics.
-            findings: All findings of the comparison of its datasets.
+            findings: All findings of the job so far.
             iterations: Pairs of iteration and values; recorded ones are replaced.
             milliseconds: Times by iteration.
             phases: All phases of this claim so far.

@@ -43,12 +43,12 @@ class JobRecovery(JobRows):
     def take_back(self, lost: Iterable[Job], attempts: int) -> RecoveryOutcome:
         """Requeue or end the running jobs of lost workers, see `LeaseWatch`.
 
-        A job with a cancellation request is cancelled, one with `attempts` claims fails, any other is queued
+        A job with a cancellation request is cancelled, one after its last attempt fails, any other is queued
         again. A job whose lease was renewed since it was read is not changed.
 
         Args:
             lost: The jobs as they were read.
-            attempts: Maximum number of claims of a job.
+            attempts: Maximum number of attempts; those handed back at a shutdown do not count.
 
         Returns:
             The outcomes. `to_wake` returns the requeued jobs, too, since their last wake-up is cleared.

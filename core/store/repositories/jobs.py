@@ -133,8 +133,8 @@ class Jobs(JobClaims, JobRecovery):
             tags: Names of tags with their required value, None for any value.
             text: Only jobs whose name contains this text, ignoring case, or whose id is this text.
             job_ids: Only jobs with these ids.
-            folded: Whether to leave out the candidates of automatic trainings, and all trials of each study
-                except the last.
+            folded: Whether to leave out the jobs that try candidates for automatic trainings, and all trials
+                of each study except the last.
             wanted: Only rows with these values, by column.
         """
         rows = with_tags(self._selected(prefix, **wanted), Job.tags, tags)

@@ -111,7 +111,8 @@ class Span:
         row that the cursor identifies.
 
         Raises:
-            InvalidInput: The cursor is not an id of this list, or the limit is below 1.
+            InvalidInput: The cursor is not an id of this list, or refers to a deleted row whose sort key is
+                needed; or the limit is below 1.
         """
         if self.limit < 1:
             raise InvalidInput.at("/limit", "must be at least 1")

@@ -93,7 +93,7 @@ class Projects:
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        This is the given project, else that of the model that the job trains or examines for drift, else that
+        This is the given project, else that of the model that the job makes or examines for drift, else that
         of its dataset or click log.
 
         Raises:
@@ -111,7 +111,8 @@ class Projects:
     def claim_name(self, name: str, given: str | None, inherited: str | None = None) -> str | None:
         """Return the project of a model name that gets another version.
 
-        A name without a version or active training is assigned to the project of the new version.
+        A name without a version, and without an active job or study that makes one, is assigned to the
+        project of the new version.
 
         Raises:
             InvalidInput: At `/model_name`: the name belongs to a project that the caller may not read. At
@@ -137,7 +138,7 @@ class Projects:
             advisory_lock(self._session, _NAME_LOCKS, name)
 
     def move_job(self, job: Job, project: str | None) -> None:
-        """Move a job, with the results and datasets that it made, to a project.
+        """Move a job, with its results and the datasets and click logs that it read in or made, to a project.
 
         Raises:
             InvalidInput: The caller is limited to other projects.

@@ -60,8 +60,8 @@ class Search:
     def find(self, text: str, limit: int) -> list[Hit]:
         """Find objects whose id begins with a text or whose name contains it, the newest of each kind first.
 
-        Names are compared ignoring case. The name of a model matches its latest version; a reference such as
-        `web:3` matches any version.
+        Names are compared ignoring case. A comparison is found by its sentence instead of its name. The name
+        of a model matches its latest version; a reference such as `web:3` matches any version.
 
         Args:
             text: At least one character.

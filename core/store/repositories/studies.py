@@ -39,11 +39,12 @@ class TrialResult:
 
     Attributes:
         status: `succeeded` or `pruned`.
-        value: Mean of the objective over the tested queries.
-        folds: `[{"fold", "value", "best_iteration"}]`.
+        value: Mean of the objective over the tested queries; for a trial pruned within its first fold, the
+            best value of the curve, or None.
+        folds: `[{"fold", "value", "best_iteration"}]` of the completed folds.
         interval: `[lower, upper]` of the value, or None.
         curve: `[[iteration, value], …]` of the first fold.
-        best_iteration: Median over the folds.
+        best_iteration: Median over the completed folds, None without one.
     """
 
     status: str

@@ -45,7 +45,10 @@ class StudyProgress:
         jobs.on_ending(self._record_outcome)
 
     def advance(self, study: Study) -> None:
-        """Queue the next trials of a running, locked study, or its refits after the last trial."""
+        """Queue the next trials of a running, locked study; after the last trial, its refits.
+
+        If the default trial failed, end the study after its active trials.
+        """
         if study.status != RUNNING:
             return
         columns = (Trial.number, Trial.status, Trial.value, Trial.source)

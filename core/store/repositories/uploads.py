@@ -13,7 +13,8 @@ from core.store.repositories import ids
 from core.store.repositories.repository import added
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
-# The largest upload needs fewer parts of 16 MiB. The limit stops clients that send a few bytes at a time.
+# The largest upload by default, 32 GiB, has 2,048 parts of 16 MiB. The limit stops clients that send a few
+# bytes at a time.
 MAX_PARTS = 10_000
 
 

@@ -42,7 +42,7 @@ class Webhooks(Deliveries):
             secret: The key of its signatures as stored, encrypted or not.
             events: The kinds to send; empty for all.
             description: Description by its owner.
-            project: Send only events of this project.
+            project: Send only events of this project; None for all.
             enabled: Whether to send events.
             key_id: The API key that creates it.
         """

@@ -22,7 +22,7 @@ class Workers:
     ) -> bool:
         """Record a live worker; delete workers with an expired lease and record their loss.
 
-        Return whether anything but the lease has changed.
+        Return whether the worker is new or changed in more than its lease.
 
         Args:
             name: Worker name, the prefix of its processes' names.
@@ -55,5 +55,5 @@ class Workers:
 
 
 def _reported_later_than(worker: Worker, now: datetime) -> bool:
-    """Return whether a worker's last report lies in the future after a clock change."""
+    """Return whether a worker's last report lies more than a lease in the future, after a clock change."""
     return worker.seen_at - now > worker.expires_at - worker.seen_at

@@ -44,7 +44,7 @@ class Address:
         scheme: `s3`, `gs`, `https`, `http`, `hf` or `ir_datasets`.
         host: The bucket, the host with a port other than the default, or empty.
         segments: Names of the folders and of the file, decoded.
-        path: The encoded path of the request.
+        path: The path: for web servers encoded, as in the request.
         query: The part after `?`, for web servers only.
         revision: Branch, tag or commit of a repository of the Hugging Face Hub; None for its main branch.
     """
@@ -229,7 +229,7 @@ def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
 
 
 def _segments(path: str, pointer: str) -> tuple[str, ...]:
-    """Split a path into its decoded segments."""
+    """Split a path that must not be encoded into its segments."""
     segments = _split(path.rstrip("/"), pointer)
     if any(mark in path for mark in ("?", "*", "[", "]", "%", "::", "@")):
         raise InvalidInput.at(pointer, "must have a path without ? * [ ] % @ and ::; set a pattern in files")

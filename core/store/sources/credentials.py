@@ -110,7 +110,8 @@ def _credentials(values: Any, place: str) -> Credentials:
     ):
         raise InvalidInput.at(
             _POINTER,
-            f"{place} must have prefixes (a list of addresses), options or headers, and no other members",
+            f"{place} must have prefixes, a list of addresses; it may have options and headers, but no other"
+            " members",
         )
     options, headers = values.get("options", {}), values.get("headers", {})
     if not isinstance(options, dict) or not isinstance(headers, dict):

@@ -90,12 +90,12 @@ def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_b
         target: Its copy on this machine.
         limits: Limits of size and time.
         on_bytes: Called with the bytes so far and the total, None if unknown; may raise to stop. Also
-            called several times a second while waiting for the server.
+            called several times a second during the pauses between attempts.
 
     Raises:
         DatasetError: There is no such file, or it is too large or too slow.
         StoreUnavailable: The server failed for longer than `patience_seconds`.
-        StoreFull: The disk is full.
+        StoreFull: The disk has too little free space.
         RankeryError: See `RemoteFile.read`.
     """
     return _Download(file, target, limits, on_bytes).run()

@@ -27,7 +27,7 @@ class WebFile:
 
     Args:
         address: Address of the file.
-        client: HTTP client with an `SsrfGuard` that does not follow redirects.
+        client: HTTP client with an `SsrfGuard`; it must not follow redirects itself.
         allowed: Allowed prefixes of redirects.
         credentials: Credentials to send.
     """

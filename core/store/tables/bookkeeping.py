@@ -1,4 +1,4 @@
-"""Tables of artifact checksums and of counters."""
+"""Tables of artifact checksums, of folders to delete and of counters."""
 
 from datetime import datetime
 

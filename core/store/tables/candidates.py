@@ -18,18 +18,18 @@ class Candidate(Base):
         training: `{"loss", "scorer", "hyperparameters"}`.
         status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
         reason: Reason for which it was stopped or not tried, or None.
-        worker_job_id: Job that tries it, the automatic training or a parallel job; None unless running.
+        worker_job_id: Job that took it last, the automatic training or a parallel job; None until then.
         worker_token: Claim of that job.
         value: Mean of the metric over the held-out queries, or None.
         interval: `[lower, upper]` of the value, or None.
         folds: Number of folds held out so far.
-        planned_folds: Number of folds to hold out, 0 until the running time of the first candidate is known.
+        planned_folds: Number of folds to hold out, 0 until its first fold has ended.
         iterations: Best number of iterations over all folds, or None.
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.
-        tied_with_best: Whether it is not shown to be worse than the best candidate; None until all candidates
-            are tried.
+        tied_with_best: Whether it is not shown to be worse than the best candidate; None until the training
+            has ended, and unless the candidate is complete.
     """
 
     __tablename__ = "candidates"

@@ -16,8 +16,9 @@ class Dataset(InProject, Trashable, Base):
     Attributes:
         source: Its origin, `{"kind": "upload", "filename", "format", "options"}`,
             `{"kind": "folder", "folder", "filename", "modified", "part", "format"}`,
-            `{"kind": "address", "addresses", "files", "credentials", "format", "options", "read"}` or
-            `{"kind": "synthetic", …}`.
+            `{"kind": "folder", "folder", "files", "filenames", "modified", "format", "options"}`,
+            `{"kind": "address", "addresses", "files", "credentials", "format", "options", "read"}`,
+            `{"kind": "clicks", …}` for judgments of a click log, or `{"kind": "synthetic", …}`.
         size_bytes: Size of the bytes as sent.
         sha256: Checksum of the bytes as sent.
         digest: Digest of its content; datasets of one digest are equal. None until it is ready.

@@ -20,7 +20,7 @@ class Experiment(InProject, Trashable, Base):
         data: `synthetic` or `sparse` for generated data, `folder` for files of the user.
         source: The requested folder, or None.
         folds: Numbers of the folds, empty for a single split.
-        dry_run: Whether to train only five trees, to estimate the time.
+        dry_run: Whether to train only five trees or epochs of each loss, to estimate the time.
         status: See `core.store.repositories.experiments`.
         datasets: `[{"fold", "name", "part", "dataset_id"}]`.
         corpus: The corpus of the paper that has the same counts as the data. None until the counts are

@@ -16,9 +16,10 @@ class Model(InProject, Trashable, Base):
 
     Attributes:
         dataset_id: Its training data, which may be deleted; None for an imported model.
-        loss: Its loss; None for an imported model.
-        hyperparameters: Hyperparameters of its trees; None for an imported model, empty for a network.
-        scorer: Architecture and options of a network, `{"kind": "mlp", …}`; None for trees.
+        loss: Its loss; None for an imported model, a weighted sum and the model of an automatic training.
+        hyperparameters: Hyperparameters of its trees; None for an imported model, empty for other scorers and
+            automatic trainings.
+        scorer: Kind and options of a linear scorer, a network or a sum, `{"kind": "mlp", …}`; None for trees.
         best_iteration: Its number of trees, or the epoch of its weights.
         findings: Findings on its test data, see `core.doctor`; None without findings.
         title: Title of the version, or None; its identity is its name and version.
@@ -81,7 +82,7 @@ class Model(InProject, Trashable, Base):
 class ModelName(InProject, Base):
     """A name of models, whose versions belong to its project; numbers of deleted versions are not reused.
 
-    The row exists from the submission of the first training of the name, before the first version.
+    The row exists from the submission of the first job or study that makes a version of the name.
 
     Attributes:
         last_version: The highest version so far, 0 before the first.

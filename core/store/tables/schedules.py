@@ -11,7 +11,7 @@ from core.store.tables.base import ID, NAME, WORD, Base, InProject
 
 
 class Schedule(InProject, Base):
-    """A job that is queued periodically.
+    """A job or study that is submitted periodically.
 
     Attributes:
         cron: Its cron expression, see `core.schedules.Cron`.
@@ -20,7 +20,7 @@ class Schedule(InProject, Base):
         job: The requested job, with datasets by name.
         spec: The job as resolved when the schedule was set.
         alias: The alias to promote each model to through its gate, or None.
-        only_new_data: Whether to skip runs with the datasets of the last run that trained.
+        only_new_data: Whether the clock skips a run with the same datasets as the last run that did not fail.
         next_run_at: The next due time, None while it is disabled.
         problem: `{"title", "detail"}` of the error that disabled it, or None.
         key_id: The API key that set it last, for which its jobs are queued; None without authentication.

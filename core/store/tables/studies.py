@@ -17,7 +17,7 @@ class Study(InProject, Trashable, Base):
         status: `running`, `paused`, `concluding`, `succeeded`, `failed` or `cancelled`.
         spec: The requested specification, resolved; see `core.studies.StudySpec`. It never changes.
         trials: Maximum number of trials.
-        seconds: Time after which no trial is queued, or None.
+        seconds: Time since the first trial, without pauses, after which no trial is queued, or None.
         patience: Number of trials without improvement after which no trial is queued, or None.
         parallel_trials: Number of concurrently queued or running trials.
         key_id: The API key that submitted it, None without authentication.
@@ -74,8 +74,8 @@ class Trial(Base):
         status: `queued`, `running`, `succeeded`, `pruned`, `failed` or `cancelled`.
         source: `default`, `sampler` or `hand`.
         parameters: Values by pointer; None until they are sampled.
-        training: Complete `{"loss", "hyperparameters"}` with these values; None until then.
-        value: Mean of the objective over the tested queries, or None.
+        training: Complete `{"loss", "hyperparameters", "scorer"}` with these values; None until then.
+        value: See `core.store.repositories.studies.TrialResult`; None before the trial ends, or without one.
         folds: `[{"fold", "value", "best_iteration"}]` of the finished folds, or None.
         interval: `[lower, upper]` of the value over queries, or None.
         curve: `[[iteration, value], …]` of the first fold, or None.

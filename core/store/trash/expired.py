@@ -20,7 +20,9 @@ class ExpiredObjects:
         self._session = session
 
     def outdated(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
-        """List ids of objects without the tag `keep` that are older than a moment, the oldest first.
+        """List ids of objects without the tag `keep` that are older than a moment, in ascending order.
+
+        Leave out results of jobs with this tag, and models that the rollback of an alias would restore.
 
         Args:
             kind: Kind of the objects.

@@ -40,7 +40,8 @@ from core.store.trash.kinds import (
 )
 from core.store.visibility import limited_to, projects, with_trash
 
-_OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)  # kinds whose artifact keys do not derive from ids
+# Kinds whose checksums are deleted by folder, since ids do not determine the keys of their artifacts.
+_OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)
 _NO_SYNCHRONIZATION = {"synchronize_session": False}
 # Columns that refer to a job and become NULL when it is purged, since their rows stay.
 _CLEARED_JOB_REFERENCES: tuple[InstrumentedAttribute[str | None], ...] = (
@@ -421,7 +422,9 @@ class Trash(ExpiredObjects):
             raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
         at = self._session.scalar(select(kind.table.deleted_at).where(kind.table.id == cursor))
         if at is None:
-            raise InvalidInput.at("/cursor", "refers to a deleted object; start again at the first page")
+            raise InvalidInput.at(
+                "/cursor", "refers to an object that left the trash; start again at the first page"
+            )
         return at, cursor
 
     def _add_needed(self, graph: DependencyGraph, plan: Plan, own_projects: tuple[str, ...] | None) -> None:

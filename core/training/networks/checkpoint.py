@@ -27,7 +27,8 @@ class NetworkCheckpoint:
     Attributes:
         weights: Weights of each layer.
         optimizer: Arrays of the optimiser's state.
-        best_weights: Weights of the best epoch, empty where it is the last one.
+        best_weights: Weights of the best epoch on the validation data; empty if no epoch was selected, so
+            that the last one is kept.
         best_iteration: Best epoch so far, 0 before there is one.
         best_value: Value of the selection metric in the best epoch; greater is better.
         learning_rate: Learning rate of the next epoch.

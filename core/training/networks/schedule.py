@@ -12,7 +12,7 @@ from core.scorers import NetworkScorer
 class Schedule:
     """Learning rate and restarts of a training, determined by its training cost.
 
-    Burges, Ragno and Le (2006), section 5: the learning rate is multiplied by 0.8 when the cost rises, and
+    Burges, Ragno and Le (2006), section 6.3: the learning rate is multiplied by 0.8 when the cost rises, and
     the network restarts with new weights after 50 epochs without a lower cost.
 
     Attributes:

@@ -29,7 +29,7 @@ class AsyncExportCalls(AsyncCalls):
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
-            format: A format that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            format: A format that the service lists: `lightgbm`, `solr`, `vespa`, `onnx`, …
             path: Target file, written atomically.
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.

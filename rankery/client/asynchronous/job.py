@@ -171,7 +171,7 @@ class AsyncJob(JobView, AsyncDeletable):
         return AsyncModel.of(await self._made("model_id", "models"), self._transport)
 
     async def evaluation(self) -> AsyncEvaluation:
-        """Return the evaluation that the job made; a training with a test dataset makes one.
+        """Return the evaluation that the job made; a training with test data makes one.
 
         Raises:
             NothingMade: There is none (yet).
@@ -329,7 +329,7 @@ class AsyncModel(ModelView, AsyncDeletable):
         """Export the model to a file for another engine.
 
         Args:
-            format: A format that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            format: A format that the service lists: `lightgbm`, `solr`, `vespa`, `onnx`, …
             path: Target file, written atomically.
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.

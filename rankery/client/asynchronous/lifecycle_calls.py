@@ -52,8 +52,8 @@ class AsyncLifecycleCalls(AsyncCalls):
             kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings`, `inspections`, `experiments` or
                 `studies`.
             ids: Ids to delete; for models also references such as `web:3`.
-            where: Filter, instead of ids: the filters of the list of this kind, `older_than_days` and
-                `created_before`.
+            where: Filter, instead of ids: the filters of the list of this kind, `older_than_days`,
+                `created_before`, or `all` for all objects.
             with_results: Also delete the results of these objects.
             permanently: Delete permanently instead of moving to the trash.
             dry_run: Only return what would be deleted.
@@ -89,8 +89,8 @@ class AsyncLifecycleCalls(AsyncCalls):
         Args:
             kind: `jobs` or `models`.
             ids: Ids to label; for models also references such as `web:3`.
-            where: Filter, instead of ids: the filters of the list of this kind, `older_than_days` and
-                `created_before`.
+            where: Filter, instead of ids: the filters of the list of this kind, `older_than_days`,
+                `created_before`, or `all` for all objects.
             tags: Tags to set; None removes a tag, other tags stay.
             project: New project label; None removes it. When left out, the project stays.
             dry_run: Only return what would change.

@@ -86,8 +86,8 @@ class AsyncModelCalls(AsyncAliasCalls):
             version: Version that the alias is to point at.
 
         Returns:
-            The model; or, if the alias has a gate, the job of kind `promote` that compares the two versions
-            and moves the alias.
+            The model; or, if the alias has a gate, the job of kind `promote` that checks the version and
+            moves the alias if the gate passes.
 
         Raises:
             RankeryApiError: The version does not exist.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
-# The default limits of a service.
+# The default limits of a service; the bytes are 1 MiB below its limit.
 _MAX_ROWS, _MAX_CELLS, _MAX_BYTES, _MAX_EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
 _JSON_GROWTH = 4  # approximate size of a named number in JSON, relative to Arrow
 
@@ -128,7 +128,8 @@ class AsyncScoringCalls(AsyncCalls):
         Raises:
             DataUnusable: The candidates cannot be sent; the message names the row or document, and the column
                 or feature.
-            InvalidArgument: The order is unknown, or an interleaved list is to be explained or reordered.
+            InvalidArgument: The order is unknown, an interleaved list is to be explained or reordered, or
+                lists of an array are to be stored or interleaved.
             WrongType: `queries` has an unsupported type.
             RankeryApiError: There is no such model, or the candidates do not match its features.
 
@@ -192,6 +193,7 @@ class AsyncScoringCalls(AsyncCalls):
 
         Raises:
             DataUnusable: The candidates cannot be sent.
+            WrongType: `candidates` has an unsupported type.
             RankeryApiError: There is no such model, or the candidates do not match its features.
         """
         from rankery.client.frames.arrow import np
@@ -244,6 +246,7 @@ class AsyncScoringCalls(AsyncCalls):
 
         Raises:
             DataUnusable: The shapes do not match, or ids are missing.
+            WrongType: `features` is no array.
             RankeryApiError: There is no such model, or the candidates do not match its features.
         """
         if not (hasattr(features, "__array__") or isinstance(features, Sequence)) or isinstance(

@@ -101,10 +101,10 @@ def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any
 
 
 def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
-    """Refuse a text column in which most texts are numbers; the error has the first that is not a number.
+    """Refuse texts among numbers in a column; the error has the first text that is not a number.
 
     Raises:
-        DataUnusable: Most texts of the column are numbers.
+        DataUnusable: Some texts of the column are not numbers, but at least half of them are.
     """
     words, n_numbers = texts_among_numbers(column)
     if 0 < len(words) <= n_numbers:

@@ -66,7 +66,7 @@ def as_table(frame: Frame) -> "pa.Table":
     """Return a frame as a table of numbers, texts and lists of numbers; the index of pandas is left out.
 
     Raises:
-        DataUnusable: A column has an unsupported type, or mixes texts and numbers.
+        DataUnusable: A column has an unsupported type or a repeated name, or mixes texts and numbers.
     """
     from rankery.client.frames.arrow import pa
 
@@ -95,13 +95,14 @@ def table_of_arrays(
     Args:
         features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
         labels: (n_documents,), or None.
-        query_ids: (n_documents,); the documents of a query are contiguous.
+        query_ids: (n_documents,), or None.
         query_sizes: (n_queries,) number of documents of each query, in order; instead of `query_ids`.
         document_ids: (n_documents,), or None.
-        feature_names: Names by column, `f1`, `f2`, … when left out.
+        feature_names: Names by column; when left out, those of the data frame, else `f1`, `f2`, ….
 
     Raises:
-        DataUnusable: The shapes do not match.
+        DataUnusable: The shapes do not match, ids are invalid, or both `query_ids` and `query_sizes` are
+            given.
     """
     from rankery.client.frames.arrow import np, pa
 

@@ -277,7 +277,7 @@ class Contribution(Answer):
     """Value of the document, or text of a category; null if missing"""
 
     contribution: float
-    """Shapley value for trees, integrated gradient for networks"""
+    """Shapley value for trees, integrated gradient for linear scorers and networks, weighted sum of both for sums"""
 
 
 class Conventions(Answer):
@@ -287,7 +287,7 @@ class Conventions(Answer):
     """Gain of a label y: 2^y − 1, y, or a list of gains by label"""
 
     discount: Literal["log2", "letor", "reciprocal"]
-    """Discount of rank r: log2(1 + r), LETOR's, or r"""
+    """Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then log2(r)."""
 
     relevance_threshold: float
     """Labels above this value are relevant"""
@@ -302,7 +302,7 @@ class Conventions(Answer):
     """NDCG@k of queries with fewer than k documents"""
 
     precision_sum_over: Literal["relevant", "reachable"]
-    """Divisor of average precision@k"""
+    """Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller of that number and k"""
 
     max_label: int
     """Label of a perfect document, for ERR"""
@@ -404,13 +404,13 @@ class DataParity(Answer):
     """Documents that were scored"""
 
     leaves: int
-    """Evaluated leaves: documents times trees; 0 for networks and sums"""
+    """Evaluated leaves: documents times trees; 0 for other models than trees"""
 
     differing_leaves: int
     """Leaves that differ from LightGBM's"""
 
     differing_documents: int
-    """Documents with a differing leaf; for networks and sums, with a score difference beyond rounding"""
+    """Documents with a differing leaf; for other models than trees, with a score difference beyond rounding"""
 
     largest_score_difference: float
     """Largest difference between the engine's and the model's score, after adding `score_shift`"""
@@ -480,7 +480,7 @@ class DeliveryAttempt(Answer):
     """Why the attempt failed; null if the event was delivered"""
 
     answer: str | None = None
-    """The first 1,024 bytes of the response body"""
+    """The first 1,024 bytes of the response body; null without a response"""
 
 
 class Delivery(Answer):
@@ -829,8 +829,8 @@ class Explanation(Answer):
     """
     The explanation of a score, which is the sum of base and contributions.
 
-    The sum is exact except for rounding for trees and linear scorers. For networks it is within 0.01 % of the
-    difference between score and base.
+    The sum is exact except for rounding for trees and linear scorers. For networks it is approximate:
+    integration aims at an error of at most 0.01 % of the total change of the score along its path.
     """
 
     base: float
@@ -1142,7 +1142,7 @@ class Interleaving(Answer):
 
 
 class InterleavingPage(Answer):
-    """A page of interleavings, newest first."""
+    """A page of interleavings, in the requested order."""
 
     items: list[Interleaving]
     next_cursor: str | None = None
@@ -1634,7 +1634,7 @@ class NamedConventions(Answer):
     """Gain of a label y: 2^y − 1, y, or a list of gains by label"""
 
     discount: Literal["log2", "letor", "reciprocal"]
-    """Discount of rank r: log2(1 + r), LETOR's, or r"""
+    """Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then log2(r)."""
 
     relevance_threshold: float
     """Labels above this value are relevant"""
@@ -1649,7 +1649,7 @@ class NamedConventions(Answer):
     """NDCG@k of queries with fewer than k documents"""
 
     precision_sum_over: Literal["relevant", "reachable"]
-    """Divisor of average precision@k"""
+    """Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller of that number and k"""
 
     max_label: int
     """Label of a perfect document, for ERR"""
@@ -1739,7 +1739,7 @@ class NamedModel(Answer):
 
 
 class NamedModelPage(Answer):
-    """A page of names, most recently updated first."""
+    """A page of names, the one with the newest version first."""
 
     items: list[NamedModel]
     next_cursor: str | None = None
@@ -1750,7 +1750,7 @@ class NeighbourParity(Answer):
     """Parity of an export at every split, over the neighbours of its threshold."""
 
     splits: int
-    """Number of splits of the model; 0 for networks"""
+    """Number of splits of the model, 0 without trees"""
 
     decisions: int
     """Compared decisions: at each split the threshold, its neighbours, zeros, extreme numbers, infinities, missing"""
@@ -2705,7 +2705,7 @@ class RankedTraining(Answer):
     """Mean minus the mean of the best training on the same validation queries; null for other queries or without values"""
 
     p: float | None = None
-    """Two-sided p-value of the paired t-test against the best training, adjusted (Holm); null without `difference`"""
+    """Two-sided p-value of the paired t-test against the best training, adjusted (Holm); null for the best training, and without `difference`"""
 
     tied: bool | None = None
     """Whether the training is not significantly worse than the best (p >= 0.05); null if untested"""
@@ -2794,7 +2794,7 @@ class RecordedEvents(Answer):
     """Clicks that had been recorded before"""
 
     late: int
-    """Clicks after the list's window, which do not count"""
+    """Clicks after the window or the expiry of the list, which do not count"""
 
     unknown: int
     """Clicks on lists or documents that this interleaving did not show"""
@@ -3119,7 +3119,7 @@ class Setting(Answer):
     """Environment variable of the setting"""
 
     value: str
-    """Current value, empty if unset; `…` for hidden folders and URLs of storage"""
+    """Current value, empty if unset; `…` for folders and URLs of stores, which are hidden"""
 
     default: str | None = None
     """Value if the variable is not set; null if it depends on other settings"""
@@ -3201,7 +3201,7 @@ class ExportParity(Answer):
     """Trees: no decision differs, neither over data nor over neighbours. Linear scorers and networks: rounding explains all score differences, over data and edge cases. Sums: both"""
 
     trees: int
-    """Number of trees of the export; 0 for networks"""
+    """Number of trees of the export, 0 without trees"""
 
     score_shift: float
     """Constant that is added to all scores"""
@@ -3310,7 +3310,7 @@ class StudyImportance(Answer):
     """Number of trials that the importance was computed from"""
 
     importances: dict[str, float]
-    """Importance by JSON pointer, largest first; the sum is 1. Empty for fewer than five trials"""
+    """Importance by JSON pointer, largest first; the sum is 1, or 0 without any effect. Parameters with values in fewer than five trials are omitted"""
 
 
 class SystemRanking(Answer):
@@ -3494,7 +3494,7 @@ class Trial(Answer):
     """Values by JSON pointer; null until the sampler has chosen them"""
 
     value: float | None = None
-    """Mean of the objective over the tested queries; for a pruned trial those of the finished folds"""
+    """Mean of the objective over the tested queries; for a pruned trial, over the queries of the finished folds"""
 
     folds: list[TrialFold]
     """Finished folds"""
@@ -3542,7 +3542,7 @@ class Study(Answer):
 
     test_dataset_id: str | None = None
     base: dict[str, Any]
-    """Training that trials vary, with all defaults except those of the loss"""
+    """Training that trials vary, with all defaults"""
 
     search_space: dict[str, dict[str, Any]]
     objective: dict[str, Any]
@@ -3703,7 +3703,7 @@ class Lineage(Answer):
     """Version of the service"""
 
     libraries: dict[str, str | None]
-    """Versions of lightgbm, numba, numpy and python; for networks also of jax, jaxlib and optax"""
+    """Versions of lightgbm, numba, numpy and python; for networks, linear scorers and automatic trainings also of jax, jaxlib and optax"""
 
     machine: str
     """Kind of processor"""
@@ -3748,7 +3748,7 @@ class ListedModel(Answer):
     """Names of the features in the model's order"""
 
     loss: dict[str, Any] | None = None
-    """Loss of the training with all hyperparameters; null for an imported model"""
+    """Loss of the training with all hyperparameters; null for sums, automatic trainings and imported models"""
 
     kind: str
     """Kind of the scorer: `trees`, `linear`, `mlp` or `sum`"""
@@ -3760,10 +3760,10 @@ class ListedModel(Answer):
     """Scorer with all hyperparameters, or the structure of an imported network; null for trees"""
 
     hyperparameters: dict[str, Any] | None = None
-    """Boosting hyperparameters; null for an imported model"""
+    """Boosting hyperparameters; empty for other scorers and automatic trainings, null for imported models"""
 
     best_iteration: int
-    """Number of trees in use, or epoch of the weights; 0 for an imported network"""
+    """Number of trees in use, or epoch of the weights; 1 for a sum of stored models, 0 for an imported network or linear scorer; for an automatic training the largest of its members"""
 
     sha256: str
     """Digest of the model file"""
@@ -3827,7 +3827,7 @@ class Model(Answer):
     """Names of the features in the model's order"""
 
     loss: dict[str, Any] | None = None
-    """Loss of the training with all hyperparameters; null for an imported model"""
+    """Loss of the training with all hyperparameters; null for sums, automatic trainings and imported models"""
 
     kind: str
     """Kind of the scorer: `trees`, `linear`, `mlp` or `sum`"""
@@ -3839,10 +3839,10 @@ class Model(Answer):
     """Scorer with all hyperparameters, or the structure of an imported network; null for trees"""
 
     hyperparameters: dict[str, Any] | None = None
-    """Boosting hyperparameters; null for an imported model"""
+    """Boosting hyperparameters; empty for other scorers and automatic trainings, null for imported models"""
 
     best_iteration: int
-    """Number of trees in use, or epoch of the weights; 0 for an imported network"""
+    """Number of trees in use, or epoch of the weights; 1 for a sum of stored models, 0 for an imported network or linear scorer; for an automatic training the largest of its members"""
 
     sha256: str
     """Digest of the model file"""
@@ -3929,7 +3929,7 @@ class WebhookTest(Answer):
     """Why the attempt failed; null if the event was delivered"""
 
     answer: str | None = None
-    """The first 1,024 bytes of the response body"""
+    """The first 1,024 bytes of the response body; null without a response"""
 
 
 class WorkerAtWork(Answer):
@@ -3939,7 +3939,7 @@ class WorkerAtWork(Answer):
     """Machine and process"""
 
     lane: Literal["training", "quick"]
-    """`training`, or `quick` for all other jobs"""
+    """`training`, or `quick` for short jobs"""
 
     processes: int
     """Maximum number of concurrent jobs"""

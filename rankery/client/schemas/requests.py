@@ -44,7 +44,7 @@ class AddressDatasetRequest(TypedDict):
     """Name of the credentials for the download, which are configured on the workers"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
 
 class AddressLogRequest(TypedDict):
@@ -57,7 +57,7 @@ class AddressLogRequest(TypedDict):
     """Pattern of up to 1,000 file names in a bucket or repository"""
 
     name: NotRequired[str | None]
-    """Display name; by default the URL"""
+    """Display name; by default the URL or the name of the file"""
 
     format: NotRequired[Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]]
     """`auto` detects it"""
@@ -75,7 +75,7 @@ class AddressLogRequest(TypedDict):
     """Name of the credentials for the download, which are configured on the workers"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
 
 class AliasRequest(TypedDict):
@@ -113,7 +113,7 @@ class ArpLoss1Request(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -153,7 +153,7 @@ class ArpLoss2Request(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -172,7 +172,7 @@ class BudgetRequest(TypedDict):
     """Maximum number of trials, including the default"""
 
     seconds: NotRequired[float | None]
-    """Time after which no further trial is started"""
+    """Time since the first trial, without pauses, after which no further trial is queued"""
 
     patience: NotRequired[int | None]
     """Number of trials without improvement after which the study ends"""
@@ -257,7 +257,7 @@ class ClickModelOptions(TypedDict):
     """The click model"""
 
     iterations: NotRequired[int]
-    """Maximum number of EM iterations; models in closed form need one."""
+    """Number of EM iterations; without effect on models in closed form."""
 
     max_rank: NotRequired[int]
     """Greatest rank of a list to use; impressions at greater ranks are left out."""
@@ -272,7 +272,7 @@ class ClickModelOptions(TypedDict):
     """For `dbn`: approximate posteriors as PyClick does. Lists without clicks count as examined to the end, and documents below the last click with their marginal examination probability. Otherwise posteriors are exact."""
 
     resamples: NotRequired[int]
-    """Number of bootstrap resamples of users for the intervals."""
+    """Number of bootstrap resamples of users, or of lists, for the intervals."""
 
     seed: NotRequired[int]
     """Seed of the bootstrap resamples."""
@@ -308,7 +308,7 @@ class ContractRequest(TypedDict):
     """Gain of a label y: 2^y − 1, y, or a list of gains by label"""
 
     discount: NotRequired[Literal["log2", "letor", "reciprocal"] | None]
-    """Discount of rank r: log2(1 + r), LETOR's, or r"""
+    """Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then log2(r)."""
 
     relevance_threshold: NotRequired[float | None]
     """Labels above this value are relevant"""
@@ -323,13 +323,13 @@ class ContractRequest(TypedDict):
     """NDCG@k of queries with fewer than k documents: as it is, or 0"""
 
     precision_sum_over: NotRequired[Literal["relevant", "reachable"] | None]
-    """Divisor of average precision@k: the number of relevant documents, or at most k"""
+    """Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller of that number and k"""
 
     max_label: NotRequired[int | None]
     """Label of a perfect document, for ERR"""
 
     max_documents: NotRequired[int | None]
-    """Number of top documents of each query to evaluate; all when null (trec_eval's -M)"""
+    """Top documents of each query to evaluate; null keeps the preset's value, which is all documents (trec_eval's -M)"""
 
     judged_only: NotRequired[bool | None]
     """Omit documents without a label, or with a label below 0, from rankings (trec_eval's -J)"""
@@ -503,7 +503,7 @@ class EventsRequest(TypedDict):
 
 
 class ExperimentDatasets(TypedDict):
-    """Ready datasets of one split."""
+    """Datasets of one split; the experiment starts when all are ready."""
 
     train: str
     validation: str
@@ -535,7 +535,7 @@ class ExperimentRequest(TypedDict):
     """Train only five trees or epochs of each loss, and estimate the total time"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
 
 ExperimentStatus: TypeAlias = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
@@ -636,10 +636,10 @@ class FolderDatasetRequest(TypedDict):
     """Create a dataset of this part only; of all parts by default"""
 
     name: NotRequired[str | None]
-    """Display name, followed by the part if there are several; by default the path of the folder"""
+    """Display name, followed by the part if there are several; by default the path of the folder, and the part or `files`"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     files: NotRequired[str | None]
     """Pattern of up to 1,000 file names, which become one dataset: LETOR text, or tables of the same columns"""
@@ -947,14 +947,14 @@ class InterleavedLogRequest(TypedDict):
     """Display name; by default the name of the interleaving"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
 
 class InterleavedQuery(TypedDict):
     """A query, with its candidate documents where models rank them."""
 
     id: str
-    """Id of the query; each user always gets the same list for it"""
+    """Id of the query; each user gets the same list for it while the list is stored"""
 
     documents: NotRequired[list[CandidateDocument] | None]
     """Candidate documents, as in `/rank`; omitted with `rankings`"""
@@ -993,7 +993,7 @@ class InterleavingRequest(TypedDict):
     """Time after a list is shown in which clicks count; afterwards the list is evaluated. With 0, clicks always count immediately"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the interleaving; by default the only project of the API key"""
 
 
 class JobChanges(TypedDict):
@@ -1202,7 +1202,7 @@ class LambdaRankRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -1259,7 +1259,7 @@ class AutoTrainRequest(TypedDict):
     """Tags of the job and of the model that it makes"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["auto-train"]
     model_name: str
@@ -1313,7 +1313,7 @@ class ClickModelRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["click-model"]
     click_log_id: str
@@ -1346,7 +1346,7 @@ class DistilRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     model_name: NotRequired[str | None]
     """Name of the new model; the teacher's name with `-distilled` when null"""
@@ -1387,7 +1387,7 @@ class DriftRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["drift"]
     model: str
@@ -1427,7 +1427,7 @@ class JudgeRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["judge"]
     click_log_id: str
@@ -1473,10 +1473,10 @@ class LinearScorer(TypedDict):
     """Weight decay (AdamW): each step shrinks weights by this share of the step size."""
 
     decay_on_rise: NotRequired[float]
-    """Factor of the learning rate after an epoch with a higher training loss; the 2006 paper used 0.8."""
+    """Factor of the learning rate after an epoch with a higher training cost; the 2006 paper used 0.8."""
 
     restart_epochs: NotRequired[int | None]
-    """Number of epochs without a lower training loss after which weights are drawn again; the 2006 paper used 50."""
+    """Number of epochs without a lower training cost after which weights are drawn again; the 2006 paper used 50."""
 
     training_cost: NotRequired[Literal["loss", "metric"]]
     """Training cost for `decay_on_rise` and `restart_epochs`: the mean training loss, or the selection metric on the training data."""
@@ -1504,7 +1504,7 @@ class ListMleRequest(TypedDict):
     """Likelihood of the ideal ranking"""
 
     ties: NotRequired[Literal["random", "input"]]
-    """Order of documents with equal labels: drawn for each tree, or as in the data."""
+    """Order of documents with equal labels: drawn in each iteration, or as in the data."""
 
     seed: NotRequired[int | None]
     """Seed of the order of ties; the job's `seed` when null."""
@@ -1569,10 +1569,10 @@ class MlpScorer(TypedDict):
     """Weight decay (AdamW): each step shrinks weights by this share of the step size."""
 
     decay_on_rise: NotRequired[float]
-    """Factor of the learning rate after an epoch with a higher training loss; the 2006 paper used 0.8."""
+    """Factor of the learning rate after an epoch with a higher training cost; the 2006 paper used 0.8."""
 
     restart_epochs: NotRequired[int | None]
-    """Number of epochs without a lower training loss after which weights are drawn again; the 2006 paper used 50."""
+    """Number of epochs without a lower training cost after which weights are drawn again; the 2006 paper used 50."""
 
     training_cost: NotRequired[Literal["loss", "metric"]]
     """Training cost for `decay_on_rise` and `restart_epochs`: the mean training loss, or the selection metric on the training data."""
@@ -1723,7 +1723,7 @@ class NdcgLoss1Request(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -1772,7 +1772,7 @@ class NdcgLoss2PlusPlusRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -1824,7 +1824,7 @@ class NdcgLoss2Request(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -1903,7 +1903,7 @@ class InspectRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["inspect"]
     model: str
@@ -1959,7 +1959,7 @@ class PropensityRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"]]
     """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features; `trust-em`: the same, with the probability of a click on an irrelevant document, for the affine correction"""
@@ -2038,7 +2038,7 @@ class RankBoostRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -2067,7 +2067,7 @@ class RankDatasetRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["rank"]
     model: str
@@ -2108,7 +2108,7 @@ class RankNetRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -2140,7 +2140,7 @@ class RankRequest(TypedDict):
     """Any text that identifies the user's visit; only its keyed hash is stored"""
 
     interleaving: NotRequired[str | None]
-    """Id of an interleaving of models, whose list is returned with the scores of this model. The same user and query always get the same list"""
+    """Id of an interleaving of models, whose list is returned with the scores of this model. The same user and query get the same list while it is stored"""
 
 
 class RankSvmRequest(TypedDict):
@@ -2171,7 +2171,7 @@ class RankSvmRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -2248,7 +2248,7 @@ class CompareRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["compare"]
     dataset_id: str
@@ -2302,7 +2302,7 @@ class CounterfactualRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     click_log_id: str
     """A ready click log"""
@@ -2395,7 +2395,7 @@ class ScheduledAutoTrainRequest(TypedDict):
     """Tags of the job and of the model that it makes"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["auto-train"]
     model_name: str
@@ -2485,7 +2485,7 @@ class ServedLogRequest(TypedDict):
     """Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
 
 class StudyChanges(TypedDict):
@@ -2550,7 +2550,7 @@ class SyntheticDatasetRequest(TypedDict):
 
     name: NotRequired[str | None]
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     queries: int
     """Number of queries"""
@@ -2577,7 +2577,7 @@ class SyntheticDatasetRequest(TypedDict):
     """Increasing numbers that replace the labels 0 to 4, for losses and metrics with a linear gain. To keep the labels, leave it out and pass the list as the gain of losses and metrics"""
 
     relevant_per_query: NotRequired[float | None]
-    """Mean number of documents per query with a label above 0, for `sparse`; default 0.17% of the documents"""
+    """Mean number of documents per query with a label above 0, for `sparse`; default 0.17% of the documents, at least 1"""
 
 
 class TaggedModels(TypedDict):
@@ -2649,7 +2649,7 @@ class SimulateClicksRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     lists: NotRequired[int]
     """Number of lists to show"""
@@ -2731,7 +2731,7 @@ class WeightedListMleRequest(TypedDict):
     """ListMLE with the weights of the essential loss, a bound of 1 − NDCG"""
 
     ties: NotRequired[Literal["random", "input"]]
-    """Order of documents with equal labels: drawn for each tree, or as in the data."""
+    """Order of documents with equal labels: drawn in each iteration, or as in the data."""
 
     seed: NotRequired[int | None]
     """Seed of the order of ties; the job's `seed` when null."""
@@ -2768,7 +2768,7 @@ class WeightedRankBoostRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -2811,7 +2811,7 @@ class WeightedRankNetRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -2854,7 +2854,7 @@ class WeightedRankSvmRequest(TypedDict):
     """Number of rankings drawn for the soft assignment."""
 
     noise: NotRequired[float]
-    """Standard deviation of the noise on scores in the soft assignment."""
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
 
     seed: NotRequired[int | None]
     """Seed of random selections and rankings; the job's `seed` when null."""
@@ -2928,7 +2928,7 @@ class EvaluateRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["evaluate"]
     model: NotRequired[str | None]
@@ -2976,7 +2976,7 @@ class ScheduledTrainRequest(TypedDict):
     """Tags of the job and of the model that it makes, such as the values that a grid varies"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     bootstrap: NotRequired[bool]
     """Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model"""
@@ -3037,7 +3037,7 @@ class ScheduledTrainRequest(TypedDict):
     """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
     distribution: NotRequired[DistributionRequest | None]
-    """Train trees on several ranks; in one process when null. Not available with folds or `diagnostics`"""
+    """Train trees on several ranks; in one process when null. Not available with folds, `clicks`, `diagnostics` and some hyperparameters"""
 
     dataset: str
     """Display name; need not be unique"""
@@ -3113,7 +3113,7 @@ class ScheduledStudyRequest(TypedDict):
     """Alias to move to the winner if it is significantly better than the default"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["study"]
     dataset: str
@@ -3157,13 +3157,13 @@ class ScheduleRequest(TypedDict):
     """Promotion of the trained model; no promotion when null. For a study, set its `alias` instead"""
 
     only_new_data: NotRequired[bool]
-    """Skip runs if the newest datasets are the same as in the last run with a result"""
+    """Skip due runs if the newest datasets are the same as in the last run with a result; no effect with `served_clicks`"""
 
     enabled: NotRequired[bool]
     """Whether the schedule is active; false pauses it"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the schedule; by default that of its `job`, or else the only project of the API key"""
 
 
 class StudyRequest(TypedDict):
@@ -3203,7 +3203,7 @@ class StudyRequest(TypedDict):
     """Alias to move to the winner if it is significantly better than the default"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     dataset_id: str
     """A ready dataset to train on"""
@@ -3229,7 +3229,7 @@ class TrainRequest(TypedDict):
     """Tags of the job and of the model that it makes, such as the values that a grid varies"""
 
     project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     bootstrap: NotRequired[bool]
     """Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model"""
@@ -3290,7 +3290,7 @@ class TrainRequest(TypedDict):
     """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
     distribution: NotRequired[DistributionRequest | None]
-    """Train trees on several ranks; in one process when null. Not available with folds or `diagnostics`"""
+    """Train trees on several ranks; in one process when null. Not available with folds, `clicks`, `diagnostics` and some hyperparameters"""
 
     dataset_id: str
     """A ready dataset to train on"""
@@ -3307,4 +3307,4 @@ class JobBatchRequest(TypedDict):
 
     jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest | CounterfactualRequest | PropensityRequest | SimulateClicksRequest]
     repeats: NotRequired[RepeatsRequest | None]
-    """Queue each training several times with consecutive seeds and the tag `repeat`"""
+    """Queue each training several times with consecutive seeds and the tags `grid` and `repeat`"""

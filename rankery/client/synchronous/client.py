@@ -50,17 +50,17 @@ class Client(
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 
-    Requests without a response are retried, and creations are idempotent. Errors are `RankeryApiError` with
-    the problem that the service reported (`KeyRefused` for a missing or refused API key), or
-    `ServiceUnreachable` without a response. All are a `rankery.errors.UserError` with one sentence on what to
-    do.
+    Requests are retried without a response and after 429, 502, 503 and 504; creations are idempotent. Errors
+    are `RankeryApiError` with the problem that the service reported (`KeyRefused` for a missing or refused
+    API key), or `ServiceUnreachable` without a response. All are a `rankery.errors.UserError` with one
+    sentence on what to do.
 
     Args:
         base_url: URL of the service; when left out, RANKERY_URL, else `http://127.0.0.1:8000`.
         api_key: Secret of an API key, `rk_…`; RANKERY_API_KEY when left out. No key is needed while the
             service has no keys.
         timeout_seconds: Timeout of one response. Uploads may take an hour.
-        retries: Number of retries of a request without a response, with increasing pauses.
+        retries: Maximum number of retries of a request, with increasing pauses.
         resumable_bytes: Larger files are uploaded in chunks, and interrupted uploads resume.
         transport: Custom httpx transport, such as one that calls an application in this process.
 

@@ -69,12 +69,12 @@ class InterleavingCalls(JobCalls):
         documents: Sequence[Mapping[str, Any]] | None = None,
         rankings: Mapping[str, Sequence[str]] | None = None,
     ) -> answers.ShownList:
-        """Return an interleaved list to show; it is the same for the same user and query.
+        """Return an interleaved list to show; a user gets the same list for the same query.
 
         Args:
             interleaving: The interleaving, or its id.
             query: Id of the query.
-            user: Any text that identifies the user; only its hash is stored.
+            user: Any text that identifies the user; only its hash is stored. Without it each list is new.
             documents: Candidates for the models, `{"id", "features"}`.
             rankings: Documents of each ranker, best first, for an interleaving with `rankings`.
 

@@ -174,7 +174,7 @@ class Job(JobView, Deletable):
         return Model.of(self._made("model_id", "models"), self._transport)
 
     def evaluation(self) -> Evaluation:
-        """Return the evaluation that the job made; a training with a test dataset makes one.
+        """Return the evaluation that the job made; a training with test data makes one.
 
         Raises:
             NothingMade: There is none (yet).
@@ -332,7 +332,7 @@ class Model(ModelView, Deletable):
         """Export the model to a file for another engine.
 
         Args:
-            format: A format that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            format: A format that the service lists: `lightgbm`, `solr`, `vespa`, `onnx`, …
             path: Target file, written atomically.
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.

@@ -16,7 +16,7 @@ _PAGE = 100
 
 
 class Pages(Generic[Item]):
-    """A lazy paginated list, newest first if it has timestamps.
+    """A lazy paginated list, in the order of the service.
 
     Example:
         ```python

@@ -53,7 +53,7 @@ class ResumableUpload:
             Reference to the upload for a form, instead of the file.
 
         Raises:
-            FileUnusable: The file cannot be read, or has changed.
+            FileUnusable: The file cannot be read, or has become shorter.
             RankeryApiError: The service refused the request.
             ServiceUnreachable: No bytes were accepted for minutes.
         """

@@ -28,7 +28,7 @@ class Transport:
         base_url: URL of the service; RANKERY_URL if None.
         api_key: Secret of an API key; RANKERY_API_KEY if None.
         timeout_seconds: Timeout of one response. Uploads may take an hour.
-        retries: Number of retries of a request.
+        retries: Maximum number of retries of a request.
         resumable_bytes: Larger files are uploaded in chunks.
         transport: Custom httpx transport.
     """

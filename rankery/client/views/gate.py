@@ -6,7 +6,7 @@ from rankery.client.schemas import answers
 
 
 class GateView(Shown, answers.Gate):
-    """The promotion gate of an alias: the comparison that a version must pass before the alias moves."""
+    """The promotion gate of an alias: the checks that a version must pass before the alias moves."""
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""

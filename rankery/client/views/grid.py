@@ -22,7 +22,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
     """The trainings of a grid, in the order of its points.
 
     Attributes:
-        jobs: One job for each point.
+        jobs: One job for each point, or one for each repetition of a point.
         parameters: Parameters that the grid varies.
     """
 
@@ -39,7 +39,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
         """The training with the best value of the first metric on validation data.
 
         Raises:
-            NothingMade: No training has succeeded yet, or none has validation data.
+            NothingMade: No training has a value of this metric on validation data, or none yet.
         """
         measured = [(value, job) for job in self.jobs if (value := self._value(job)) is not None]
         if not measured:

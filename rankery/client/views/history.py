@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class History(Shown, answers.JobHistory, Tabular):
-    """Learning curves: one value per iteration for each metric and dataset."""
+    """Learning curves: one value per measured iteration for each metric and dataset."""
 
     @property
     def median_milliseconds(self) -> dict[str, float]:
@@ -78,7 +78,8 @@ class History(Shown, answers.JobHistory, Tabular):
         """Draw the curves of a metric on all data, with the best iteration marked.
 
         Args:
-            metric: Name of the metric; the first one of the validation data when left out.
+            metric: Name of the metric; when left out, the first one of the validation data or, without any,
+                of the first data; `loss` only if there is no other.
 
         Returns:
             A `plotly.graph_objects.Figure`.

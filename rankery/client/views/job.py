@@ -46,7 +46,7 @@ class JobView(Shown, answers.Job):
         """Return the id of a result of the job.
 
         Args:
-            name: `model_id`, `evaluation_id`, `ranking_id`, `comparison_id` or `inspection_id`.
+            name: Name of the result, such as `model_id`, `evaluation_id` or `dataset_id`.
 
         Raises:
             NothingMade: The job has not succeeded yet, or has no such result.

@@ -50,9 +50,9 @@ class StudyView(Shown, answers.Study):
             "created": moment(self.created_at),
         }
         values = [[name, number(one.value if one else None)] for name, one in self._values().items()]
-        table = CardTable(["trial", f"#{self.objective['metric']}"], values, "Cross-validated")
+        table = CardTable(["trial", f"#{self.objective['metric']}"], values, "Value on validation data")
         return Card("study", facts, self.sentence or "", [table])
 
     def _values(self) -> dict[str, answers.TrialValue | None]:
-        best = f"best, {self.best.number}" if self.best else "best"
+        best = f"best (trial {self.best.number})" if self.best else "best"
         return {"default": self.default, best: self.best}

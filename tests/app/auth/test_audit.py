@@ -102,9 +102,7 @@ def test_writes_before_the_first_key_are_recorded_without_a_key(client: TestClie
     assert (entry["key_id"], entry["status"]) == (None, 202)
 
 
-def test_signing_in_and_out_is_recorded_with_the_key(
-    client: TestClient, secrets: Secrets, bearer: Bearer
-) -> None:
+def test_signing_in_is_recorded_with_the_key(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
     """Failed attempts are recorded without a key."""
     for key in ("rk_wrong", secrets["read"]):
         client.post("/sign-in", data={"key": key}, follow_redirects=False)

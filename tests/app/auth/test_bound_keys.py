@@ -357,7 +357,7 @@ def test_an_export_is_not_compared_on_foreign_documents(
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_lists_are_those_of_an_empty_service(
+def test_lists_have_no_foreign_objects(
     client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str], path: str
 ) -> None:
     """A response cached for an administrator is not sent to a bound key."""

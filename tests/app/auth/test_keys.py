@@ -178,7 +178,7 @@ def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("stopped_clock")
-def test_wrong_keys_are_limited_per_address(
+def test_wrong_keys_are_limited(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
 ) -> None:
     """After twenty wrong keys the answer is 429, at sign-in as well."""
@@ -222,7 +222,7 @@ def test_requests_of_one_caller_leave_other_keys_cached(
     assert not key_cache.was_accepted(Credential.of_key(made["secret"]))
 
 
-def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
+def test_the_hash_of_a_key_is_no_key(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
     """The hash of a key in the database is not a valid key."""
     assert client.get("/v1/jobs", headers=bearer(secret_sha256(secrets["admin"]))).status_code == 401
 

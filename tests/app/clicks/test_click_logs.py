@@ -138,7 +138,7 @@ def test_logs_are_listed_labelled_and_deleted(client: TestClient, store: Store) 
 def test_a_log_is_kept_for_active_jobs(
     client: TestClient, store: Store, kind: str, spec: Callable[[str], dict[str, Any]]
 ) -> None:
-    """A log cannot be deleted while a queued or running job of any kind reads it."""
+    """A log cannot be deleted while a queued job estimates a click model, trains or promotes from it."""
     log = upload(client).json()
     with store.begin() as tx:
         tx.jobs.request_cancel(log["job_id"])

@@ -27,7 +27,7 @@ def ids(store: Store) -> dict[str, str]:
         return {"click_log_id": log.id, "features_dataset_id": dataset.id}
 
 
-def test_a_click_model_is_queued_with_all_defaults(client: TestClient, ids: dict[str, str]) -> None:
+def test_a_click_model_is_queued_with_defaults(client: TestClient, ids: dict[str, str]) -> None:
     """The title of the job is the name of the log."""
     body = {"kind": "click-model", "click_log_id": ids["click_log_id"], "models": ["pbm", "dbn"]}
     answer = client.post("/v1/jobs", json=body)

@@ -147,7 +147,7 @@ def test_datasets_of_unchanged_files_are_reused(
 
 
 def test_an_invalid_dataset_of_a_folder_is_read_again(client: TestClient, store: Store) -> None:
-    """The file is read from its folder; no upload is needed."""
+    """No upload is needed, and the source has the columns to ignore."""
     dataset = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
     with store.begin() as tx:
         tx.datasets.mark_invalid(dataset["id"], {"title": "The dataset cannot be read", "detail": "no"})

@@ -151,8 +151,8 @@ class TestQuotas:
         """Settings with a small quota."""
         return settings.model_copy(update={"max_stored_bytes": 1_000})
 
-    def test_the_job_has_the_remaining_quota(self, client: TestClient, store: Store) -> None:
-        """The job has the remaining quota; a request of a key without any quota left is refused."""
+    def test_the_job_has_the_quota(self, client: TestClient, store: Store) -> None:
+        """Without stored bytes, the job has the whole quota; a key without any quota left is refused."""
         first = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x"}).json()
         with store.begin() as tx:
             assert tx.jobs.get(first["job_id"]).spec["max_bytes"] == 1_000
@@ -162,7 +162,7 @@ class TestQuotas:
 
 
 def test_an_invalid_dataset_can_be_read_again(client: TestClient, store: Store) -> None:
-    """The files are downloaded again, and the given columns are ignored."""
+    """The request is accepted, and the source has the columns to ignore."""
     dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x.csv"}).json()
     with store.begin() as tx:
         tx.datasets.mark_invalid(dataset["id"], {"title": "no", "detail": "no"})

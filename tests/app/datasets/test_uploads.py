@@ -161,7 +161,7 @@ def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> No
     assert [found["id"] for found in client.get("/v1/jobs?text=fold 1").json()["items"]] == [job["id"]]
 
 
-def test_one_upload_may_hold_train_validation_and_test(client: TestClient, store: Store) -> None:
+def test_one_upload_may_have_several_parts(client: TestClient, store: Store) -> None:
     """Each part has a separate job and lists the other parts; a query file is stored with its part."""
     files = {
         "test": ("test.txt", b"1 1:0.3\n"),
@@ -228,8 +228,8 @@ def test_a_file_of_the_largest_size_is_taken(client: TestClient) -> None:
     assert response.json()["size_bytes"] == MAX_UPLOAD_BYTES
 
 
-def test_the_declared_size_is_refused_unread(client: TestClient) -> None:
-    """A Content-Length over the limit is answered before a byte of the body is read."""
+def test_a_declared_size_over_the_limit_is_refused(client: TestClient) -> None:
+    """The Content-Length alone is enough; the body of this request is empty."""
     headers = {"Content-Type": MULTIPART, "Content-Length": str(MAX_UPLOAD_BYTES + ENVELOPE_BYTES + 1)}
 
     def unread() -> Any:
@@ -264,7 +264,7 @@ def test_the_name_defaults_to_the_filename(client: TestClient) -> None:
     assert client.post("/v1/datasets", files={"file": ("fold1.txt", LETOR)}).json()["name"] == "fold1.txt"
 
 
-def test_a_client_that_leaves_leaves_nothing(
+def test_an_aborted_upload_leaves_nothing(
     application: FastAPI, client: TestClient, settings: ApiSettings
 ) -> None:
     """A connection that breaks within the file creates neither a dataset nor a file."""

@@ -63,7 +63,7 @@ def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
             assert type(parse_metric(theirs)) is METRICS[item["name"]]
 
 
-def test_presets_are_listed_as_they_are(client: TestClient) -> None:
+def test_presets_are_listed_with_their_conventions(client: TestClient) -> None:
     """The listed conventions create the preset."""
     presets = client.get("/v1/metrics").json()["presets"]
     assert {name: conventions(listed) for name, listed in presets.items()} == PRESETS

@@ -79,7 +79,7 @@ def test_an_unhandled_exception_is_logged_with_its_traceback(
     assert _lines(log, "request")[0]["status"] == 500
 
 
-def test_nothing_is_opened_before_the_start(tmp_path: Path) -> None:
-    """Creating the application accesses neither disk nor network."""
+def test_creating_the_application_creates_no_data_folder(tmp_path: Path) -> None:
+    """A program that only inspects the application must not write to the disk."""
     create_app(ApiSettings(data_dir=tmp_path / "data"))
     assert not (tmp_path / "data").exists()

@@ -165,7 +165,7 @@ def test_a_crowd_of_connections_of_one_address_is_cut(server: uvicorn.Server) ->
     assert healthz(server, CLIENT) == 200
 
 
-def test_a_trusted_proxy_may_have_any_number(server: uvicorn.Server) -> None:
+def test_a_trusted_proxy_may_exceed_the_limit_of_connections(server: uvicorn.Server) -> None:
     """A trusted proxy forwards requests of many clients."""
     with idle_connections(server, PROXY, 60):
         eventually(lambda: len(server.server_state.connections) == 60)

@@ -32,7 +32,7 @@ def settings(settings: ApiSettings) -> ApiSettings:
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
 def test_deep_nesting_is_refused_before_it_is_built(opening: str) -> None:
-    """16 MiB of opening brackets use no more memory than the first few hundred."""
+    """16 MiB of opening brackets are refused with less than 1 MiB of memory."""
     bomb = (opening * (16 * MEBIBYTE))[: 16 * MEBIBYTE].encode()
     tracemalloc.start()
     with pytest.raises(json.JSONDecodeError, match=r"recursion limit|arrays and objects"):

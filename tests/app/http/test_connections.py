@@ -149,7 +149,7 @@ def test_the_head_of_a_second_request_has_a_deadline_too(connect: Connect) -> No
 
 
 def test_a_slow_head_within_the_deadline_is_answered(connect: Connect) -> None:
-    """The deadline limits the time of the whole head, not of its pieces."""
+    """A head that arrives in two pieces within the deadline is accepted."""
     connection = connect()
     connection.sendall(b"GET /healthz HTTP/1.1\r\n")
     time.sleep(HEAD_SECONDS / 4)
@@ -219,8 +219,8 @@ def test_json_that_stalls_gets_408(connect: Connect) -> None:
     assert _answer(connection).startswith(b"HTTP/1.1 408")
 
 
-def test_a_client_that_leaves_in_an_upload_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
-    """An upload whose connection breaks creates nothing."""
+def test_an_upload_over_a_broken_connection_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
+    """The connection breaks within a file; neither a file nor a row remains."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 10000000\r\n\r\n" + PART + b"1 qid:1 1:1\n" * 300_000)
     time.sleep(0.2)

@@ -45,7 +45,7 @@ class TestReserve:
     def test_an_upload_without_room_is_refused(
         self, client: TestClient, settings: ApiSettings, path: str
     ) -> None:
-        """The answer is 507, before the body is read."""
+        """The answer is 507, and neither a dataset nor a file remains."""
         answer = client.post(path, files={"file": ("a", LETOR)})
         assert answer.status_code == 507
         assert answer.json()["type"] == "/problems/insufficient-storage"

@@ -150,10 +150,10 @@ def test_expensive_requests_are_limited(
 
 
 @pytest.mark.long
-def test_sixty_equal_parity_requests_are_computed_once(
+def test_sixty_equal_parity_requests_are_answered(
     client: TestClient, add_model: Callable[..., Model]
 ) -> None:
-    """Equal requests beyond the limit of a caller are computed once, and none is refused."""
+    """None is refused, although they exceed the limit of a caller, and all answers are equal."""
     add_model("web")
     ask = "/v1/models/web/export/parity?format=solr"
     with ThreadPoolExecutor(60) as callers:

@@ -284,7 +284,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
 
 
 def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[str, Any]]) -> None:
-    """The header is documented exactly where it is accepted."""
+    """The header is documented for the operations of `CREATING` and `REPEATABLE`, and for no other."""
     taking = [
         name
         for name, operation in operations.items()

@@ -32,7 +32,7 @@ def _cancel(client: TestClient, created: Any) -> None:
 
 
 def test_jobs_beyond_the_quota_are_refused(client: TestClient) -> None:
-    """The answer is 429 with `Retry-After` until a job of any kind has ended."""
+    """The answer is 429 with `Retry-After` until a job has ended."""
     first = _synthetic(client)
     assert [first.status_code, _upload(client, "file").status_code] == [202, 202]
     for refused in (_synthetic(client), _upload(client, "file")):
@@ -79,7 +79,8 @@ def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
     assert refused.json()["type"] == "/problems/quota-exceeded"
     assert (
         refused.json()["detail"]
-        == f"at most {3 * len(LETOR)} bytes of datasets may be stored; delete datasets first"
+        == f"at most {3 * len(LETOR)} bytes of datasets, click logs and open uploads may be stored;"
+        " delete some of them first"
     )
     assert client.delete(f"/v1/datasets/{first.json()['id']}").status_code == 204
     assert _upload(client, "file").status_code == 202

@@ -81,7 +81,7 @@ def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
 
 
 def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
-    """Both models contribute; a user keeps the list of a query, and users may have different lists."""
+    """Lists have the first model's best document; a user keeps a list, and those of users may differ."""
     made = create(client, rankings=None, models=models, length=6)
     assert made["rankers"] == models
     assert made["model_ids"] is not None

@@ -101,10 +101,10 @@ def test_a_batch_may_contain_automatic_trainings_but_not_repeat_them(
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/jobs/0/kind"]
 
 
-def test_candidates_are_shown_while_the_job_runs(
+def test_candidates_are_shown_before_the_job_ends(
     client: TestClient, store: Store, request_body: dict[str, Any]
 ) -> None:
-    """Candidates have the order of the portfolio; the conclusion is null until the job has succeeded."""
+    """Candidates are listed in their recorded order; the conclusion of an unfinished job is null."""
     job_id = client.post("/v1/jobs", json=request_body | {"metric": "arp"}).json()["id"]
     path = f"/v1/jobs/{job_id}/candidates"
     none_yet = {"metric": "arp", "higher_is_better": False, "items": [], "conclusion": None}

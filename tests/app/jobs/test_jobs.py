@@ -111,10 +111,10 @@ def test_hyperparameters_without_effect_are_refused(
         }
 
 
-def test_a_loss_to_diagnose_is_held_to_the_same(
+def test_hyperparameters_without_effect_are_refused_in_diagnostics(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """Hyperparameters without effect are refused in diagnostics as well."""
+    """The error points at the hyperparameter of the diagnosed loss."""
     model = add_model("web")
     loss = {"name": "lambdarank", "persistence": 0.5}
     request = {"kind": "evaluate", "model": "web", "dataset_id": model.dataset_id}
@@ -123,7 +123,7 @@ def test_a_loss_to_diagnose_is_held_to_the_same(
     assert [error["pointer"] for error in response.json()["errors"]] == ["/diagnostics/loss/persistence"]
 
 
-def test_the_metric_that_stops_early_is_followed(client: TestClient, train_request: dict[str, Any]) -> None:
+def test_the_metric_of_early_stopping_is_measured(client: TestClient, train_request: dict[str, Any]) -> None:
     """A metric named only by early stopping is added to the metrics."""
     job = _submit(
         client,
@@ -336,7 +336,9 @@ def test_progress_and_metrics_are_shown(
     assert (shown["progress"], shown["metrics"], shown["attempt"]) == (progress, metrics, 1)
 
 
-def test_history_is_one_list_a_curve(client: TestClient, store: Store, train_request: dict[str, Any]) -> None:
+def test_each_curve_of_the_history_is_a_list(
+    client: TestClient, store: Store, train_request: dict[str, Any]
+) -> None:
     """All curves and times have the length of `iterations`; missing measurements are null."""
     job_id = _submit(client, train_request)["id"]
     values: list[tuple[int, dict[str, Any]]] = [

@@ -1,4 +1,4 @@
-"""Requests about several jobs: their learning curves, and their end."""
+"""Requests about several jobs: learning curves and cancellation."""
 
 from collections.abc import Callable
 from typing import Any

@@ -113,7 +113,7 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
 
 
 @pytest.mark.long
-def test_only_the_versions_go_that_were_the_latest(client: TestClient, store: Store) -> None:
+def test_only_versions_that_were_the_latest_are_deleted(client: TestClient, store: Store) -> None:
     """Versions that become the latest during the deletion stay, even if the list has several pages."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
@@ -149,7 +149,7 @@ def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: Add
     assert client.get(f"/v1/models/{gone.id}").status_code == 404
 
 
-def test_an_age_counts_from_the_making(client: TestClient, add_ended: AddModel) -> None:
+def test_an_age_counts_from_the_creation(client: TestClient, add_ended: AddModel) -> None:
     """An object of today is not older than a day; each object is older than a time in the future."""
     add_ended()
     moment = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
@@ -171,9 +171,7 @@ def test_an_age_counts_from_the_making(client: TestClient, add_ended: AddModel) 
         ({"filter": {"status": "lost"}}, "/filter/status"),
     ],
 )
-def test_a_selection_of_nothing_or_of_two_kinds_is_refused(
-    client: TestClient, body: dict[str, Any], pointer: str
-) -> None:
+def test_an_invalid_selection_is_refused(client: TestClient, body: dict[str, Any], pointer: str) -> None:
     """An empty filter is refused, because it would select everything."""
     answer = client.post("/v1/jobs/delete", json=body)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
@@ -283,7 +281,7 @@ def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) 
 
 
 def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
-    """An experiment is deleted by id or by a filter, and can be restored; a refusal names a remedy."""
+    """A filter selects it and its id deletes it; it can be restored, and a refusal names a remedy."""
     body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
     experiment = client.post("/v1/experiments", json=body).json()
     address = f"/v1/experiments/{experiment['id']}"

@@ -137,8 +137,8 @@ def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gated: str)
     assert client.put(f"{CHAMPION}/gate", json=asked).json()["metric"] == "ndcg@5"
 
 
-def test_a_gate_is_shown_as_it_judges(client: TestClient, gated: str) -> None:
-    """The gate shows its full contract and its defaults; its dataset cannot be deleted before it."""
+def test_a_gate_is_shown_with_its_defaults(client: TestClient, gated: str) -> None:
+    """The gate shows its rule and the preset of its contract; its dataset cannot be deleted before it."""
     gate = client.get(f"{CHAMPION}/gate").json()
     assert {name: gate[name] for name in GATE} == GATE
     assert (gate["p"], gate["min_slice_queries"], gate["contract"]["preset"]) == (0.05, 30, "default")

@@ -37,7 +37,7 @@ def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddMod
     assert distilled(client, "best")["metrics"] == ["mrr"]
 
 
-def test_both_are_measured_on_queries_that_are_new_to_the_teacher(
+def test_the_test_data_are_new_to_the_teacher(
     client: TestClient, add_model: AddModel, ready_dataset: Callable[[], str]
 ) -> None:
     """The test data are those of the teacher's training, unless the request names others."""

@@ -57,7 +57,7 @@ def _parity(client: TestClient, query: str = "format=solr") -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_the_file_is_the_one_that_the_engine_reads(
+def test_each_format_has_its_file_name_and_media_type(
     client: TestClient, store: Store, add_model: AddModel, openapi_document: dict[str, Any]
 ) -> None:
     """The file is named after the model and its version; the default format is LightGBM's text."""
@@ -81,7 +81,7 @@ def test_the_file_is_the_one_that_the_engine_reads(
 
 @pytest.mark.long
 def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> None:
-    """The same model is exported to the same bytes, in an archive as well."""
+    """A request with the ETag of the file, the archive or the parity report gets 304."""
     add_model("web")
     for path in ("export?format=c", "export/archive?format=onnx", "export/parity?format=solr"):
         etag = client.get(f"/v1/models/web/{path}").headers["etag"]
@@ -106,7 +106,7 @@ def test_features_get_the_engines_names(client: TestClient, add_model: AddModel)
 
 
 @pytest.mark.long
-def test_the_proof_is_over_the_test_dataset(
+def test_parity_is_compared_on_the_test_dataset(
     client: TestClient, add_model: AddModel, add_dataset: AddDataset
 ) -> None:
     """Without a test dataset, parity is compared on the training dataset; any other may be named."""
@@ -142,7 +142,7 @@ def test_without_a_dataset_the_parity_report_has_a_note(client: TestClient, add_
 @pytest.mark.parametrize(
     ("queries", "documents", "read"), [(4, 3000, 9000), (1, 10_001, 10_000), (1, 10_000, 10_000)]
 )
-def test_so_many_documents_are_read_and_no_more(
+def test_parity_is_compared_on_a_limited_number_of_documents(
     client: TestClient,
     add_model: AddModel,
     add_dataset: AddDataset,
@@ -157,7 +157,9 @@ def test_so_many_documents_are_read_and_no_more(
     assert data["queries"] == max(1, read // documents)
 
 
-def test_an_archive_holds_the_proof(client: TestClient, add_model: AddModel, add_dataset: AddDataset) -> None:
+def test_an_archive_has_the_parity_report(
+    client: TestClient, add_model: AddModel, add_dataset: AddDataset
+) -> None:
     """The archive has the parity report that `export/parity` returns."""
     add_model("web", add_dataset())
     response = client.get("/v1/models/web/export/archive?format=solr&score_shift=1")

@@ -135,7 +135,7 @@ def test_unknown_trees_and_models_are_refused(
         assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
 
-def test_a_job_is_stored_with_all_that_it_means(
+def test_an_inspection_is_stored_with_its_defaults(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
     """Defaults, the model's id and the full contract are stored."""

@@ -100,7 +100,7 @@ _SCORERS: Any = {
 def test_a_training_is_queued_again(
     client: TestClient, store: Store, add_model: AddModel, scorer: dict[str, Any]
 ) -> None:
-    """The specification is the original one without its test; a repeated request is queued once."""
+    """The specification has the fields that decide the model; a repeated request is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
     asked = {**CURRENT["train"], **changed, **scorer}

@@ -117,7 +117,7 @@ def test_damage_keeps_the_service_ready() -> None:
 def test_an_altered_file_of_a_dataset_is_not_shown(
     client: TestClient, store: Store, dataset_id: str, key: str
 ) -> None:
-    """A file altered after its first read is verified again; the other files are shown as before."""
+    """An altered file is refused, except the query index, which is in memory; the others are shown."""
     addresses = {k: address.format(dataset_id, DATASET.query_ids[3]) for k, address in ADDRESSES.items()}
     for address in addresses.values():
         assert client.get(address).status_code == 200

@@ -43,7 +43,7 @@ def test_the_build_is_a_metric(client: TestClient, scrape: Callable[[], Samples]
     assert scrape()[build] == 1
 
 
-def test_each_application_has_its_own(client: TestClient, settings: ApiSettings) -> None:
+def test_each_application_has_its_own_metrics(client: TestClient, settings: ApiSettings) -> None:
     """Requests to one application are not counted in another of the same process."""
     client.get("/v1/jobs")
     counted = named("rankery_http_requests_total", route="/v1/jobs", method="GET", status="200")

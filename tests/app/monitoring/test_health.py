@@ -62,8 +62,8 @@ def remote(
         wait_for_probes()
 
 
-def test_the_process_is_alive_whatever_else_is_down(client: TestClient) -> None:
-    """Liveness checks no other part."""
+def test_the_process_is_alive_without_a_broker(client: TestClient) -> None:
+    """Liveness does not depend on the broker."""
     response = client.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
@@ -104,10 +104,10 @@ def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> N
     assert detail("quick", None) == ""
 
 
-def test_models_in_memory_are_scored_without_a_database(
+def test_models_in_memory_keep_a_replica_ready_without_a_database(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """A faulty database keeps a replica from scoring only if it has no model in memory."""
+    """A faulty database makes a replica unready to score only if it has no model in memory."""
     checks = registered(client.app, Readiness)  # type: ignore[arg-type]
     found = ReadinessResult({"database": "refuses connections", "kernels": None})
     assert readiness_response(found).status_code == 503

@@ -36,8 +36,8 @@ def test_workers_are_listed_with_their_jobs(
     assert left["seen_at"] >= second["seen_at"]
 
 
-def test_everything_is_counted(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Jobs are counted by status, and a status without jobs has 0."""
+def test_jobs_are_counted_by_status(client: TestClient, train_request: dict[str, Any]) -> None:
+    """A status without jobs has 0; datasets and results are counted, too."""
     nothing = client.get("/v1/counts").json()
     client.post("/v1/jobs", json=train_request)
     counts = client.get("/v1/counts").json()

@@ -169,8 +169,8 @@ def test_a_deleted_schedule_is_gone_with_its_runs(client: TestClient) -> None:
     assert client.delete(f"/v1/schedules/{made['id']}").status_code == 404
 
 
-def test_the_key_of_the_last_change_runs_the_schedule(client: TestClient, store: Store) -> None:
-    """The jobs of a schedule count towards the quota of the key that changed it last."""
+def test_a_schedule_has_the_key_of_its_last_change(client: TestClient, store: Store) -> None:
+    """The key that changes a schedule replaces the key that created it."""
     with store.begin() as tx:
         (first, secret), (second, other) = (tx.api_keys.create(name, ["write"]) for name in "ab")
     client.headers["Authorization"] = f"Bearer {secret}"

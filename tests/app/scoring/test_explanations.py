@@ -17,7 +17,7 @@ from tests.core.scoring.forests import chain_model_text, random_model_text
 
 
 def test_contributions_add_up_to_the_score(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Only returned documents are explained, with the largest contribution first and the feature's value."""
+    """Only returned documents are explained, and a contribution has the feature's value."""
     add_model("web")
     documents = [{"id": str(i), "features": {"bm25": i / 9, "age/days": 3}} for i in range(9)]
     body = {"queries": [{"id": "q", "documents": documents}], "top_k": 4, "explain": True}

@@ -14,7 +14,7 @@ from app.http.bodies import parse_json
 from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.schemas import RankRequest
-from app.scoring.served_models import MEMBER, ServedModel
+from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.slow_json import slow_candidates
 from app.settings import ApiSettings
 from core.errors import InvalidInput
@@ -33,7 +33,7 @@ MODEL = ServedModel(
     1,
     NAMES,
     TreeModel(ModelText(("a", "b", "c"), (Tree.leaf(1.0),))),
-    FeatureReader(MEMBER, NAMES),
+    FeatureReader(FEATURES_MEMBER, NAMES),
     0.0,
 )
 JSON = {"Content-Type": "application/json"}
@@ -146,7 +146,7 @@ def test_too_many_queries_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("documents", "room"), [(21, None), (3, 2)])
-def test_there_is_no_room_for_more_documents(documents: int, room: int | None) -> None:
+def test_too_many_documents_are_not_read_on_the_fast_path(documents: int, room: int | None) -> None:
     """Larger requests are left to the slow path, which counts documents, or to a thread."""
     found = [{"id": str(number), "features": {}} for number in range(documents)]
     content = json.dumps({"queries": [{"id": "q", "documents": found}]}).encode()

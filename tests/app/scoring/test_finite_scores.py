@@ -62,8 +62,8 @@ def test_every_form_names_model_and_document(client: TestClient, web: Model) -> 
             assert f"web:1 computes the score inf for {place}: " in answer.text
 
 
-def test_a_job_names_model_and_document(store: Store, web: Model) -> None:
-    """The job fails, because NaN would be taken for a document that was not retrieved."""
+def test_scores_of_a_dataset_name_model_and_document(store: Store, web: Model) -> None:
+    """Jobs score datasets in this way; NaN would be taken for a document that was not retrieved."""
     features = np.zeros((5, 3), np.float32)
     features[3, 0] = HUGE
     dataset = RankingDataset.from_arrays(

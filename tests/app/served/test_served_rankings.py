@@ -229,10 +229,10 @@ def test_a_click_log_of_served_rankings_is_queued(
     assert client.post("/v1/click-logs/served", json={"model": "absent"}).status_code == 404
 
 
-def test_events_on_rankings_of_another_project_are_unknown(
+def test_rankings_of_another_project_are_not_found(
     client: TestClient, application: FastAPI, store: Store, model: Model
 ) -> None:
-    """A ranking of another project is not found, like one that does not exist."""
+    """The store finds its documents only within the projects of the request."""
     shown = rank(client, keep=True)["ranking_id"]
     registered(application, ListWriter).flush()
     with limited_to(("other",)), store.read() as tx:

@@ -107,7 +107,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store:
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "streamed"])
-def test_a_body_without_end_is_cut_at_the_length(client: TestClient, declared: bool) -> None:
+def test_a_body_beyond_the_length_is_refused(client: TestClient, declared: bool) -> None:
     """Bytes beyond the length are refused, whether or not the body declares its length."""
     path = create(client, 4)
     headers = {**PIECE, "Upload-Offset": "0"}

@@ -124,8 +124,8 @@ def test_addresses_are_checked_when_they_are_given(
         assert "RANKERY_OUTBOUND_ALLOWED" in answer.json()["detail"]
 
 
-def test_only_administrators(client: TestClient, store: Store) -> None:
-    """A webhook sends events to another host, so that a key that may only write cannot create one."""
+def test_only_administrators_see_webhooks(client: TestClient, store: Store) -> None:
+    """A webhook sends events to another host, so keys that may only write do not even see webhooks."""
     with store.begin() as tx:
         keys = {scope: tx.api_keys.create(scope, [scope])[1] for scope in ("read", "write", "admin")}
     for scope, secret in keys.items():
@@ -265,7 +265,9 @@ def test_an_address_that_is_refused_later(
     assert "metadata" in _deliveries(client, webhook)[0]["log"][0]["error"]
 
 
-def test_a_test(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
+def test_a_test_event_is_signed_and_not_listed(
+    client: TestClient, webhook: dict[str, Any], receiver: Receiver
+) -> None:
     """A test is signed like an event, returns the receiver's answer, and is not listed."""
     receiver.answer(200, body="thanks")
     client.patch(f"/v1/webhooks/{webhook['id']}", json={"enabled": False})

@@ -27,7 +27,7 @@ _FEW = [_short(candidate) for candidate in portfolio()[:3]]
 
 
 def test_the_model_is_the_weighted_sum_of_its_members() -> None:
-    """The file scores as the members do, and the same arguments give the same bytes."""
+    """A file of several members adds up their weighted scores; one and two threads give the same bytes."""
     found = auto_train(AutoSpec(prefer="best", budget_seconds=1_000.0), _DATA, candidates=_FEW)
     again = auto_train(AutoSpec(prefer="best", budget_seconds=1_000.0), _DATA, candidates=_FEW, threads=2)
     assert found.content == again.content
@@ -97,7 +97,7 @@ def test_candidates_after_the_budget_are_listed() -> None:
 
 
 def test_the_conclusion_names_the_baselines() -> None:
-    """Baselines are LightGBM's defaults, the best single feature and a random order, with their values."""
+    """Baselines are LightGBM's defaults, unless selected, the best single feature and a random order."""
     listed = [_short(each) for each in portfolio() if each.name in ("linear by lambdarank", DEFAULT_TREES)]
     found = auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=listed)
     names = [rival.name for rival in found.conclusion.baselines]

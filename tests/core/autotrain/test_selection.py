@@ -42,7 +42,7 @@ def test_the_simplest_of_equals_is_chosen() -> None:
 
 
 def test_the_estimate_is_not_biased_by_selection() -> None:
-    """For the best of twenty random candidates, the estimate is close to the value of a random order."""
+    """For the best of twenty random candidates, the estimate removes more than half of the selection bias."""
     dataset, held_out = _held_out(60)
     generator = np.random.default_rng(0)
     shape = (held_out.repetitions, dataset.n_documents)
@@ -55,7 +55,7 @@ def test_the_estimate_is_not_biased_by_selection() -> None:
 
 @pytest.mark.parametrize(("metric", "upward"), [("ndcg@5", True), ("arp", False), ("gm-map", True)])
 def test_means_and_intervals_are_those_of_the_metric(metric: str, upward: bool) -> None:
-    """Larger values are better for every metric; mean and interval are in the units of the metric."""
+    """`values` are signed so that larger is better; mean and interval are in the metric's units."""
     dataset = synthetic_dataset(12, seed=3, documents_per_query=15, n_features=4)
     quality = QueryQuality(dataset, metric, DEFAULT, seed=0)
     perfect, reversed_ = (

@@ -156,8 +156,8 @@ def xgboost_ratios(booster: xgboost.Booster) -> tuple[np.ndarray, np.ndarray]:
         ("lambdarank", {"normalization": "score-gap", "gain": "linear"}),
     ],
 )
-def test_ratio_is_the_loss(name: str, options: dict[str, Any]) -> None:
-    """With ratios of 1 the pairs give value, gradient and hessian of the loss itself, in all its options."""
+def test_ratios_of_one_give_the_loss(name: str, options: dict[str, Any]) -> None:
+    """With ratios of 1 the pairs give the value, gradient and hessian of the loss, with several options."""
     stream = np.random.default_rng(3)
     sizes = np.array([5, 1, 0, 9, 4])
     boundaries = np.concatenate([[0], np.cumsum(sizes)])

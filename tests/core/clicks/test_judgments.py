@@ -139,7 +139,7 @@ def test_grades_become_labels_of_a_dataset() -> None:
 
 
 def test_agreement_with_labels_is_by_kappa_and_kendall() -> None:
-    """Both measures use the shared pairs; Kendall's tau-b is computed within each query."""
+    """Kendall's tau-b uses the pairs that clicks and labels share; kappa equals values by hand."""
     found = judgments(min_impressions=1)
     agreement = agreement_with(found, LOG, FEATURES)
     pairs = [23, 22, 12, 15, 13, 21]

@@ -38,7 +38,7 @@ def affine_truth(log: ClickLog, truth: Truth, share: float = 0.1) -> tuple[np.nd
 
 
 def test_recovery() -> None:
-    """Slopes that a log was drawn by are within their intervals, which are narrow; intercepts are close."""
+    """All true slopes, except one at most, are within their narrow intervals; intercepts are close."""
     log, truth, features = simulated(40_000)
     found = estimate_propensities(
         log, PropensityPlan(method="trust-em", positions=RANKS, resamples=8), features
@@ -57,7 +57,7 @@ def test_recovery() -> None:
 
 
 def test_without_trust_bias() -> None:
-    """Clicks without trust bias have the intercepts of the least attractive documents alone."""
+    """Without trust bias, intercepts are the click rates of the least attractive documents, here 0."""
     stream = np.random.default_rng(1)
     gamma = np.repeat([0.0, 0.5, 1.0], 200)
     shown = np.full((600, 3), 100.0)

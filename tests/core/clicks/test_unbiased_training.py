@@ -116,7 +116,7 @@ def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: s
     ],
 )
 def test_resumed(correction: str, scorer: str) -> None:
-    """A training resumed from any checkpoint's file gives the same bytes."""
+    """Trainings resumed from checkpoint files give the same bytes, which differ without the correction."""
     judged, log, truth = logged(lists=800)
     data = training_data(log, judged).dataset
     loss = "listnet" if correction == "dual" else "ranknet"

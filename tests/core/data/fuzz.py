@@ -221,7 +221,7 @@ def _mutated(content: bytes, generator: np.random.Generator) -> bytes:
         return content[:at] + content[at + length :]
     if kind == 3:  # a part twice
         return content[: at + length] + content[at:]
-    if kind == 4:  # a part moved
+    if kind == 4:  # a part repeated elsewhere
         to = int(generator.integers(len(content)))
         return content[:to] + content[at : at + length] + content[to:]
     token = _TOKENS[int(generator.integers(len(_TOKENS)))]

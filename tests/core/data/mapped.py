@@ -1,4 +1,4 @@
-"""Addresses of the cells of a matrix."""
+"""Detection of features that are mapped from a file."""
 
 import mmap
 from typing import Any

@@ -34,7 +34,7 @@ def datasets(
     named: bool = True,
     keys: st.SearchStrategy[str] = _ANY_ID,
 ) -> RankingDataset:
-    """Datasets of 1 to 5 queries with any float32 feature, subnormal, -0.0 and NaN included."""
+    """Datasets of 1 to 5 queries with any finite float32 feature or NaN, subnormals and -0.0 included."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
     rows, columns = sum(lengths), draw(st.integers(1, 6))
     feature_names = draw(_unique(columns)) if named else None
@@ -77,7 +77,10 @@ def _unique(count: int) -> st.SearchStrategy[list[str]]:
 
 
 def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
-    """Assert equality of every field: floats by their bits, except that any NaN equals any NaN."""
+    """Assert equality of all fields but `document_weights` and `query_columns`.
+
+    Features and labels are compared with the sign of 0; any NaN equals any NaN.
+    """
     assert found.query_ids == expected.query_ids
     assert found.document_ids == expected.document_ids
     assert found.feature_names == expected.feature_names

@@ -56,8 +56,8 @@ def test_mapped_arrays_outlive_their_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", ["names.json", "features.npy", "query_weights.npy", "document_id_bytes.npy"])
-def test_no_file_is_missed_silently(tmp_path: Path, gone: str) -> None:
-    """A file that went while the others were opened is an error, not a dataset without it."""
+def test_an_absent_file_is_an_error(tmp_path: Path, gone: str) -> None:
+    """A file that is gone is an error, not a dataset without it."""
     save_arrays(replace(synthetic_dataset(3, seed=1, n_features=4), query_weights=np.ones(3)), tmp_path)
     (tmp_path / gone).unlink()
     with pytest.raises(FileNotFoundError):

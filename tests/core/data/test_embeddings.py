@@ -197,7 +197,7 @@ def test_documents_to_rank_may_have_lists(
 
 
 def test_documents_to_rank_have_all_numbers_that_the_model_uses(tmp_path: Path) -> None:
-    """Short lists, which may be of another encoder, are refused; surplus numbers are left out."""
+    """Lists that are too short, which may be of another encoder, are refused."""
     file = _file(tmp_path, {"query_id": JUDGED["query_id"], "emb": pa.array(LISTS)})
     with pytest.raises(
         DatasetError, match="column emb: expected lists of at least 4 numbers, which the model"

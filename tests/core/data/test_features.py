@@ -112,8 +112,8 @@ def test_parts_and_fitted_datasets_share_the_matrix() -> None:
     assert np.isnan(fitted.matrix[:, 1]).all()
 
 
-def test_a_mapped_file_is_no_memory(tmp_path: Path) -> None:
-    """Arrays of the cache are mapped."""
+def test_a_file_that_numpy_maps_is_recognised(tmp_path: Path) -> None:
+    """`is_mapped` follows a view to the map of the file."""
     np.save(tmp_path / "x.npy", MATRIX)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="c").view(np.ndarray)
     assert isinstance(mapped.base.base, mmap.mmap)

@@ -143,7 +143,7 @@ def test_nothing_outside_is_opened(root: Path, folder: str, name: str) -> None:
 
 
 def test_a_part_that_leads_outside_is_refused_with_its_folder(root: Path) -> None:
-    """The names of such files may be listed, but their sizes are those of files elsewhere."""
+    """The folder is refused, because the size of the part would be that of a file elsewhere."""
     with pytest.raises(InvalidInput):
         DataRoots([root]).recognise("linked")
 

@@ -60,15 +60,15 @@ def test_given_folds_are_taken_as_they_are() -> None:
 
 
 def test_a_column_of_one_value_has_no_folds() -> None:
-    """Nothing would be left to train on."""
+    """Nothing would be left to train on; an unknown column is refused, too."""
     with pytest.raises(InvalidInput, match="must have 2 to 100 different values"):
         FoldColumn("fold").assign(dataset_of([1, 2], {"fold": ["a", "a"]}), 0)
     with pytest.raises(InvalidInput, match="must be a column of the queries"):
         FoldColumn("folds").assign(dataset_of([1, 2], {"fold": ["a", "b"]}), 0)
 
 
-def test_forms() -> None:
-    """One fold held out is another form."""
+def test_folds_are_read_from_a_number_or_a_column() -> None:
+    """A single held-out fold has another form and is not read; one fold is too few."""
     assert folds_of({"folds": 5}) == RandomFolds(5)
     assert folds_of({"fold_column": "fold"}) == FoldColumn("fold")
     assert folds_of({"folds": 5, "fold": 1}) is None

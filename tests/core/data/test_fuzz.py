@@ -10,7 +10,7 @@ FILES = examples(1_500)
 
 @pytest.mark.long
 def test_mutated_files_are_read_or_refused() -> None:
-    """No file causes another exception, a crash, a hang or too much memory; some files are refused."""
+    """No file causes another exception, a crash, a hang or too much memory; some are read, some refused."""
     read = refused = 0
     for outcome in fuzz(FILES):
         assert outcome.failures == []

@@ -30,7 +30,9 @@ def _labels(*labels: float) -> Any:
         ([NAN, NAN], LabelRange(None, None, 2, True)),
     ],
 )
-def test_the_range_has_ends_missing_labels_and_whole(labels: list[float], expected: LabelRange) -> None:
+def test_the_range_has_ends_missing_labels_and_whether_all_are_whole(
+    labels: list[float], expected: LabelRange
+) -> None:
     """The range has its ends as people write them, the count of missing labels, and whether all are whole."""
     assert LabelRange.of(_labels(*labels)) == expected
 

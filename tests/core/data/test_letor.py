@@ -295,7 +295,7 @@ def test_scattered_queries_are_counted_or_refused() -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 13, 50])
-def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+def test_chunks_do_not_change_the_dataset(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     """A query that runs over the border of chunks is one query, and nothing else changes either."""
     monkeypatch.setattr("core.data.rows.CHUNK_BYTES", chunk)
     text = "".join(f"{i % 3} qid:{i // 7} {1 + i % 5}:{i}.25 6:-{i}e-3 # d{i}\n" for i in range(60))

@@ -96,7 +96,7 @@ def test_a_bad_column_hides_no_other(tmp_path: Path) -> None:
     ]
 
 
-def test_reading_stops_where_rows_have_other_cells(tmp_path: Path) -> None:
+def test_reading_stops_after_many_rows_with_other_numbers_of_cells(tmp_path: Path) -> None:
     """If reading stops, the count of every cause is a lower bound."""
     path = tmp_path / "t.csv"
     path.write_text("label,qid,x\n" + "1,q\n" * 200)

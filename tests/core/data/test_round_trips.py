@@ -1,4 +1,4 @@
-"""Every format, written by plain code and read back: the same bits."""
+"""Delimited text, Parquet and LightGBM's files, written by plain code and read back: the same bits."""
 
 import csv
 import gzip

@@ -48,7 +48,7 @@ def assert_parted(dataset: RankingDataset, *parts: RankingDataset) -> None:
 
 
 @given(judged(), st.floats(0, 1, exclude_min=True, exclude_max=True), SEEDS)
-def test_a_fraction_parts_the_queries(dataset: RankingDataset, fraction: float, seed: int) -> None:
+def test_a_fraction_splits_the_queries(dataset: RankingDataset, fraction: float, seed: int) -> None:
     """Every query is on one side; the share is rounded, but no side is empty."""
     kept, held_out = split_queries(dataset, fraction, seed)
     assert_parted(dataset, kept, held_out)
@@ -83,7 +83,7 @@ def test_shares_are_close_where_lengths_differ_widely() -> None:
 
 @pytest.mark.long
 @given(judged(), st.integers(2, 12), SEEDS)
-def test_folds_part_the_queries(dataset: RankingDataset, folds: int, seed: int) -> None:
+def test_folds_split_the_queries(dataset: RankingDataset, folds: int, seed: int) -> None:
     """Each query is held out in exactly one fold; folds are alike in queries, documents and relevance."""
     folds = min(folds, dataset.n_queries)
     splits = [fold_queries(dataset, folds, fold, seed) for fold in range(1, folds + 1)]
@@ -102,7 +102,7 @@ def test_folds_part_the_queries(dataset: RankingDataset, folds: int, seed: int) 
 
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8])
 def test_every_query_may_be_held_out(fraction: float) -> None:
-    """For each query, some seed holds it out, also the shortest and the last."""
+    """Each of eleven queries is held out by some of 200 seeds."""
     dataset = synthetic_dataset(11, seed=0, documents_per_query=2, n_features=2)
     seen = {query for seed in range(200) for query in split_queries(dataset, fraction, seed)[1].query_ids}
     assert len(seen) == 11
@@ -120,7 +120,7 @@ def test_the_seed_decides() -> None:
 
 @pytest.mark.long
 @given(judged(), st.data())
-def test_a_column_parts_the_queries(dataset: RankingDataset, data: Any) -> None:
+def test_a_column_splits_the_queries(dataset: RankingDataset, data: Any) -> None:
     """Exactly the queries with one of the values are held out."""
     markets = data.draw(
         st.lists(
@@ -149,7 +149,7 @@ def _plain(n_queries: int) -> RankingDataset:
     ("n_queries", "fraction", "seed"),
     [(5, 0.0, 0), (5, 1.0, 0), (5, -0.1, 0), (5, float("nan"), 0), (1, 0.5, 0), (5, 0.5, -1)],
 )
-def test_fractions_that_cannot_be_are_refused(n_queries: int, fraction: float, seed: int) -> None:
+def test_invalid_fractions_are_refused(n_queries: int, fraction: float, seed: int) -> None:
     """An empty side, a fraction outside 0 to 1, and a negative seed are invalid input."""
     with pytest.raises(InvalidInput):
         split_queries(_plain(n_queries), fraction, seed)
@@ -158,7 +158,7 @@ def test_fractions_that_cannot_be_are_refused(n_queries: int, fraction: float, s
 @pytest.mark.parametrize(
     ("folds", "fold", "pointer"), [(1, 1, "/folds"), (6, 1, "/folds"), (5, 0, "/fold"), (5, 6, "/fold")]
 )
-def test_folds_that_cannot_be_are_refused(folds: int, fold: int, pointer: str) -> None:
+def test_invalid_folds_are_refused(folds: int, fold: int, pointer: str) -> None:
     """Five queries make two to five folds."""
     with pytest.raises(InvalidInput, match=f"{pointer}: must be"):
         fold_queries(_plain(5), folds, fold, 0)

@@ -272,7 +272,7 @@ def test_a_signed_url_is_read(storage: _Storage, matrix: Float32Array) -> None:
 def test_a_storage_that_fails_is_asked_again(
     storage: _Storage, matrix: Float32Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A busy storage does not end a training."""
+    """Three answers of 503 do not end the reading."""
     monkeypatch.setattr(stored_features, "_PAUSES_SECONDS", (0.01, 0.01, 0.01))
     features = StoredFeatures(storage.url, np.arange(DOCUMENTS), np.arange(FEATURES))
     storage.failures = 3
@@ -300,7 +300,7 @@ def test_no_message_holds_the_signature(storage: _Storage, monkeypatch: pytest.M
 def test_a_row_group_is_released_after_its_last_document(
     path: Path, read_groups: list[tuple[int, str]]
 ) -> None:
-    """A row group is kept for the next documents; reading its last document frees the memory."""
+    """A row group is kept for the next documents; after its last document it is read again."""
     features = _all(path)
     for rows in (slice(10, 20), slice(20, 30), slice(-2, None), slice(-2, None)):
         _ = features[rows]

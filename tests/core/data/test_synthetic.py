@@ -80,7 +80,7 @@ def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
 
 @pytest.mark.long
 def test_the_polynomial_is_not_linear() -> None:
-    """A linear fit explains only the third of the variance that the linear terms have by construction."""
+    """A linear fit explains about the third of the variance that the linear terms have by construction."""
     dataset = synthetic_dataset(1000, seed=1, n_features=20)
     residual = np.linalg.lstsq(dataset.features, dataset.labels - dataset.labels.mean(), rcond=None)[1][0]
     assert 0.15 < 1 - residual / (dataset.labels.var() * dataset.n_documents) < 0.5

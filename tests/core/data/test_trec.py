@@ -75,8 +75,8 @@ def test_a_table_of_four_columns_is_no_qrels(tmp_path: Path) -> None:
     assert dataset.labels.tolist() == [2, 0]
 
 
-def test_a_run_is_ordered_by_its_scores_alone(tmp_path: Path) -> None:
-    """The ranks in the run are ignored."""
+def test_a_run_is_read_with_its_scores(tmp_path: Path) -> None:
+    """Documents are gathered by query in the order of their lines; the ranks are not kept."""
     run = read_run(_file(tmp_path, RUN))
     assert run.query_ids == ("q1", "q9", "q2")
     assert list(run.document_ids) == ["c", "x", "c", "b"]

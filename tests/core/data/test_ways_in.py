@@ -313,7 +313,7 @@ def _is_possible(way: Way, drawn: Drawn) -> bool:
     [(0, 20), *(pytest.param(seed, 500, marks=pytest.mark.slow) for seed in range(1, 6))],
 )
 def test_one_table_is_one_dataset_or_is_refused(tmp_path: Path, seed: int, n_tables: int) -> None:
-    """Every reader that accepts a table gives the same dataset; typed forms refuse invalid ids."""
+    """Every reader that accepts a table gives the same dataset; typed forms refuse invalid query ids."""
     rng = np.random.default_rng(seed)
     taken = 0
     for number in range(n_tables):

@@ -69,7 +69,7 @@ def test_examples_are_ten_at_most() -> None:
 
 
 def test_synthetic_data_are_sound() -> None:
-    """The data that the demo trains on have no findings."""
+    """Data of the kind that the demo trains on have no findings."""
     assert examine(synthetic_dataset(100, seed=1, n_features=10)).findings == ()
 
 

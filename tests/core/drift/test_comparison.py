@@ -50,7 +50,7 @@ def test_documents_taken_for_independent_would_raise_many() -> None:
 
 @pytest.mark.long
 def test_shifted_data_are_found() -> None:
-    """A shift by a standard deviation is found in nine of ten reports, and in no other column."""
+    """A shift by a standard deviation is found in 18 of 20 reports; at most one names another column."""
     shift = math.sqrt(2.0)
     found = [
         drifted(draw(2 * trial, 120), draw(2 * trial + 1, 80, shift), DEFAULT, trial) for trial in range(20)
@@ -72,7 +72,7 @@ def test_many_queries_make_a_small_difference_a_shift() -> None:
 
 
 def test_few_queries_tell_nothing() -> None:
-    """The verdict does not depend on the number of documents."""
+    """With only 29 queries before, even a large shift gives no verdict."""
     found = compare(draw(1, 29), draw(2, 500, 9.0), COLUMNS, DEFAULT, 1)
     assert (found.verdict, found.columns) == ("too_few", ())
 

@@ -92,7 +92,7 @@ def test_holm_and_verdicts() -> None:
     assert [verdict(0.1, 0.01), verdict(-0.1, 0.01), verdict(0.1, 0.05)] == ["better", "worse", "no evidence"]
 
 
-def test_a_single_query_needs_an_unknown_number() -> None:
+def test_the_number_of_queries_needed_is_unknown_for_one_query() -> None:
     """One query has no standard deviation to derive the number from."""
     (compared,) = paired_differences(np.array([[0.2]]), np.array([[0.5]]))
     assert compared is not None

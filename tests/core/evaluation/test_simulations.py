@@ -36,7 +36,7 @@ def _check(name: str, n_queries: int, n_samples: int) -> None:
 
 @pytest.mark.parametrize("name", METRIC_SPELLINGS)
 def test_the_interval_of_ten_queries_covers_the_mean(name: str) -> None:
-    """95% intervals cover the true mean in 93% of samples at least, however many values are 0 or 1."""
+    """At least 93% of the 95% intervals cover the true mean, to within the simulation's own error."""
     _check(name, 10, 300)
 
 
@@ -44,7 +44,7 @@ def test_the_interval_of_ten_queries_covers_the_mean(name: str) -> None:
 @pytest.mark.parametrize("n_queries", [10, 15, 20, 30, 50, 100, 300, 999])
 @pytest.mark.parametrize("name", METRIC_SPELLINGS)
 def test_intervals_of_10_to_999_queries_cover_the_mean(name: str, n_queries: int) -> None:
-    """Coverage is at least 93% from 10 queries up to the number at which the method changes."""
+    """Coverage is at least 93%, to within the simulation's own error, until the method changes at 1,000."""
     _check(name, n_queries, 1_000)
 
 

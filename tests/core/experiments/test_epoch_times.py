@@ -24,8 +24,8 @@ def test_pairs_are_those_of_different_labels_within_a_query() -> None:
 
 
 @pytest.mark.parametrize("hidden", [(), (10,)])
-def test_pair_by_pair_has_the_factorised_gradient(hidden: tuple[int, ...]) -> None:
-    """Sums over pairs of documents' derivatives are sums over documents of λ by their derivatives."""
+def test_pair_by_pair_descent_has_the_gradient_of_the_loss(hidden: tuple[int, ...]) -> None:
+    """The gradient of one weight of the first layer equals a difference of the loss, to 0.1%."""
     descent = PairByPair(drawn_weights(6, hidden))
     pairs = list(pairs_of(DATASET.labels, QUERIES))
     first = descent.weights[0]["weights"]

@@ -78,7 +78,7 @@ def test_a_number_is_shown_beside_the_printed_one(found: Report) -> None:
 
 
 def test_the_reference_and_what_is_not_better_have_no_mark(found: Report) -> None:
-    """Only improvements are marked, as in the paper."""
+    """The reference has no p-value, and only improvements are marked, as in the paper."""
     cells = found.tables[0].cells
     assert cells["LambdaMART τ=k+3", "NDCG@5"].p is None
     assert cells["LambdaMART τ=k", "NDCG@5"].mark == ""
@@ -92,7 +92,7 @@ def test_times_are_medians_of_an_iteration(found: Report) -> None:
 
 
 def test_deviations_are_listed_beside_the_number(found: Report) -> None:
-    """The LambdaLoss columns of 2023 name the shifted δ, those of LambdaMART do not."""
+    """A number of LambdaLoss of 2023 refers to the shifted δ, one of LambdaMART does not."""
     table = found.tables[0]
     (place,) = (i for i, text in enumerate(table.deviations, start=1) if "off by one" in text)
     assert place in table.cells["LambdaLoss τ=k", "NDCG@5"].deviations
@@ -123,7 +123,7 @@ def test_a_report_can_be_partial(planned: Plan) -> None:
 
 
 def test_formats_agree(found: Report) -> None:
-    """JSON, CSV, Markdown and LaTeX have the same numbers."""
+    """The first number of JSON is in CSV, Markdown and LaTeX, and its verdicts are in the last two."""
     to_json = json.loads(json.dumps(found.to_dict()))
     cell = to_json["tables"][0]["cells"][0]
     lines = list(csv.DictReader(io.StringIO(found.to_csv())))
@@ -135,8 +135,8 @@ def test_formats_agree(found: Report) -> None:
         assert all(f"{judgement['verdict']}" in text for judgement in to_json["tables"][0]["claims"])
 
 
-def test_latex_is_escaped(found: Report) -> None:
-    """No character with a meaning for LaTeX is left bare, and Greek letters become commands."""
+def test_greek_letters_become_commands_in_latex(found: Report) -> None:
+    """The τ in the names of rows becomes a command; names of columns are unchanged."""
     text = found.to_latex()
     assert "τ" not in text
     assert r"$\tau$" in text

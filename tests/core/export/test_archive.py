@@ -27,7 +27,7 @@ COMPLETE = trained()
 
 
 def made(format: str, *, with_data: bool = True, **options: Any) -> tuple[TreeExport, zipfile.ZipFile]:
-    """Export a model and pack it with its proof."""
+    """Export a model; pack it with its parity report and golden vectors."""
     text = COMPLETE if format == "ranklib" else MODEL
     export = export_trees(text, format, NAMES, "web-3", ExportOptions(**options))
     data = judged(missing=True) if with_data else None
@@ -46,7 +46,7 @@ def matrix(golden: list[dict[str, Any]]) -> Any:
 
 
 @pytest.mark.parametrize("format", TREE_FORMATS)
-def test_an_archive_holds_the_file_and_its_proof(format: str) -> None:
+def test_an_archive_has_model_parity_report_and_golden_vectors(format: str) -> None:
     """The archive has the same bytes each time."""
     export, packed = made(format)
     target = export.target

@@ -186,7 +186,7 @@ def test_old_solr_takes_a_missing_feature_for_0() -> None:
 
 @pytest.mark.parametrize("format", ["solr", "opensearch-xgboost", "ranklib", "elastic-learning-to-rank"])
 def test_shifted_scores_are_never_below_0(format: str) -> None:
-    """The document with the least leaf of each tree has exactly 0, in the engine's own sums."""
+    """The least leaves of all trees, the shift included, add up to exactly 0 in the engine's float type."""
     text = _named(trained())
     export = export_trees(text, format, options=ExportOptions(score_shift=True))
     shift = export.source.shift

@@ -115,8 +115,8 @@ def test_a_threshold_that_is_only_nearest_is_found() -> None:
     assert not report.exact
 
 
-def test_leaves_that_are_swapped_are_found() -> None:
-    """No decision differs then, but scores and rankings do."""
+def test_leaves_of_the_opposite_sign_are_found() -> None:
+    """The splits are unchanged, but scores and rankings differ."""
 
     def upside_down(node: dict[str, Any]) -> None:
         for child in (node["left_child"], node["right_child"]):
@@ -250,7 +250,7 @@ def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
 
 
 def test_models_of_synthetic_data_are_exact() -> None:
-    """The data are as the service generates them."""
+    """Exports of such a model to Vespa, ONNX and RankLib have no differences."""
     dataset = synthetic_dataset(40, seed=3)
     values = {"loss": {"name": "ndcg-loss2++"}, "hyperparameters": {"num_iterations": 10, "num_leaves": 64}}
     text = train(training_spec(values), dataset).model_text

@@ -214,7 +214,7 @@ def test_lists_depend_on_the_key_alone(method: Method) -> None:
 
 
 def test_refusals() -> None:
-    """One ranker, and three where the method takes two, are refused."""
+    """Refused are one ranker, three for a method of two, too many lists, and no fair distribution."""
     with pytest.raises(InvalidInput, match="at least two rankers"):
         interleave("team_draft", [[1]], 1, seeded_draw(0))
     methods: list[Method] = ["balanced", "optimised"]

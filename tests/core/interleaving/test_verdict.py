@@ -168,7 +168,7 @@ def test_no_lists() -> None:
 
 
 def test_three_rankers() -> None:
-    """The winner beats all others, each at a third of the error."""
+    """The winner is better than both others."""
     order = np.random.default_rng(0).permuted(np.tile([0.0, 1.0, 2.0], (400, 1)), axis=1)
     worth = np.column_stack([order[:, :2], np.full(400, 3.0)])
     found = verdict(["a", "b", "c"], worth, [None] * 400, RULE)
@@ -187,6 +187,6 @@ def test_sign_test() -> None:
 
 @pytest.mark.parametrize("field", ["error", "miss", "difference"])
 def test_rules_out_of_range(field: str) -> None:
-    """Numbers outside of (0, 0.5) are refused by name."""
+    """A value of 0.5 is out of range and refused by name."""
     with pytest.raises(InvalidInput, match=f"/{field}: must be above 0"):
         SequentialRule(**{field: 0.5})

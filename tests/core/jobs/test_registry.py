@@ -116,7 +116,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
     ],
 )
 def test_a_title_names_what_a_job_makes_measures_or_moves(kind: str, title: str) -> None:
-    """Every kind has a title."""
+    """The title is the name of the main object of the specification, such as a model or a dataset."""
     assert title_of(kind, CURRENT[kind]) == title
 
 
@@ -173,7 +173,7 @@ def test_the_main_metric_is_that_of_early_stopping_or_the_first_requested(
     ],
 )
 def test_a_job_names_the_artifacts_to_clean_up(kind: str, folders: list[str]) -> None:
-    """Such artifacts are uploads and files of claims, even if the specification cannot be parsed."""
+    """They are uploads, checkpoints and files of claims, even if the specification cannot be parsed."""
     assert orphaned_artifacts(Unfinished(kind, CURRENT[kind])) == folders
     assert set(orphaned_artifacts(Unfinished(kind))) <= set(folders)
 

@@ -50,7 +50,7 @@ def test_drawn_rankings_have_equal_terms_summed_and_one_by_one(
 
 
 @pytest.mark.parametrize("name", ["lambdarank", "ndcg-loss2++", "ranknet", "ndcg-loss1"])
-def test_layouts_by_label_and_by_rank_have_equal_terms(name: str) -> None:
+def test_layouts_by_label_and_by_rank_have_equal_gradients(name: str) -> None:
     """A truncation that leaves out one document keeps all pairs and changes only the layout."""
     generator = np.random.default_rng(4)
     scores, labels = generator.normal(size=90), generator.integers(0, 4, 90).astype(np.float64)

@@ -60,7 +60,7 @@ def test_pairs_obey_newtons_third_law(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RANKED)
-def test_adding_a_constant_to_all_scores_changes_nothing(name: str) -> None:
+def test_adding_a_constant_to_all_scores_keeps_the_gradient(name: str) -> None:
     """Only score differences count."""
     scores, labels, boundaries = joined(random_queries(seed=4, count=10))
     scores = np.round(scores * 1024) / 1024  # so that the shift itself is exact

@@ -199,8 +199,8 @@ def test_trec_evals_spellings_keep_its_conventions(theirs: str, ours: str) -> No
     assert parse_metric(theirs, limited) == parse_metric(ours, {**limited, "preset": "trec_eval"})
 
 
-def test_max_documents_limits_every_metric() -> None:
-    """Every metric uses only the first documents of each ranking, but all judgments."""
+def test_max_documents_limits_the_documents_that_are_measured() -> None:
+    """Precision, recall, MAP and DCG use only the first documents of each ranking, but all judgments."""
     limited = {"max_documents": 2}
     boundaries = np.array([0, 5, 6])
     scores, labels = np.append(SCORES, 0.5), np.append(LABELS, 1.0)

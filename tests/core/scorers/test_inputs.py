@@ -82,8 +82,8 @@ def test_features_without_a_known_value_become_0() -> None:
         np.testing.assert_array_equal(inputs, [[0, 0, 1, 1]])
 
 
-def test_features_are_read_in_blocks() -> None:
-    """A selection of a file gives the transform of the same rows in memory."""
+def test_selected_features_give_the_transform_of_a_copy() -> None:
+    """A selection of rows and columns gives the transform of the copied values, up to rounding."""
     features = random_features(400, 4)
     rows = np.arange(0, 400, 3)
     chosen = SelectedFeatures(features, rows, np.array([2, 0]))

@@ -80,7 +80,7 @@ def test_a_score_does_not_depend_on_the_documents_beside_it(
 
 
 def test_a_score_does_not_depend_on_threads() -> None:
-    """Scores are equal bit for bit, in memory and selected from a file."""
+    """Scores are equal bit for bit, for an array and for a selection of all its rows."""
     network = random_network(5, (20, 10), layer_norm=True)
     features = random_features(3 * MIN_PARALLEL_DOCUMENTS + 17, 5)
     selected = SelectedFeatures(features, np.arange(len(features)), np.arange(5))

@@ -76,7 +76,7 @@ def test_members_without_weight_use_no_feature(added: Sum, network: Network) -> 
 
 @pytest.mark.parametrize("position", [0, 9, 40, -1])
 def test_a_damaged_sum_is_refused(added: Sum, position: int) -> None:
-    """A sum with a wrong byte in its header or in a member is refused when it is read or scored."""
+    """A sum with a wrong byte, or without its last one, is refused when it is read or scored."""
     content = bytearray(write_sum(added))
     content[position] ^= 0xFF
     with pytest.raises(ModelError):

@@ -106,7 +106,7 @@ def test_a_promotion_requires_the_compared_champion(store: Store, web: list[Mode
         return Promotion("web", "champion", *ids, job_id=job.id, key_id="key_3", report={"admitted": True})
 
     with store.begin() as tx:
-        with pytest.raises(WrongState, match="is at version 2: it was moved while version 3 was compared"):
+        with pytest.raises(WrongState, match="is at version 2: it changed while version 3 was compared"):
             tx.aliases.promote(promotion(1, 3))
         tx.aliases.refuse(promotion(2, 4))
         assert tx.aliases.promote(promotion(2, 3)).model.version == 3

@@ -59,7 +59,7 @@ def test_an_unknown_secret_finds_no_key(store: Store) -> None:
     assert [found(store, wrong) for wrong in (other, "", key.secret_sha256, key.hint)] == [None] * 4
 
 
-def test_a_revoked_key_lets_in_no_more_and_stays_on_record(store: Store) -> None:
+def test_a_revoked_key_is_refused_and_stays_on_record(store: Store) -> None:
     """The moment is that of the first revocation, however often it is revoked."""
     key, secret = create(store)
     with store.begin() as tx:
@@ -78,7 +78,7 @@ def test_revoking_an_unknown_key_is_an_error(store: Store) -> None:
         tx.api_keys.revoke("key_1")
 
 
-def test_a_key_lets_in_until_it_expires(store: Store) -> None:
+def test_a_key_is_accepted_until_it_expires(store: Store) -> None:
     """A key is refused from the moment of its expiry."""
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["read"], expires_at=utc_now() + timedelta(hours=1))

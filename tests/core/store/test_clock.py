@@ -21,7 +21,7 @@ EXEMPT = {
 }
 
 
-def test_a_test_sets_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_shifts_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The seconds in the file are added to all times that are read afterwards."""
     clock = ServiceClock(tmp_path / "clock")
     for name, value in clock.environment.items():

@@ -12,7 +12,7 @@ from core.store.tables.columns import UtcDateTime
 
 @pytest.mark.both_stores
 def test_times_come_back_aware(store: Store, job: Job) -> None:
-    """A time read from SQLite is aware, in UTC and exact to the microsecond."""
+    """A time that is read is aware, in UTC and exact to the microsecond."""
     moment = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=timezone(timedelta(hours=2)))
     with store.begin() as tx:
         tx.jobs.to_wake(moment, 0)

@@ -126,7 +126,7 @@ def test_a_take_over_during_a_deletion(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_contents_read_at_the_same_time(store: Store) -> None:
-    """However many datasets are read with the same content, one copy is kept."""
+    """Four datasets that are read with the same content refer to one copy."""
     together(*(lambda key=key: make_ready(store, key) for key in "abcd"))
     with store.read() as tx:
         rows = tx.datasets.page(None, 10).items

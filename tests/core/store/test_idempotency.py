@@ -48,7 +48,7 @@ def test_a_key_answers_once(store: Store) -> None:
 
 
 def test_answers_expire(store: Store) -> None:
-    """An answer is kept for 24 hours; then its key can be used again, and its row is deleted."""
+    """An answer is kept for 24 hours; then its key can be used again."""
     assert timedelta(hours=24) == EXPIRY
     with store.begin() as tx:
         _remember(tx, "old")

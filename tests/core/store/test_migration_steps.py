@@ -215,7 +215,7 @@ ROWS: dict[str, dict[str, list[Row]]] = {
 
 
 class Database:
-    """A database between two revisions."""
+    """A test database that can be migrated to any revision."""
 
     def __init__(self, connection: sa.Connection, script: ScriptDirectory) -> None:
         self._connection = connection
@@ -273,7 +273,7 @@ class Database:
 
 @pytest.fixture(scope="module")
 def script() -> ScriptDirectory:
-    """The migrations, whose files Alembic would read again for each step."""
+    """The migration scripts, read once; Alembic would read them again for each step."""
     return ScriptDirectory.from_config(migrations_config())
 
 
@@ -332,7 +332,7 @@ def test_upgrades_and_downgrades_keep_values_of_shared_columns(database: Databas
 
 
 def test_an_imported_model_survives_a_downgrade(database: Database) -> None:
-    """The previous release reads the model with an empty dataset, loss and hyperparameters."""
+    """A release before revision 0005 reads the model with an empty dataset, loss and hyperparameters."""
     database.upgrade("head")
     (trained,) = ROWS["0001"]["models"]
     absent = {name: sa.null() for name in ("dataset_id", "loss", "hyperparameters")}
@@ -344,8 +344,8 @@ def test_an_imported_model_survives_a_downgrade(database: Database) -> None:
     assert [row["id"] for row in database.rows()["models"]] == [trained["id"]]
 
 
-def test_trainings_are_listed_by_their_validation_data(database: Database) -> None:
-    """Trainings without validation, and other jobs, keep their value; a downgrade restores the test value."""
+def test_main_metric_of_trainings_is_the_validation_value(database: Database) -> None:
+    """The upgrade sets it where validation was measured; the downgrade restores the test value."""
     database.upgrade("0017")
     shared = {
         "status": "succeeded",
@@ -414,7 +414,7 @@ def _by_id(database: Database) -> list[Row]:
 def test_rows_from_the_first_release_can_be_shown(
     unmigrated_settings: StoreSettings, script: ScriptDirectory
 ) -> None:
-    """Rows from before any migration are read as current rows."""
+    """Rows of the first revision are read as current rows."""
     engine = open_engine(unmigrated_settings.database_url)
     with for_writing(engine).begin() as connection:
         database = Database(connection, script)

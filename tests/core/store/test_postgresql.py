@@ -146,7 +146,7 @@ def test_a_deadlock_ends_one_transaction(store: Store) -> None:
 
 
 def test_times_do_not_depend_on_the_server(store: Store) -> None:
-    """A stored time is read back unchanged, whatever the server's time zone is."""
+    """A stored time is read back unchanged and in UTC from a server with another time zone."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
     with store.read() as tx:

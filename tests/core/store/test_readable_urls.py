@@ -57,8 +57,8 @@ def test_a_missing_local_artifact_has_no_url(tmp_path: Path) -> None:
             artifacts.readable_url(key, seconds=60)
 
 
-def test_a_storage_that_signs_nothing_is_named(tmp_path: Path) -> None:
-    """The error is raised immediately, with alternatives."""
+def test_the_error_of_a_storage_that_cannot_sign_urls_has_alternatives(tmp_path: Path) -> None:
+    """A folder or S3 can store artifacts instead."""
     artifacts = Artifacts(f"memory://{uuid.uuid4().hex}", patience_seconds=60.0)
     artifacts.write_bytes(KEY, b"content")
     with pytest.raises(StoreUnavailable, match="store artifacts in a folder or on S3"):

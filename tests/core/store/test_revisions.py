@@ -28,7 +28,7 @@ def test_the_name_stays_while_nothing_changes(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) -> None:
-    """The change may be by this store, by another thread's connection, or by another process's store."""
+    """The change may be by this store, by another thread's connection, or by another store."""
     other = Store.open(settings)
 
     def add(to: Store) -> None:

@@ -37,7 +37,7 @@ def found(store: Store, token: str) -> str | None:
 
 
 def test_a_session_has_the_access_of_its_key(store: Store, key: ApiKey) -> None:
-    """Each browser has a separate token of 256 random bits, and none of them is on record."""
+    """Each browser has a separate token of 43 characters, in whose place its hash is not accepted."""
     one, other = begin(store, key), begin(store, key)
     assert one != other
     assert len(one) == 43

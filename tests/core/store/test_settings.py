@@ -21,7 +21,7 @@ def test_a_relative_folder_is_made_absolute() -> None:
 
 
 def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each setting has a RANKERY_ variable; an empty one counts as unset."""
+    """Settings are read from RANKERY_ variables; an empty one counts as unset."""
     monkeypatch.setenv("RANKERY_DATABASE_URL", "postgresql://db/rankery")
     monkeypatch.setenv("RANKERY_STORAGE_URL", "s3://bucket/rankery")
     monkeypatch.setenv("RANKERY_BROKER_URL", "")

@@ -70,7 +70,7 @@ def test_good_bytes_are_given(written: Store, read: Read) -> None:
 
 @READS
 @pytest.mark.parametrize("place", range(0, len(CONTENT), 97))
-def test_any_changed_byte_is_found(written: Store, read: Read, place: int) -> None:
+def test_a_changed_byte_is_found(written: Store, read: Read, place: int) -> None:
     """The change is found, whether the result can be read or not."""
     altered = CONTENT[:place] + bytes([CONTENT[place] ^ 1]) + CONTENT[place + 1 :]
     written.artifacts.write_bytes(KEY, altered)

@@ -43,7 +43,7 @@ def test_a_message_names_the_task_and_the_job(broker: str) -> None:
 
 
 def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
-    """Without a broker, a wake-up is given up immediately, with a warning that names the job."""
+    """Without a broker, a wake-up is given up within five seconds, with a warning that names the job."""
     wakeups = WakeUps(f"redis://127.0.0.1:{free_port()}/0")
     began = time.monotonic()
     with caplog.at_level(logging.WARNING):
@@ -56,7 +56,7 @@ def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.long
 def test_a_broker_that_hangs() -> None:
-    """A broker that takes connections but never answers costs about a second."""
+    """A broker that takes connections but never answers costs less than five seconds a call."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         wakeups = WakeUps(f"redis://127.0.0.1:{listener.getsockname()[1]}/0")
         for act, answer in (
@@ -69,8 +69,8 @@ def test_a_broker_that_hangs() -> None:
         wakeups.close()
 
 
-def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
-    """After a restart of the broker wake-ups are sent again; one may be lost on the dead connection."""
+def test_wake_ups_are_sent_after_lost_connections(tmp_path: Path, broker: str) -> None:
+    """After the broker has closed its connections, one of the next three wake-ups is sent at the latest."""
     wakeups = WakeUps(broker)
     assert wakeups.send("job_1", "train")
     with redis.Redis.from_url(broker) as client:
@@ -80,8 +80,8 @@ def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
 
 
 @pytest.mark.long
-def test_the_first_message_imports_nothing_more() -> None:
-    """All imports are made before, since they would block the requests of an event loop."""
+def test_the_first_message_imports_no_module_of_the_broker_client() -> None:
+    """Celery, Kombu and redis are imported before, since that would block an event loop."""
     code = (
         "import sys; from core.store.wakeups import WakeUps; wake_ups = WakeUps('redis://127.0.0.1:1/0')\n"
         "wake_ups.warm_up(); before = set(sys.modules); wake_ups.send('job_1', 'train')\n"

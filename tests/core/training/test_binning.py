@@ -97,7 +97,7 @@ def bins_of(dataset: RankingDataset, hyperparameters: Hyperparameters, seed: int
 
 
 def test_nothing_else_decides_bins(datasets: Datasets, tmp_path: Path) -> None:
-    """Every other hyperparameter, and the seed, leaves the bins as they are, to the byte."""
+    """All hyperparameters but two of bins and `linear_tree`, and the seed, keep the bins, to the byte."""
     training, path = datasets[0], tmp_path / "bins"
     defaults = Hyperparameters()
     expected = bins_of(training, defaults, 42, path)

@@ -18,8 +18,8 @@ __all__ = ["datasets"]
 
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())
-def test_any_number_of_threads_gives_the_same_bytes(options: dict[str, Any], datasets: Datasets) -> None:
-    """Another attempt, which starts again from the first tree, gives the same bytes, too."""
+def test_one_and_three_threads_give_the_same_bytes(options: dict[str, Any], datasets: Datasets) -> None:
+    """A second training starts again from the first tree; another seed gives other bytes."""
     spec = spec_of(boosting="dart", **options)
     whole = train(spec, *datasets)
     assert same(train(spec, *datasets, threads=3), whole)
@@ -36,7 +36,7 @@ def test_any_number_of_threads_gives_the_same_bytes(options: dict[str, Any], dat
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())
 def test_metrics_are_those_of_the_model(options: dict[str, Any], datasets: Datasets) -> None:
-    """Metrics are those of all trees, without dropped ones, also on training data and at every iteration."""
+    """Metrics are those of all trees, none dropped, also on training data and after fewer iterations."""
     spec = spec_of(boosting="dart", **options)
     ranker = train(spec, *datasets)
     shorter = train(spec_of(boosting="dart", num_iterations=7, **options), *datasets)
@@ -57,8 +57,8 @@ def mean_ndcg(forest: Forest, dataset: RankingDataset) -> float | None:
     return metric.mean(metric(scores, dataset.labels, dataset.query_boundaries))
 
 
-def test_the_loss_is_followed_at_the_scores_without_dropped_trees(datasets: Datasets) -> None:
-    """The trees are the same, whether the loss is measured in between or not."""
+def test_measuring_the_loss_does_not_change_the_trees(datasets: Datasets) -> None:
+    """The trees are the same with other metric intervals, and without validation data."""
     every = spec_of(boosting="dart", drop_rate=0.5, skip_drop=0.0)
     seldom = replace(every, metric_interval=5)
     assert train(every, *datasets).model_text == train(seldom, *datasets).model_text

@@ -80,7 +80,7 @@ def test_nothing_to_learn_is_named(dataset: RankingDataset) -> None:
 
 
 def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
-    """The finding needs a validation that stops the training before 5 iterations of improvement."""
+    """A best iteration below 5 on validation data is reported, unless few iterations were requested."""
     training, validation = split_queries(dataset, 0.3, seed=1)
     backwards = validation.with_labels(validation.labels.max() - validation.labels)
     stopping = {

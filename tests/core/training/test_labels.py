@@ -104,7 +104,7 @@ def test_labels_from_0_to_30_suit_the_usual_gain() -> None:
 def test_losses_without_the_exponential_gain_take_any_label(
     name: str, hyperparameters: dict[str, Any]
 ) -> None:
-    """Clicks, prices."""
+    """A price such as 12,345.50 is accepted as a label."""
     check_labels(_range(0, 12345.5), make_loss(name, **hyperparameters), ["map", "mrr@10"])
 
 

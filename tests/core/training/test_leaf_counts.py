@@ -107,7 +107,7 @@ def test_counts_of_shards_add_up_to_those_of_the_whole() -> None:
 
 
 def test_features_are_read_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each block is read once, and only one block is in memory."""
+    """Each block of a hundred rows is read once, and a selection gives the same counts."""
     features = _features()
     text = _model(features, {})
     expected = leaf_counts(text, features, 1)

@@ -89,10 +89,10 @@ def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
 
 
 @pytest.mark.long
-def test_gradients_match_the_built_in_objective_to_its_tables_precision(
+def test_the_first_tree_scores_as_that_of_the_built_in_objective(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """The first tree's leaf values, where the built-in's sigmoid table is exact: scores are all equal."""
+    """Scores agree to 0.1%: all are equal before, where the sigmoid table of the built-in is exact."""
     training, _ = datasets
     theirs = built_in(training, 30, iterations=1).predict(training.matrix, raw_score=True)
     loss = {"name": "lambdarank", "normalization": "lightgbm", "truncation_level": 30}
@@ -141,8 +141,8 @@ def test_bagging_by_query_is_refused() -> None:
     assert caught.value.problems[0].pointer == "/hyperparameters/bagging_by_query"
 
 
-def test_the_objective_is_called_as_it_is_once_an_iteration() -> None:
-    """`lightgbm.train` would deep-copy it with its caches, `lightgbm.cv` would split queries."""
+def test_the_grower_calls_neither_train_nor_cv_of_lightgbm() -> None:
+    """`lightgbm.train` would deep-copy the objective with its caches, `lightgbm.cv` would split queries."""
     source = Path(core.training.grower.__file__).read_text()
     assert "Booster" in source
     assert not re.search(r"lightgbm\.(train|cv|LGBM\w+)\(", source)

@@ -113,7 +113,7 @@ def test_sampling_draws_again_for_each_tree() -> None:
 
 
 def test_resumed_many_times_on_other_threads(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """A training that is cut again and again has the same result."""
+    """A training that is cut four times, and ends on two threads, has the same result."""
     spec = spec_of("xe-ndcg", **SAMPLING["all"])
     checkpoint = None
     for iteration in (2, 3, 7, 11):
@@ -162,7 +162,7 @@ def test_diagnostics_are_of_the_same_iterations(datasets: tuple[RankingDataset, 
 
 
 def test_a_damaged_checkpoint_is_refused(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """Cut, altered or foreign bytes are refused; nothing is ever unpickled."""
+    """Cut or foreign bytes, and another version of the format, are refused."""
     content = until(2, spec_of(), *datasets).to_bytes()
     other_version = content.replace(b'"format": 1', b'"format": 9')
     for damaged in (b"", b"PK", content[:-40], content[: len(content) // 2], b"x" * 100, other_version):

@@ -54,7 +54,7 @@ def test_the_seed_of_the_job_is_that_of_the_loss(dataset: RankingDataset, loss: 
 
 
 def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
-    """Stored jobs of earlier releases have the seed 0 in the loss, and give the same models as before."""
+    """Jobs of earlier releases have stored the seed 0 in the loss, and keep it; None is no seed."""
     stored = training_spec({"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 7})
     assert (values_of(stored.loss)["seed"], stored.seed) == (0, 7)
     assert values_of(training_spec({"loss": {"name": "xe-ndcg", "seed": None}, "seed": 7}).loss)["seed"] == 7

@@ -51,7 +51,7 @@ def test_the_same_job_gives_the_same_bytes_on_any_number_of_threads(
 def test_training_ranks_better_than_chance(
     name: str, datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
-    """A trained model beats random scores clearly on queries it has not seen."""
+    """A trained model beats random scores clearly on the queries that selected its best iteration."""
     _, held_out = datasets
     ranker = train(small_spec(name), *datasets)
     scores = Forest.parse(ranker.model_text).score(held_out.features)
@@ -183,7 +183,7 @@ def test_data_without_a_varying_feature_is_refused_in_a_sentence() -> None:
 
 
 def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
-    """A handful of documents with min_data_in_leaf 20: a model of one leaf, not an error."""
+    """Few documents with min_data_in_leaf 20 give a model, not an error."""
     ranker = train(
         training_spec({"loss": {"name": "lambdarank"}}),
         synthetic_dataset(1, seed=1, n_features=5).select_queries([0]),

@@ -229,8 +229,8 @@ def test_kept_bins_of_linear_trees_keep_the_values(datasets: Datasets, tmp_path:
     assert len(list(tmp_path.rglob("bins"))) == 4
 
 
-def test_linear_trees_are_refused_by_exports(datasets: Datasets) -> None:
-    """The error names linear trees; models of dart have ordinary trees, which every format supports."""
+def test_linear_trees_are_refused_by_an_export_to_onnx(datasets: Datasets) -> None:
+    """The error names linear trees; a model of dart, whose trees are ordinary, is exported to Python."""
     with pytest.raises(
         ModelError, match="the model has linear trees; only the format lightgbm supports this, onnx does not"
     ):

@@ -119,7 +119,7 @@ def test_folds_are_printed_one_by_one(trained: dict[str, Any], stack: EmbeddedSt
     assert "exclude each other" in both.errors
 
 
-def test_training_goes_on_from_a_model_with_some_of_its_features(
+def test_training_uses_chosen_features_and_continues_a_model(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
     """Options name the features to use or to leave out, and a training can add trees to a model."""
@@ -316,7 +316,7 @@ def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: 
 def test_a_job_can_be_given_whole_and_left_alone(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
 ) -> None:
-    """--from-json and --no-watch work; `jobs wait` waits, and fails if a job failed."""
+    """--from-json and --no-watch work; `jobs wait` waits, and `jobs history` can begin later."""
     body = {key: trained["job"]["spec"][key] for key in ("dataset_id", "loss", "hyperparameters")}
     path = tmp_path / "job.json"
     path.write_text(json.dumps({"kind": "train", "model_name": "whole", **body}))
@@ -451,7 +451,7 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
 def test_columns_of_a_table_can_be_declared(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path
 ) -> None:
-    """All commands that take a file accept --columns, and do not upload the same file again."""
+    """Commands that take a file accept --columns, and do not upload the same file again."""
     columns = ("--columns", '{"label": "grade", "query": "search"}', "--json")
     table = folder / "unknown.csv"
     document = rankery(stack, "train", table, *columns, "--name", "table", *QUICK).document

@@ -23,8 +23,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_findings_have_advice_and_examples(folder: Path) -> None:
-    """The output has sizes, then each finding with severity, advice and examples; warnings exit with 0."""
+def test_findings_have_severity_and_examples(folder: Path) -> None:
+    """The output has sizes, then findings with severity and examples; warnings exit with 0."""
     done = run("doctor", folder / "train.txt", "--test", folder / "test.txt", NO_COLOR="1")
     assert done.code == 0
     first, *_ = done.output.splitlines()

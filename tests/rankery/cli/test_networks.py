@@ -145,8 +145,8 @@ def test_trees_and_networks_are_in_one_grid(stack: EmbeddedStack, data: Path) ->
 
 
 @pytest.mark.slow
-def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
-    """The proof compares scores, formats depend on the kind of model, and a sum is exported or distilled."""
+def test_a_network_is_exported_with_a_parity_report(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
+    """The report compares scores, formats depend on the kind of model, and a sum is exported or distilled."""
     assert rankery(stack, "train", data, "--name", "shop-net", *NET).code == 0
     exported = rankery(stack, "export", "shop-net", "--format", "c", "-o", tmp_path / "shop.c")
     assert exported.code == 0, exported.errors

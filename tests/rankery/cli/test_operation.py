@@ -214,7 +214,7 @@ def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: Em
 
 
 def test_events_are_listed_and_followed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """With --follow, each event is printed as a line of JSON as soon as it happens."""
+    """With --follow, events are printed as lines of JSON while the command runs."""
     ended = rankery(stack, "events", "list", "--kind", "job.ended", "--limit", "200", "--json").document
     assert trained["job"]["id"] in {one["object"]["id"] for one in ended}
     assert "job.ended" in rankery(stack, "events", "list").output

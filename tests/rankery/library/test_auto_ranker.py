@@ -52,7 +52,7 @@ def test_the_model_is_that_of_an_automatic_training(
         fitted.predict(frame.rename({"a": "e"}))
 
 
-def test_the_leaderboard_has_every_candidate(fitted: RankeryAutoRanker) -> None:
+def test_the_leaderboard_has_candidates_that_were_not_tried(fitted: RankeryAutoRanker) -> None:
     """The leaderboard has the reason for each candidate that was not tried."""
     first, *others = fitted.leaderboard_
     assert (first["status"], first["weight"], first["tied_with_best"]) == ("complete", 1.0, True)

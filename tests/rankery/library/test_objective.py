@@ -79,10 +79,8 @@ def test_lightgbm_train_gives_the_bytes_of_a_job(loss: dict[str, Any], judged: J
     ],
     ids=str,
 )
-def test_every_accepted_hyperparameter_gives_the_bytes_of_a_job(
-    options: dict[str, Any], judged: Judged
-) -> None:
-    """Hyperparameters with a separate seed or rounding are accepted, and `parameters` refuses all others."""
+def test_hyperparameters_give_the_bytes_of_a_job(options: dict[str, Any], judged: Judged) -> None:
+    """`parameters` accepts DART without drops, path smoothing and deterministic quantized gradients."""
     settings = SETTINGS | options
     objective = rankery.lightgbm.objective("lambdarank")
     parameters = {**rankery.lightgbm.parameters(**settings), "objective": objective}
@@ -177,8 +175,8 @@ def test_folds_that_split_queries_are_refused(splitter: ShuffleSplit | None, jud
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
-def test_a_training_goes_on_from_a_model(loss: dict[str, Any], judged: Judged) -> None:
-    """Training starts with the model's scores and at iteration 0, as jobs with `init_model` do."""
+def test_a_training_continues_a_model(loss: dict[str, Any], judged: Judged) -> None:
+    """The scores are those of a training that begins with the model's scores as `init_score`."""
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
     first = lightgbm.train(parameters, data(judged), 3)
     went_on = lightgbm.train(parameters, data(judged), 3, init_model=first)
@@ -304,8 +302,8 @@ def test_copies_are_equal_and_train_alike(copied: Any, judged: Judged) -> None:
     assert boosted(rankery.lightgbm.objective("xe-ndcg"), data(judged)) != expected
 
 
-def test_a_grid_search_chooses_among_objectives(judged: Judged) -> None:
-    """Objectives are parameters of a grid search, which clones and fits each."""
+def test_objectives_are_parameters_of_a_grid_search(judged: Judged) -> None:
+    """The search clones and fits each objective."""
     objectives = [rankery.lightgbm.objective(name) for name in ("lambdarank", "xe-ndcg")]
     settings = {name: value for name, value in PARAMETERS.items() if name != "objective"}
     ranker = lightgbm.LGBMRanker(n_estimators=2, **settings)

@@ -196,8 +196,8 @@ def test_frames_keep_their_names(library: Any, judged: Judged) -> None:
         ranker.predict(other)
 
 
-def test_missing_values_are_values(judged: Judged) -> None:
-    """Trees learn missing values, and infinite values are refused."""
+def test_features_may_be_missing(judged: Judged) -> None:
+    """Scores with missing values are finite, and infinite values are refused."""
     features = np.where(judged.X > 0.9, np.nan, judged.X)
     ranker = RankeryRanker(**SMALL).fit(features, judged.y, group=judged.group)
     assert np.isfinite(ranker.predict(features)).all()
@@ -206,7 +206,7 @@ def test_missing_values_are_values(judged: Judged) -> None:
 
 
 def test_weights_change_the_model(judged: Judged) -> None:
-    """Weights change the model as they do in a job."""
+    """Weights change the model, and weights of 1 do not."""
     weights = np.linspace(0.1, 3.0, len(judged.y))
     plain = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
     weighted = clone(plain).fit(judged.X, judged.y, group=judged.group, sample_weight=weights)
@@ -215,7 +215,7 @@ def test_weights_change_the_model(judged: Judged) -> None:
 
 
 def test_a_pickle_predicts_alike(judged: Judged) -> None:
-    """A pickled ranker gives equal scores, also in another process."""
+    """A pickled ranker gives equal scores."""
     ranker = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
     np.testing.assert_array_equal(
         pickle.loads(pickle.dumps(ranker)).predict(judged.X), ranker.predict(judged.X)

@@ -24,7 +24,7 @@ def client(dask_cluster: DaskCluster, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_jobs_of_one_process_are_distributed(client: Client, dask_cluster: DaskCluster) -> None:
-    """Two jobs run one after the other, each with a new connection, and leave no rank."""
+    """Two jobs run one after the other and leave no rank."""
     dataset = client.synthetic_dataset(80, seed=1, name="clicks").wait()
     for _ in range(2):
         job = client.train(

@@ -139,6 +139,6 @@ def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.Monk
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_rank_without_its_driver_ends(identity: Identity) -> None:
-    """A rank ends soon if it cannot connect to its driver."""
+    """A rank that cannot connect to its driver ends within a minute."""
     process = RankSubprocess(Invitation(identity, 0, f"tls://{HOST}:1", HOST, 1, 2.0))
     assert process.ended_within(60.0)

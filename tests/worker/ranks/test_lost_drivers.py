@@ -114,7 +114,7 @@ def test_ranks_leave_a_driver_that_is_lost(
 
 @pytest.mark.slow
 def test_a_cancelled_job_ends_with_its_ranks(inline_worker: InlineWorker, larger: RankingDataset) -> None:
-    """The job and its ranks end after the current tree at the latest."""
+    """The job is cancelled, and its ranks end within a second."""
     job_id = _submit(inline_worker, larger, hyperparameters=ENDLESS)
 
     def cancel() -> None:
@@ -132,7 +132,7 @@ def test_a_cancelled_job_ends_with_its_ranks(inline_worker: InlineWorker, larger
 
 @pytest.mark.long
 def test_a_worker_that_stops_keeps_a_checkpoint(inline_worker: InlineWorker, larger: RankingDataset) -> None:
-    """The job is handed back with a checkpoint, from which the next attempt continues."""
+    """The job is queued again with a checkpoint, and no rank is left."""
     job_id = _submit(inline_worker, larger, hyperparameters=ENDLESS, distribution=ranks(2))
     settings = inline_worker.settings.model_copy(update={"checkpoint_seconds": 3600.0})
     stop = StopFlag()

@@ -125,8 +125,10 @@ def test_fewer_queries_than_ranks_are_refused(inline_worker: InlineWorker, large
 
 
 @pytest.mark.slow
-def test_a_shard_over_its_memory_is_refused(inline_worker: InlineWorker, larger: RankingDataset) -> None:
-    """The job fails before data is read; the message names the rank."""
+def test_a_shard_beyond_the_memory_limit_is_refused(
+    inline_worker: InlineWorker, larger: RankingDataset
+) -> None:
+    """The job fails with the memory limit, and the message names the rank."""
     wide = {**MANY_TREES, "num_leaves": 2_000}
     job = _train(inline_worker, larger, 2, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
     assert job.status == "failed"

@@ -1,4 +1,4 @@
-"""Models of ranks are as good as those of one process, on synthetic and on public data."""
+"""Models of ranks and of one process do not differ significantly on synthetic and public data."""
 
 from pathlib import Path
 from typing import Any

@@ -61,8 +61,10 @@ def test_a_training_stops_early_at_the_same_iteration(jobs: list[Job]) -> None:
     assert done[0] == done[1] < STOPPED_EARLY["hyperparameters"]["num_iterations"]
 
 
-def test_categories_are_codes_of_the_whole_dataset(shared_worker: InlineWorker, local_job: Job) -> None:
-    """All ranks use the same categories, which are written with the model."""
+def test_the_model_has_the_categories_of_the_whole_dataset(
+    shared_worker: InlineWorker, local_job: Job
+) -> None:
+    """The model has all categories, and a tree splits by them."""
     text = text_of(shared_worker, local_job)
     assert all(colour in text for colour in COLOURS)
     assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))

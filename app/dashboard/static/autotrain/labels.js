@@ -41,7 +41,7 @@ export function ranked({ items, higher_is_better: higherIsBetter, conclusion }) 
  *
  * @param {Candidate[]} items
  * @param {Conclusion | null} conclusion
- * @returns {Candidate[]} no row if the model is a single candidate
+ * @returns {Candidate[]} no row if the model is a single candidate, or has no values on held-out queries
  */
 function sumRow(items, conclusion) {
   const heldOut = heldOutConclusion(conclusion);
@@ -128,12 +128,12 @@ export function baselineLines(conclusion) {
   return (heldOutConclusion(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
 }
 
-/** "LightGBM's defaults 0.4310". @param {{name: string, value: number}} line */
+/** "LightGBM's default trees 0.4310". @param {{name: string, value: number}} line */
 export function lineLabel({ name, value }) {
   return `${name} ${metric(value)}`;
 }
 
-/** "Time: trials 4 min, selection 1.2 s." @param {Conclusion} conclusion @param {(seconds: number) => string} format */
+/** "Time: trials 4 min, selection 1.2 s, final trainings 3.0 s." @param {Conclusion} conclusion @param {(seconds: number) => string} format */
 export function timesLabel({ seconds }, format) {
   const parts = Object.entries(seconds).map(([part, value]) => `${part} ${format(value)}`);
   return parts.length ? `Time: ${parts.join(", ")}.` : "";

@@ -141,7 +141,7 @@ function columns(name, drawing) {
     {
       key: "value",
       label: name,
-      title: "Mean over all queries; no query is scored by a model that was trained on it",
+      title: "Mean over the queries of the measured folds; no query is scored by a model that was trained on it",
       number: true,
       value: ({ value }) => value,
       cell: ({ value, interval }) => [
@@ -198,7 +198,7 @@ function stateLabel(job, board) {
   if (!measured) {
     if (job.status === "queued") return "The candidates are listed here once a worker has started the job.";
     return isActive(job)
-      ? "The candidates are listed here once the first one is trained."
+      ? "The candidates are listed here once the first training has begun."
       : "No candidate was measured.";
   }
   const words = `${countLabel(board)}.`;

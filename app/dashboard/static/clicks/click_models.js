@@ -57,7 +57,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     h("h3", {}, "Models compared"),
     dataTable("Comparison of models", ["Model", numbers], models.map(row), { class: "click-table" }),
     hint(
-      `Means over ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin.`,
+      `Measured on ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin.`,
       unseen > 0 &&
         ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
     ),
@@ -119,8 +119,8 @@ function withInterval({ value, lower, upper }) {
 }
 
 /**
- * Draw a parameter by rank. A parameter that depends on the last click has a line for each rank of that
- * click.
+ * Draw a parameter by rank. A parameter that depends on the last click has a line for each of the first four
+ * ranks of that click.
  *
  * @param {string} name
  * @param {ParameterRow[]} rows

@@ -3,11 +3,11 @@ import { h } from "../page/dom.js";
 
 /** @type {Record<Schemas["CounterfactualRequest"]["estimator"] & string, string>} */
 const ESTIMATORS = {
-  examination: "weights by how often each rank is examined",
-  item_position: "weights by the logged propensity of a document at its rank",
-  reward_interaction: "weights by the propensities of a document and those above it",
+  examination: "weights a click by 1 / examination of its rank",
+  item_position: "weights by 1 / logged propensity of a document at its rank",
+  reward_interaction: "weights by 1 / propensities of a document and those above it",
   cascade_doubly_robust: "reward interaction with predicted clicks",
-  slate: "weights by the propensity of the whole list",
+  slate: "weights by 1 / propensity of the whole list",
 };
 
 /** Condition (`data-when`) of the fields for estimators that can divide by the mean weight. */

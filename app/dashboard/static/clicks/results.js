@@ -79,7 +79,7 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
       { class: "sentence" },
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
     ),
-    left > 0 && hint(`${counted(left, "pair")} with too few impressions were left out.`),
+    left > 0 && hint(`${counted(left, "pair")} with too few impressions were not graded.`),
     h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
       "Pairs by grade, with the relevance threshold of each grade",

@@ -11,8 +11,9 @@ import { pausePolling } from "../page/poll.js";
 /** @typedef {Schemas["Dataset"]} Dataset */
 
 /**
- * Return the form for an uploaded dataset that cannot be read; null for other datasets. The new dataset has the same
- * name, options and roles. The unreadable dataset moves to the trash once the new file has arrived.
+ * Return the form for an uploaded dataset that cannot be read. The new dataset has the same name, options and roles.
+ * The unreadable dataset moves to the trash once the new file has arrived. Return null for datasets from other sources
+ * and for uploads with a LightGBM query file.
  *
  * @param {Dataset} dataset
  * @param {import("./guess.js").UsualNames} usual

@@ -183,5 +183,5 @@ function tags({ constant, constant_in_queries: within }) {
   /** @param {string} words @param {string} title */
   const tag = (words, title) => h("span", { class: "tag plain", title }, words);
   if (constant) return [tag("constant", "The same value everywhere: useless for ranking")];
-  return within ? [tag("constant in queries", "The same value within each query: useless for ranking")] : [];
+  return within ? [tag("constant in queries", "One value for all documents of a query: it cannot rank alone")] : [];
 }

@@ -118,7 +118,7 @@ export function queryName({ query_id: id, query_text: text }, wrap = (words) => 
 }
 
 /**
- * Return a document's title with its id below, or the id alone if the dataset has no titles.
+ * Return a document's title with its id below. A document without a title has its id, and its URL below if known.
  *
  * @param {{document_id: string, document_title?: string | null, document_url?: string | null}} document
  * @param {(id: Node) => Node} [wrap] puts the id into a button

@@ -131,6 +131,6 @@ function table({ header, rows }, maxColumns, order = [...header.keys()], control
         h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
       ),
     ),
-    more > 0 && hint(`${count(more)} more columns keep their detected roles.`),
+    more > 0 && hint(`${count(more)} more columns keep their roles.`),
   );
 }

@@ -151,7 +151,7 @@ function rankLabel(ranking, documentId) {
 
 /** @param {Reason[]} rows */
 function omittedLabel(rows) {
-  return rows.length > 0 && `${count(rows.length)} more features differ less.`;
+  return rows.length > 0 && `Not shown: ${counted(rows.length, "less important feature")}.`;
 }
 
 /** @param {Reason[]} rows @param {Explained[]} explained */

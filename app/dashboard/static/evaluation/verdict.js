@@ -45,7 +45,7 @@ export function differencePlot(differences, found, { metric, higherIsBetter, nam
   return h(
     "figure",
     { class: "differences" },
-    h("figcaption", {}, `${metric} of ${names[1]} minus that of ${names[0]}, one column per query, sorted`),
+    h("figcaption", {}, `${metric} of ${names[1]} minus that of ${names[0]}, by query, sorted`),
     h(
       "div",
       { class: "differences-plot" },

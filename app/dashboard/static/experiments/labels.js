@@ -101,7 +101,7 @@ export function signedLabel(value, unit) {
   return Number(words) > 0 ? `+${words}` : words;
 }
 
-/** Return "percent", "ms" or nothing. @param {string} unit */
+/** Return "percent", "milliseconds" or nothing. @param {string} unit */
 export function unitLabel(unit) {
   return unit === "percent" || unit === "milliseconds" ? unit : "";
 }

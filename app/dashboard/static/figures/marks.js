@@ -114,7 +114,7 @@ export function grade(label, largest) {
 }
 
 /**
- * Return a legend of the colours of grades, or null for a single grade.
+ * Return a legend of the colours of grades; null without labels from 0, or with more than `MAX_IN_LEGEND`.
  *
  * @param {Statistics | null} [statistics] of the dataset
  */
@@ -210,7 +210,7 @@ function facts({
     lengths && ["Documents per query", short(lengths.median), lengthDetail(lengths)],
     labels && ["Labels", rangeLabel(labels.minimum, labels.maximum), labelDetail(labels, documents)],
     [
-      "No relevant document",
+      "Queries without relevant documents",
       count(withoutRelevant),
       withoutRelevant > 0 && `${percent(withoutRelevant, queries)} of the queries`,
     ],

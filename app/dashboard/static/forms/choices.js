@@ -158,8 +158,8 @@ export function labelMapOf(form) {
 }
 
 /**
- * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The dataset
- * that the systems were tested on is selected; the newest dataset is not the default.
+ * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
+ * choice stays selected, else `preferredId`, else the dataset on which most of the systems were tested.
  *
  * @param {HTMLSelectElement} select
  * @param {HTMLFieldSetElement | null} labelMap fieldset for the labels of the chosen dataset to replace

@@ -112,7 +112,8 @@ export async function readMeasured() {
 /**
  * @param {Schemas["Job"]} job
  * @param {{documents: number, features: number} | null | undefined} statistics of its dataset
- * @returns {MeasuredTraining | null} null if its size or time is unknown
+ * @returns {MeasuredTraining | null} null if its size or time is unknown, and for sums, trainings on clicks and
+ *   distributed trainings
  */
 export function measuredOf({ id, title, spec, progress, started_at: start, finished_at: end }, statistics) {
   const iterations = progress?.iteration;

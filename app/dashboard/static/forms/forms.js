@@ -10,7 +10,8 @@ import { find, findAll, h, replace } from "../page/dom.js";
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
 /**
- * Return the payload of all enabled controls. Empty controls are left out, so that the server's defaults apply.
+ * Return the payload of all enabled controls. Empty fields are left out, so that the server's defaults apply; lists and
+ * groups of check boxes without values are sent as [].
  *
  * @param {HTMLFormElement} form
  */
@@ -47,7 +48,7 @@ function controlValue(control) {
   return parseText(typed(control).trim(), type, control.dataset.unit);
 }
 
-/** Return the values of a control that can have several: separated by commas, or ticked boxes. @param {HTMLElement} control */
+/** Return the values of a control that can have several: separated by commas (layers by semicolons), or ticked boxes. @param {HTMLElement} control */
 export function valuesOf(control) {
   const { type, of } = control.dataset;
   const texts =

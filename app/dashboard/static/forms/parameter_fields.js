@@ -32,7 +32,7 @@ const MAX_SHOWN_BOUND = 1e6;
  * @property {(string | number)[] | null} [choices]
  * @property {boolean} [single] whether the parameter cannot have several values in a grid
  * @property {string} [label] label of the field, the parameter's name unless given
- * @property {string} [placeholder] an example of a value written as JSON
+ * @property {string} [placeholder] example of a value; the default unless given
  * @property {string | number} [value] initial value
  */
 

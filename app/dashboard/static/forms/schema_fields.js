@@ -70,6 +70,7 @@ const PLACEHOLDERS = {
 /**
  * Fill each `[data-schema]` of a form with fields: for the properties that its `data-only` lists, else for all simple ones
  * that have no field yet. `data-at` is their path in the request; `data-start` lists initial values as `name=value`.
+ * With `data-examples`, required properties begin with their examples.
  * @param {HTMLFormElement} form
  * @param {SchemasByName} schemas by name
  */

@@ -51,7 +51,7 @@ export function chooseScorer(kind) {
 const TRAINING_HINTS = {
   linear: "The loss is minimised in epochs, passes over all training queries.",
   mlp: "The loss is minimised in epochs, passes over all training queries.",
-  sum: "Only the weights are fitted; they maximise the first metric on the validation data.",
+  sum: "Only weights are fitted: unless they are given, they maximise the first metric on the validation data.",
 };
 
 /** @param {Scorer} scorer */

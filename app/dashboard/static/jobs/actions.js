@@ -17,7 +17,7 @@ import { alertText, announce, changes, h, hint, problemBox, replace } from "../p
 import { poll } from "../page/poll.js";
 
 /**
- * Return the buttons and links of a job: its pages, its results and how to cancel it.
+ * Return the buttons and links of a job: its pages and results, and to clone, schedule, cancel or delete it.
  *
  * @param {() => void} changed called after the job was changed
  * @param {{page: boolean}} options page: whether to link to the page of the job

@@ -21,8 +21,8 @@ const SCORER = "scorer kind";
 /** @typedef {{name: string, values: Map<string, unknown>}} Setting values by the job's id, undefined in jobs without the setting */
 
 /**
- * Return the settings that are not the same in all jobs. A parameter of a loss or scorer counts only where it is not at
- * its default.
+ * Return the settings that are not the same in all jobs. A hyperparameter, or a parameter of a loss or scorer, at its
+ * default equals an absent one.
  *
  * @param {import("./labels.js").Job[]} jobs
  * @param {Catalogue} catalogue

@@ -15,7 +15,8 @@ import { count, lossValue, metric } from "../page/format.js";
  * Return a reader of a job's learning curves, which fetches them as they grow.
  *
  * @param {string} jobId
- * @returns {(job: import("./labels.js").Job) => Promise<History>} requests only the new iterations
+ * @returns {(job: import("./labels.js").Job) => Promise<History>} requests only the new iterations, but all of a
+ *   cross-validation
  */
 export function historyReader(jobId) {
   const read = conditionalReader();
@@ -40,7 +41,8 @@ export function historyReader(jobId) {
 }
 
 /**
- * Return a reader of the learning curves of several jobs, with one request for the new iterations of all active jobs.
+ * Return a reader of the learning curves of several jobs, with one request for the new iterations of all jobs whose end
+ * was not read yet.
  *
  * @returns {(jobs: import("./labels.js").Job[]) => Promise<Map<string, History>>} by the job's id
  */

@@ -205,7 +205,7 @@ function partsLabel(job) {
 /** @param {import("./labels.js").Job} job @param {Evaluation["metrics"]} intervals @param {string[]} names */
 function footnote(job, intervals, names) {
   const summary = intervals[names.find((name) => intervals[name]) ?? ""];
-  const skipped = summary?.skipped ? `; ${count(summary.skipped)} without a relevant document were skipped` : "";
+  const skipped = summary?.skipped ? `; ${count(summary.skipped)} on which it is undefined were left out` : "";
   const sentences = [
     job.kind === "train" && job.status === "succeeded" && partsLabel(job),
     summary &&

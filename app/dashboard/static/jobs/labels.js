@@ -9,7 +9,7 @@ export function isActive(job) {
   return job.status === "queued" || job.status === "running";
 }
 
-/** Check whether a job trains a model. @param {Job} job */
+/** Check whether a job is a training or a reproduction of one; trials of studies are not. @param {Job} job */
 export function trains(job) {
   return job.kind === "train" || job.kind === "reproduce";
 }
@@ -21,7 +21,7 @@ export function hasCheckpoints(job) {
 
 /** Return "iteration" or "epoch". @param {{spec?: Job["spec"]}} job */
 export function iterationWord({ spec }) {
-  return isNetwork(spec?.scorer?.kind) ? "epoch" : "iteration";
+  return trainsByEpochs(spec?.scorer?.kind) ? "epoch" : "iteration";
 }
 
 /** Return the heading of a column of iterations: "Trees" or "Epochs". @param {{spec?: Job["spec"]}} job */
@@ -30,7 +30,7 @@ export function iterationsHeading(job) {
 }
 
 /** Check whether a kind of scorer is trained by epochs. @param {string | null | undefined} kind */
-export function isNetwork(kind) {
+export function trainsByEpochs(kind) {
   return kind === "linear" || kind === "mlp";
 }
 
@@ -65,11 +65,20 @@ export function outcomeDetail({ kind, result }) {
   if (kind === "promote") return `${result.sentence}.`;
   if (kind !== "reproduce") return null;
   const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
+  if (hasReplacedCopy({ result })) {
+    const repaired = "The training gave the recorded bytes; the stored copy was missing or damaged and was replaced";
+    return `${[repaired, ...changed].join("; ")}.`;
+  }
   const stored = result.stored_sha256 !== result.expected_sha256 && "the stored model has changed since";
   const words = [result.equal ? "The model file is identical" : "The model file differs", ...changed, stored].filter(
     Boolean,
   );
   return `${words.join("; ")}.`;
+}
+
+/** Check whether a reproduction replaced a missing or damaged stored copy. @param {Pick<Job, "result">} job */
+export function hasReplacedCopy({ result }) {
+  return !!result && result.sha256 === result.expected_sha256 && result.stored_sha256 !== result.expected_sha256;
 }
 
 /** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
@@ -132,12 +141,13 @@ export function isCounting(job) {
   );
 }
 
-/** "37%", "120 of 500" or "3 of 50 epochs, then 12 of 80 batches". @param {Job} job @param {Schemas["Progress"]} progress */
+/** "37%", "120 of 500" or "3 of 50 epochs, 12 of 80 batches in the next epoch". @param {Job} job @param {Schemas["Progress"]} progress */
 function stepsLabel(job, { phase, iteration, total, batch, batches }) {
   if (job.kind === "ingest" || SHOWN_AS_SHARE.has(phase)) return percent(iteration ?? 0, total ?? 0);
   const steps = `${count(iteration)} of ${count(total)}`;
   if (iterationWord(job) !== "epoch") return steps;
-  return batches ? `${steps} epochs, then ${count(batch)} of ${count(batches)} batches` : `${steps} epochs`;
+  if (!batches) return `${steps} epochs`;
+  return `${steps} epochs, ${count(batch)} of ${count(batches)} batches in the next epoch`;
 }
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */
@@ -182,7 +192,7 @@ export function hasClickResult({ kind, spec }) {
   return CLICK_KINDS.has(kind) || (kind === "train" && typeof spec.clicks === "object" && spec.clicks !== null);
 }
 
-/** Name of the training loss among the metrics of the training data; it is not a metric. */
+/** Key of the mean training loss in the metrics of the training data; leave it out of lists of metrics. */
 export const LOSS = "loss";
 
 /** Maximum number of trainings in one comparison. */

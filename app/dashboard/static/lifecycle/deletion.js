@@ -178,7 +178,7 @@ function summary(deletion) {
   }
   if (refusals > 0) {
     nodes.push(
-      h("p", {}, h("strong", {}, counted(refusals, "object")), " will be kept, because other objects need them:"),
+      h("p", {}, h("strong", {}, counted(refusals, "object")), " will be kept, because they are active or needed:"),
       h("ul", { class: "holders" }, ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
     if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));

@@ -170,7 +170,7 @@ export function dependencePanel(node, wanted, remember) {
       : "";
     setText(
       words,
-      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes below the axis mark the percentiles of the values.${tailsHint}` : "The distance between values is the number of documents between them."}`,
+      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes on the axis mark the percentiles of the values.${tailsHint}` : "The distance between two values is the share of documents between them."}`,
     );
     replace(numbers, h("summary", {}, "As a table"), table(found));
     numbers.hidden = false;

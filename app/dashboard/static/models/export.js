@@ -40,8 +40,8 @@ const FIELDS = {
   score_shift: () =>
     yesNoField(
       "score_shift",
-      "Raise scores above 0",
-      "Adds one number to all scores, as Lucene requires; the order does not change.",
+      "Raise scores to 0 or more",
+      "Adds a constant to all scores, because Lucene allows no negative scores.",
     ),
   never_missing: () =>
     yesNoField(
@@ -141,7 +141,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
       slack.splits > 0 &&
       problemBox({
         title: "Remaining differences",
-        detail: `${counted(slack.splits, "threshold")} too close to 0 for Solr, which adds 1e-6 to each threshold: values within ${short(slack.widest_range)} of such a threshold take the other branch.`,
+        detail: `${counted(slack.splits, "threshold")} cannot be written exactly for Solr, which adds 1e-6 to each threshold: values within ${short(slack.widest_range)} of such a threshold take the other branch.`,
       }),
   );
 }
@@ -210,7 +210,7 @@ function examples(found) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
   const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
-  if (!formats.length) return [hint("Sums of models cannot be exported; export their members.")];
+  if (!formats.length) return [hint("There is no export format for this kind of model.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },
@@ -225,7 +225,7 @@ export async function exportView(model) {
     { class: "panel form", novalidate: true },
     panelHead(h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
-      "Before the download, the export is read back and evaluated as the engine does, on judged documents and on extreme feature values.",
+      "Before the download, the export is read back and evaluated as the engine does it. Inputs are judged documents, and values around the thresholds of trees or edge cases of other models.",
     ),
     h("div", { class: "summary", hidden: true }),
     h("div", { class: "row" }, field("Format", format), field("Compared with the model on ", dataset)),

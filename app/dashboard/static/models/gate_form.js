@@ -28,7 +28,7 @@ export function gateForm(gate, cancel) {
   return { form, dataset, offerClicks: clicks.offer };
 }
 
-/** Return the request of a form; without a dataset, the rules on judgments are left out. @param {HTMLFormElement} form */
+/** Return the request of a form; without a dataset, it has no metric, segment limit and baselines. @param {HTMLFormElement} form */
 export function gatePayload(form) {
   const payload = payloadOf(form);
   if (payload.dataset_id) return payload;

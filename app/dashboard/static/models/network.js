@@ -58,7 +58,7 @@ function inputLabel({ scorer }) {
   return [
     INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
     scorer?.log1p && "after logarithms",
-    scorer?.missing_indicators ? "with indicators of missing values" : "missing values in the middle of the scale",
+    scorer?.missing_indicators ? "with indicators of missing values" : "missing values as 0",
   ]
     .filter(Boolean)
     .join(", ");

@@ -22,7 +22,7 @@ import { count, counted, percent, short } from "../page/format.js";
  * @property {{constant: number, coefficients: Record<string, number>} | null} [linear]
  */
 
-/** LightGBM treats values up to this distance from 0 as 0. */
+/** Upper bound of the absolute threshold, about 1e-35, that LightGBM stores for 0. */
 const ZERO = 1.1e-35;
 
 /** @param {TreeNode} node */
@@ -30,7 +30,7 @@ function threshold({ threshold: value }) {
   return short(Math.abs(value ?? 0) < ZERO ? 0 : value);
 }
 
-/** Return "≤ 12.5", "in 1, 4, 7" or "is present". @param {TreeNode} node */
+/** Return "≤ 12.5", "in 1, 4, 7", "is present" or "is missing". @param {TreeNode} node */
 export function condition(node) {
   if (node.categories) return `in ${node.categories.join(", ")}`;
   if (node.threshold !== null) return `≤ ${threshold(node)}`;

@@ -74,7 +74,7 @@ function candidateText({ feature_names: names }, take) {
     area.value = shown;
   }
 
-  /** Rank the edited text. */
+  /** Take the documents of an edited text. */
   function apply() {
     if (area.value === shown || !area.value.trim()) return;
     take(candidatesOf(area.value, names));
@@ -124,7 +124,7 @@ function candidateTable(shown) {
   );
   /** @type {import("./scored.js").Candidate[]} */
   let candidates = [];
-  /** @type {Map<string, number>} ranks before the last change */
+  /** @type {Map<string, number>} ranks in the previous ranking */
   let before = new Map();
   /** @type {Set<string>} */
   const open = new Set();

@@ -32,7 +32,10 @@ function hideUnavailable() {
 }
 
 const BUSY_SECONDS = 1;
-/** Maximum seconds between a change and the next request, while changes do not affect the page. */
+/**
+ * Maximum seconds between a change and the next request, while changes do not affect the page. Without a stream, also
+ * the seconds between requests while nothing is active.
+ */
 const IDLE_SECONDS = 5;
 /** Seconds between requests while the stream is connected. */
 const STREAM_SECONDS = 15;

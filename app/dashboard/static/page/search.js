@@ -39,7 +39,7 @@ const PAGES = [
   { name: "Aliases", href: "/aliases" },
   { name: "Interleavings", href: "/interleavings" },
   { name: "Guide", href: "/guide/" },
-  { name: "API documentation", href: "/docs" },
+  { name: "API reference", href: "/docs" },
   { name: "Settings", href: "/settings" },
   { name: "API keys", href: "/settings/keys" },
   { name: "Audit log", href: "/settings/audit" },

@@ -46,7 +46,7 @@ export function studyActions(id, changed) {
     const { trials: most, seconds, patience } = study.budget;
     await submitDialog(
       "Change the budget",
-      "The first limit that is reached ends the study. An empty field is no limit.",
+      "The first limit that is reached ends the study. Empty fields for seconds and for trials without a new best are no limits.",
       [
         textField("/trials", "Trials", "integer", most),
         textField("/seconds", "Seconds", "number", seconds ?? ""),

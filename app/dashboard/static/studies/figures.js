@@ -59,7 +59,7 @@ function figurePanel(title, words, make) {
 export function historyFigure() {
   return figurePanel(
     "History",
-    "Each point is a trial; the line is the best value so far. Pruned trials were stopped after some folds.",
+    "Each point is a trial; the line is the best value so far. Pruned trials were stopped early.",
     (study, trials) => {
       const better = isBetterFor(study);
       const done = finished(trials);
@@ -103,11 +103,11 @@ function points(trials, style) {
 
 const MAX_LINES = 300;
 
-/** Return the parallel coordinates: one line per finished trial, coloured by its value. */
+/** Return the parallel coordinates: one line per finished trial, at most `MAX_LINES`, more opaque for better trials. */
 export function parallelFigure() {
   return figurePanel(
     "Parallel coordinates",
-    "One line per finished trial, from its parameters to its value. Lines of better trials are more opaque; the best is orange.",
+    "One line per finished trial, at most 300, from its parameters to its value. Lines of better trials are more opaque; the best is orange.",
     (study, trials) => {
       const better = isBetterFor(study);
       const done = finished(trials)

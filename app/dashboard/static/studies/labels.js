@@ -16,7 +16,7 @@ export function isOpen({ status }) {
   return status === "running" || status === "paused" || status === "concluding";
 }
 
-/** Return "Leaves per tree", "mu of the loss", "Loss". @param {string} pointer */
+/** Return "Leaves per tree", "Loss: mu", "Loss". @param {string} pointer */
 export function parameterName(pointer) {
   const [, part, name] = pointer.split("/");
   if (name === undefined) return part === "loss" ? "Loss" : part;

@@ -33,7 +33,7 @@ export function trialsPanel(study) {
     h("h2", { id: "trials-title" }, "Trials"),
     table.node,
     hint(
-      `The value is the mean ${name} by ${validationLabel(study)}. Pruned trials were measured on some of the folds only.`,
+      `The value is the mean ${name} by ${validationLabel(study)}. The value of a pruned trial is that of its finished folds, or of its first fold so far.`,
     ),
     chosen,
   );

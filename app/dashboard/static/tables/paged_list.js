@@ -15,7 +15,7 @@ export function parameters() {
 /**
  * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared.
  *
- * @param {HTMLFormElement} form its controls name their parameter: `data-filter="contains"`
+ * @param {HTMLFormElement} form its controls name their parameter: `data-filter="prefix"`
  * @param {() => void} changed called after the URL has changed
  */
 export function followFilters(form, changed) {
@@ -137,7 +137,7 @@ function writeFilters(form) {
   history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
 }
 
-/** Check whether the newest entries are shown. */
+/** Check whether the first page of the list is shown. */
 export function onFirstPage() {
   return !parameters().has("cursor");
 }

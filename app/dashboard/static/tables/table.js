@@ -1,4 +1,4 @@
-/** Tables that are sortable or paged, lists keyed by id, and search fields for them. @module */
+/** Tables that are sortable or paged, and lists keyed by id. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
 import { h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";

@@ -30,7 +30,7 @@ import { poll } from "../page/poll.js";
 
 /** Jobs on a log: the form, the label of its button and the result. @type {[string, string, string][]} */
 const STEPS = [
-  ["models", "Estimate click models", "How users examine and click, compared on held-out users."],
+  ["models", "Estimate click models", "How users examine and click, compared on held-out lists."],
   ["propensities", "Estimate propensities", "How often each rank is examined, with intervals."],
   ["judge", "Make judgments", "A dataset with labels from the clicks."],
   ["train", "Train on the clicks", "A model corrected for position bias, and a naive one to compare."],

@@ -104,8 +104,8 @@ async function systemPicker(place, changed) {
     setText(
       words,
       chosen.size < 2
-        ? "Choose at least two systems. Each is compared with the systems before it."
-        : `${count(chosen.size)} chosen; each is compared with the systems before it.`,
+        ? "Choose at least two systems, baselines first."
+        : `${count(chosen.size)} chosen; later ones are compared with earlier ones.`,
     );
   }
 

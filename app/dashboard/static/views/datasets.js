@@ -25,7 +25,7 @@ const COLUMNS = [
   },
   {
     key: "unjudged",
-    label: "No relevant documents",
+    label: "Queries without relevant documents",
     number: true,
     optional: true,
     fields: ["statistics.queries_without_relevant"],

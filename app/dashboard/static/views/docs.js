@@ -1,4 +1,4 @@
-/** The API documentation; Swagger UI is a separate script, which is loaded first. @module */
+/** The API reference; Swagger UI is a separate script, which is loaded first. @module */
 import { urlOf } from "../page/addresses.js";
 import { chosenTheme } from "../page/chosen_theme.js";
 
@@ -28,7 +28,7 @@ SwaggerUIBundle({
   url: urlOf("/openapi.json"),
   dom_id: "#swagger-ui",
   deepLinking: true,
-  // Schemas are drawn when their section is opened: there are some 500.
+  // Schemas are drawn when their section is opened: there are hundreds.
   defaultModelsExpandDepth: 0,
   showExtensions: true,
   showCommonExtensions: true,

@@ -260,7 +260,7 @@ function trainingsPanel({ folds }) {
   ];
   /** @type {string[]} */
   let varied = [];
-  /** Return the settings that differ between grid points. @param {Training} training */
+  /** Return the settings that differ between the trainings. @param {Training} training */
   const settings = (training) =>
     varied
       .filter((name) => name in hyperparametersOf(training))

@@ -57,7 +57,7 @@ function isDetailed(job) {
   return DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
 }
 
-/** Check whether a job has several attempts, or one that another attempt follows. @param {{attempts?: Attempt[]}} job */
+/** Check whether a job has several attempts, or one that lost its worker or was returned to the queue. @param {{attempts?: Attempt[]}} job */
 function hasHistory({ attempts = [] }) {
   return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 }

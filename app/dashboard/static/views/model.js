@@ -6,7 +6,7 @@ import { clickEstimates } from "../evaluation/click_estimates.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
-import { outcomeDetail, isNetwork } from "../jobs/labels.js";
+import { hasReplacedCopy, outcomeDetail, trainsByEpochs } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
@@ -95,7 +95,7 @@ function modelHead(model) {
 function kindTiles(model) {
   const { kind, best_iteration: iteration } = model;
   if (isTrees(model)) return [["Trees", count(iteration)]];
-  if (!isNetwork(kind))
+  if (!trainsByEpochs(kind))
     return [
       ["Kind", kindName(kind)],
       ["Members", count(membersOf(model).length)],
@@ -208,14 +208,15 @@ function reproductionResult(job) {
       " ",
       h("code", { class: "digest" }, sha256),
     );
-  return problemBox({ title: "The model file differs", detail: outcomeDetail(job) });
+  const title = hasReplacedCopy(job) ? "The stored copy was replaced" : "The model file differs";
+  return problemBox({ title, detail: outcomeDetail(job) });
 }
 
 /** @param {Model} model */
 async function aboutView(model) {
   return [
     descriptionPanel(model),
-    isNetwork(model.kind) && networkPanel(model),
+    trainsByEpochs(model.kind) && networkPanel(model),
     model.kind === "sum" && membersPanel(model),
     settings(model),
     clickEstimates({ model_id: model.id }),
@@ -272,7 +273,7 @@ const VIEWS = [
   { name: "drift", label: "Drift", fill: async (model) => (await import("../models/drift.js")).driftView(model) },
   { name: "try", label: "Try it", fill: async (model) => (await import("../models/try.js")).tryView(model) },
 ];
-// Hash parameters of old URLs, which open the view of inspections.
+// Hash parameters that open the view of inspections without `view=inside`, as in links to results of jobs.
 const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 
 const ref = pageObjectId();

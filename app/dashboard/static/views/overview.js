@@ -51,7 +51,8 @@ function jobLine(first) {
 const LANES = { training: "training", quick: "short-job" };
 
 /**
- * Return a banner if jobs wait and no worker of their lane is running, with the command that starts one.
+ * Return a banner if jobs wait and no worker of their lane runs, with the command that starts one, or if all workers of
+ * their lane compile their kernels.
  *
  * @param {Record<string, number>} waiting queued jobs by lane
  * @param {Schemas["WorkerAtWork"][]} workers

@@ -85,7 +85,7 @@ const pollNow = poll(refresh, (problem) => {
 async function refresh() {
   const { items } = await get("/v1/schedules?limit=200");
   place.removeAttribute("aria-busy");
-  const words = "A schedule repeats a training on the newest data of a name, and can promote the model.";
+  const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);
   else replace(place, emptyState("No schedules yet", words));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));

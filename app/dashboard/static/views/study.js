@@ -178,7 +178,7 @@ function conclusionPanel(study) {
   if (!conclusion) {
     if (study.status !== "concluding") return null;
     const words =
-      "The best trial and the default are trained again without the held-out queries, and compared on the held-out queries.";
+      "The best trial and the default are trained again, without held-out queries, and compared on the test data.";
     return h("section", { class: "finding-panel", "aria-label": "Conclusion" }, h("p", { class: "sentence" }, words));
   }
   const { held_out: held, cross_validated: validated, verdict } = conclusion;

@@ -75,7 +75,7 @@ def downgrade() -> None:
 def _replace(column: sa.Column[Any], value: str) -> None:
     """Replace the column of the same name.
 
-    SQLite changes columns only by a copy of the table, which would also copy all tables that refer to it.
+    SQLite's other way to change a column, a copy of the table, would drop the table that others refer to.
     """
     op.execute(f"ALTER TABLE models RENAME COLUMN {column.name} TO kept")
     op.add_column("models", column)

@@ -32,7 +32,7 @@ def downgrade() -> None:
 
 
 def _rank_by(part: str) -> None:
-    """Set the main metric of trainings to that on the data of a name, where they measured it there."""
+    """Set the main metric of trainings to its value on `validation` or `test`, where it was measured."""
     jobs = sa.table(
         "jobs",
         *(sa.column(name) for name in ("id", "kind", "main_metric")),

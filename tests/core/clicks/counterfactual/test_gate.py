@@ -36,7 +36,7 @@ def result(champion: float, challenger: float, missing: str | None = None) -> Co
         (0.43, 0.4, 0.1, True, "web:4 is worse than web:3 by less than 0.1, if at all, "),
     ],
 )
-def test_the_interval_must_lie_above_the_margin(
+def test_the_interval_must_lie_above_minus_the_margin(
     champion: float, challenger: float, margin: float, admitted: bool, words: str
 ) -> None:
     """Margin 0 requires a better challenger; a larger margin, one that is worse by less than the margin."""

@@ -85,7 +85,7 @@ def _chain_probability(model: ClickModel, documents: tuple[int, ...], clicks: tu
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn"])
 def test_passes_never_lower_the_likelihood(name: str) -> None:
-    """Without a prior, each pass of EM raises the likelihood of the lists that it learns from."""
+    """With a negligible prior, more passes of EM do not lower the likelihood of their own lists."""
     likelihoods = []
     for iterations in (1, 2, 4, 8, 16):
         spec = ClickModelSpec(
@@ -98,7 +98,7 @@ def test_passes_never_lower_the_likelihood(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_threads_and_copies_do_not_change_a_bit(name: str) -> None:
-    """Parameters are the same on any number of threads, and of read-only arrays."""
+    """Parameters are the same on one and on two threads, and of read-only arrays."""
     sessions = draw_sessions() * 40
     many = as_log(sessions)
     mapped = as_log(sessions)
@@ -150,7 +150,7 @@ def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
 
 
 def test_an_empty_log_is_refused() -> None:
-    """A log without impressions has no click model."""
+    """A log without impressions has no click model; a specification without iterations is refused, too."""
     with pytest.raises(InvalidInput, match="no impressions"):
         fit_click_model(as_log([]))
     with pytest.raises(InvalidInput, match="iterations: must be at least 1"):

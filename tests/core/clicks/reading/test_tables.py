@@ -168,13 +168,13 @@ def test_teams_are_small_whole_numbers(read: Read) -> None:
     ],
 )
 def test_another_content_is_refused(read: Read, text: str, message: str) -> None:
-    """The message describes what was found instead."""
+    """The message describes what was expected, or what was found instead."""
     with pytest.raises(DatasetError, match=message):
         read(text, rank_base=0)
 
 
 def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
-    """A column that does not exist is refused, and so are clicks without a weight."""
+    """An absent column, clicks without a weight and another format are refused."""
     with pytest.raises(InvalidInput) as missing:
         read(TABLE, columns={"document": "sku"})
     assert missing.value.problems[0].pointer == "/columns/document"

@@ -1,7 +1,7 @@
-"""The engines that read exports of linear scorers and networks, as their own sources have them.
+"""Re-implement how engines score exported linear scorers and networks, following the engines' source code.
 
-Each reads a file as strictly as its engine does and scores a document at a time. They share nothing with the
-exports' own readers.
+Each function reads a file as strictly as its engine does and scores a document at a time. They share nothing
+with the exports' own readers.
 """
 
 import json
@@ -21,8 +21,8 @@ def _only(found: Json, required: set[str], optional: frozenset[str] = frozenset(
     return found
 
 
-def _double(value: Any) -> Any:
-    """Java's cast to Double, which fails for a Long."""
+def _float_of_double(value: Any) -> Any:
+    """Return a JSON number as float32; refuse an integer, as Java's cast of a Long to Double does."""
     assert isinstance(value, float)
     return F(value)
 
@@ -52,7 +52,7 @@ def _normalised(x: Any, feature: Json) -> Any:
 def _linear_model(params: Json, names: list[str], inputs: list[Any]) -> Any:
     weights, total = _only(params, {"weights"})["weights"], F(0.0)
     for name, x in zip(names, inputs, strict=True):
-        total = F(total + F(x * _double(weights[name])))
+        total = F(total + F(x * _float_of_double(weights[name])))
     return total
 
 
@@ -61,9 +61,9 @@ def _network_model(params: Json, _: list[str], inputs: list[Any]) -> Any:
         _only(layer, {"matrix", "bias", "activation"})
         outputs = []
         for row, bias in zip(layer["matrix"], layer["bias"], strict=True):
-            total = _double(bias)
+            total = _float_of_double(bias)
             for weight, x in zip(row, inputs, strict=True):
-                total = F(total + F(_double(weight) * x))
+                total = F(total + F(_float_of_double(weight) * x))
             outputs.append(_activated(total, layer["activation"]))
         inputs = outputs
     (found,) = inputs
@@ -71,7 +71,10 @@ def _network_model(params: Json, _: list[str], inputs: list[Any]) -> Any:
 
 
 def solr(content: bytes, names: list[str], features: bytes) -> Score:
-    """LinearModel and NeuralNetworkModel behind StandardNormalizer, sums in float32, features by default."""
+    """Score like Solr's LinearModel and NeuralNetworkModel after StandardNormalizer, in float32.
+
+    A missing feature has its default value.
+    """
     model = _only(json.loads(content), {"class", "name", "store", "features", "params"})
     assert [_only(feature, {"name"}, frozenset({"norm"}))["name"] for feature in model["features"]] == names
     stored = {feature["name"]: feature["params"] for feature in json.loads(features)}
@@ -86,8 +89,11 @@ def solr(content: bytes, names: list[str], features: bytes) -> Score:
     return score
 
 
-def plugin(content: bytes, names: list[str]) -> Score:
-    """LinearRanker behind FeatureNormalizingRanker: a missing feature is 0 before it is normalised."""
+def ltr_plugin(content: bytes, names: list[str]) -> Score:
+    """Score like LinearRanker of the Elasticsearch and OpenSearch LTR plugins.
+
+    FeatureNormalizingRanker normalises the features before; a missing feature is 0 there.
+    """
     model = _only(_only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
     _only(model, {"type", "definition"}, frozenset({"feature_normalizers"}))
     assert model["type"] == "model/linear"
@@ -110,7 +116,7 @@ def plugin(content: bytes, names: list[str]) -> Score:
 
 
 def vespa(content: bytes, names: list[str]) -> Score:
-    """The first-phase expression, which has features by name or as `attribute(name)`."""
+    """Evaluate the first-phase expression, which refers to features by name."""
     text = content.decode()
     (expression,) = re.findall(r"first-phase \{\s+expression \{(.*?)\}", text, re.DOTALL)
     for place, name in enumerate(names):

@@ -30,7 +30,7 @@ def named(value: Any) -> str:
 
 
 def made(network: Network, format: str, *, with_data: bool = True) -> tuple[Export, zipfile.ZipFile]:
-    """Export a model and pack it with its proof."""
+    """Export a model; pack it with its parity report and golden vectors."""
     export = exported(network, format, **options_of(format))
     data = judged() if with_data else None
     packed = archive(export, parity(export, data), {"dataset_id": "ds_1"}, golden_vectors(export, data))
@@ -38,8 +38,8 @@ def made(network: Network, format: str, *, with_data: bool = True) -> tuple[Expo
 
 
 @pytest.mark.parametrize(("network", "format"), CASES, ids=named)
-def test_an_archive_holds_the_file_and_its_proof(network: Network, format: str) -> None:
-    """The archive has the same bytes each time, and its README describes scores."""
+def test_an_archive_has_model_parity_report_and_golden_vectors(network: Network, format: str) -> None:
+    """Files of repeated archives are equal, and the README states how many scores differ."""
     export, packed = made(network, format)
     assert {"README.md", export.target.filename, "parity.json", "golden.jsonl"} <= set(packed.namelist())
     assert packed.read(export.target.filename) == export.content
@@ -55,7 +55,7 @@ def test_an_archive_holds_the_file_and_its_proof(network: Network, format: str) 
 
 @pytest.mark.parametrize("with_data", [True, False])
 @pytest.mark.parametrize(("network", "format"), CASES, ids=named)
-def test_golden_vectors_have_the_engines_scores_and_the_models(
+def test_golden_vectors_have_scores_of_engine_and_model(
     network: Network, format: str, with_data: bool
 ) -> None:
     """Vectors are rows of data, rows with missing features, and edge cases; JSON has no infinity."""
@@ -106,7 +106,7 @@ def test_solrs_features_default_to_the_means() -> None:
     np.testing.assert_array_equal(defaults, MLP.inputs.means.astype(np.float32))
 
 
-def test_vespas_archive_has_the_profile_of_the_onnx_model() -> None:
+def test_vespas_archive_has_a_rank_profile_for_the_onnx_model() -> None:
     """The README names the paths of both files."""
     _, packed = made(MLP, "vespa")
     assert b"onnx-model web_3" in packed.read("model.profile")

@@ -97,7 +97,7 @@ def test_plugins_score_as_the_linear_scorer(format: str, kind: str) -> None:
     """Scores agree within float32, without the bias, if the engine gives missing features their means."""
     network = random_network(N_FEATURES, kind=kind)
     export = exported(network, format, never_missing=kind == "standard")
-    score, means = by_row(engines.plugin(export.content, NAMES)), network.inputs.means
+    score, means = by_row(engines.ltr_plugin(export.content, NAMES)), network.inputs.means
 
     def with_means(rows: Float64Array) -> list[float]:
         return score(np.where(np.isnan(rows), means, rows) if kind == "standard" else rows)

@@ -68,16 +68,16 @@ def test_jobs_of_a_deleted_experiment_can_be_deleted(store: Store, story: Story,
     assert store.artifacts.read_bytes(key) == b"{}"
 
 
-@pytest.mark.parametrize("is_restored_first", [True, False])
-def test_a_training_in_the_trash_is_trained_again(
-    store: Store, story: Story, experiment_id: str, *, is_restored_first: bool
+@pytest.mark.parametrize("is_resumed_first", [True, False])
+def test_an_experiment_drops_a_job_that_is_freed(
+    store: Store, story: Story, experiment_id: str, *, is_resumed_first: bool
 ) -> None:
-    """The experiment drops the job when it continues, and when the job is freed."""
+    """The restored experiment has no job for the training, whether it was resumed before or not."""
     delete(store, "experiment", experiment_id, TO_TRASH)
     delete(store, "job", story.training.id, TO_TRASH)
     with store.begin() as tx:
         tx.trash.restore([experiment_id])
-    if is_restored_first:
+    if is_resumed_first:
         with store.begin() as tx:
             tx.experiments.resume(experiment_id)
     empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)

@@ -128,7 +128,7 @@ def test_deleting_an_ingestion_keeps_its_dataset(store: Store, author: Author) -
 
 @pytest.mark.both_stores
 def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
-    """Expired objects of one kind are listed, jobs before other kinds, and purged with their results."""
+    """Expired objects of one kind are listed, jobs before other kinds."""
     trash(store, "job", story.training.id)
     now = utc_now()
     with store.read() as tx:

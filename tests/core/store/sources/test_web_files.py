@@ -76,7 +76,7 @@ def test_a_file_is_downloaded(server: WebServer, fetch: Fetch, tmp_path: Path) -
 
 
 def test_a_download_resumes_after_a_lost_connection(server: WebServer, fetch: Fetch) -> None:
-    """No byte is sent twice, however often the connection is lost."""
+    """Each later request names the version of the first one, however often the connection is lost."""
     file = server.files["/data/x.bin"]
     file.cut_after = [1_000_000, 0, 700_000]
     assert fetch().sha256 == file.sha256
@@ -210,7 +210,7 @@ def test_redirects_are_checked(server: WebServer, fetch: Fetch, location: str) -
 
 
 def test_a_redirect_below_a_prefix_is_followed(server: WebServer, fetch: Fetch) -> None:
-    """A signed redirect is followed, too, and not recorded; an endless one is refused."""
+    """A signed redirect is followed, too; an endless one is refused."""
     server.files["/data/signed?sig=5ecret"] = WebFile(CONTENT)
     server.files["/data/x.bin"].location = "/data/signed?sig=5ecret"
     downloaded = fetch()

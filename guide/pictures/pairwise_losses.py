@@ -14,7 +14,7 @@ _LABELS = {
 }
 
 
-def links() -> str:
+def pairwise_losses() -> str:
     """Draw the three shapes of pairwise losses."""
     margins = np.linspace(-3.0, 3.0, 121)
     axes = Axes(40, 16, 560, 220, (-3.0, 3.0), (0.0, 4.2))
@@ -23,12 +23,13 @@ def links() -> str:
         parts.append(axes.line(margins, costs(name, margins), style))
     for row, (name, style) in enumerate(_STYLES.items()):
         parts.append(text(352, 40 + 20 * row, _LABELS[name], f"label {style}"))
-    parts.append(text(320, 274, "σ(s_i − s_j): how far the better document is ahead", "tick", "middle"))
+    axis = "s_i − s_j: score of the better document minus score of the other (σ = 1)"
+    parts.append(text(320, 274, axis, "tick", "middle"))
     return figure(
         620,
         284,
         parts,
-        "Three falling lines over the distance of a pair's scores: the logistic and the hinge grow linearly"
+        "Three falling lines over the score difference of a pair: the logistic and the hinge grow linearly"
         " for pairs in the wrong order, the exponential explodes; the hinge is zero beyond one.",
         "The cost of one pair. A steeper line means a larger gradient.",
     )
