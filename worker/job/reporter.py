@@ -20,7 +20,7 @@ Values = dict[str, Any]
 
 
 class Reporter:
-    """Collect the reports of one job, and write progress at most once per interval; new phases at once.
+    """Collect the reports of one job, and write progress at most once per interval; new phases immediately.
 
     Args:
         lease: Lease of the job.

@@ -128,7 +128,7 @@ def test_a_page_of_a_large_table_is_read_by_itself(
 def test_changes_of_another_process_are_seen_immediately(
     open_artifacts: Callable[..., Artifacts],
 ) -> None:
-    """Two clients stand for two processes; neither remembers a listing or a missing key."""
+    """Each of two clients acts as one process; neither remembers a listing or a missing key."""
     one, other = open_artifacts(), open_artifacts()
     assert not one.exists(KEY)
     assert not one.exists("models")

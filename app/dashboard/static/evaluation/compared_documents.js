@@ -22,7 +22,7 @@ import {
   setAttribute,
   svg,
 } from "../page/dom.js";
-import { count, metric } from "../page/format.js";
+import { count, counted, metric } from "../page/format.js";
 
 /**
  * Make contributions to scores comparable between models. Scores are comparable only within a query, and each

@@ -85,7 +85,7 @@ def _chain_probability(model: ClickModel, documents: tuple[int, ...], clicks: tu
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn"])
 def test_passes_never_lower_the_likelihood(name: str) -> None:
-    """With a negligible prior, more passes of EM do not lower the likelihood of their own lists."""
+    """With a negligible prior, more passes of EM do not lower the likelihood of the fitted lists."""
     likelihoods = []
     for iterations in (1, 2, 4, 8, 16):
         spec = ClickModelSpec(
