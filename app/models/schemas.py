@@ -64,7 +64,10 @@ class Lineage(ResponseModel):
         description="Versions of lightgbm, numba, numpy and python; for networks, linear scorers and"
         " automatic trainings also of jax, jaxlib and optax"
     )
-    machine: str = Field(description="Kind of processor")
+    machine: str = Field(description="Architecture of the processor")
+    processor: str | None = Field(
+        None, description="Type of processor that kernels were compiled for; null for models of older releases"
+    )
     names_in_file: dict[str, str] | None = Field(
         None,
         description="Replacements in the model's file of feature names that LightGBM cannot represent; null"
@@ -131,6 +134,7 @@ class Model(ResponseModel):
                             "python": "3.12.4",
                         },
                         "machine": "x86_64",
+                        "processor": "znver4",
                     },
                     "explanation": {"problem": None, "steps": 1_204_224},
                     "created_at": "2026-01-05T10:02:11Z",

@@ -85,18 +85,19 @@ def test_a_changed_model_text_is_not_equal(trained: InlineWorker) -> None:
 
 
 def test_differences_from_the_lineage_are_named(trained: InlineWorker) -> None:
-    """Differences name libraries, and datasets by role."""
+    """Differences name libraries, the type of processor, and datasets by role."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
         assert model.lineage is not None
         datasets = {**model.lineage["datasets"], "train": {"id": "ds_1", "digest": "other", "sha256": None}}
         libraries = {**model.lineage["libraries"], "numpy": "1.0"}
-        model.lineage = {**model.lineage, "datasets": datasets, "libraries": libraries}
+        changed = {"datasets": datasets, "libraries": libraries, "processor": "znver1"}
+        model.lineage = {**model.lineage, **changed}
         model.sha256 = "0" * 64
     result = _reproduced(trained)
     assert not result["equal"]
-    assert [found["what"] for found in result["differences"]] == ["train dataset digest", "numpy"]
-    assert result["differences"][1]["then"] == "1.0"
+    assert [found["what"] for found in result["differences"]] == ["train dataset digest", "numpy", "processor"]
+    assert [found["then"] for found in result["differences"][1:]] == ["1.0", "znver1"]
 
 
 def test_a_model_without_a_lineage_is_trained_from_its_job(trained: InlineWorker) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.base_training import BaseTrainingJob
 from core.jobs.import_model import ImportModelJob
+from core.kernel_cache import processor
 from core.scorers import WeightedSum
 from core.store import Model, Transaction
 from core.training.distillation import teacher_reference
@@ -31,7 +32,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",
-        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine"}`.
+        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine", "processor"}`.
     """
     datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
@@ -50,6 +51,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
             "python": platform.python_version(),
         },
         "machine": platform.machine(),
+        "processor": processor()[0],
     }
 
 
@@ -127,6 +129,8 @@ def _determining_values(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]
+    if name := lineage.get("processor"):  # absent from models of older releases
+        yield "processor", name
 
 
 def _version_of(name: str) -> str | None:

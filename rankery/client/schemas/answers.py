@@ -3706,7 +3706,10 @@ class Lineage(Answer):
     """Versions of lightgbm, numba, numpy and python; for networks, linear scorers and automatic trainings also of jax, jaxlib and optax"""
 
     machine: str
-    """Kind of processor"""
+    """Architecture of the processor"""
+
+    processor: str | None = None
+    """Type of processor that kernels were compiled for; null for models of older releases"""
 
     names_in_file: dict[str, str] | None = None
     """Replacements in the model's file of feature names that LightGBM cannot represent; null if unknown"""

@@ -157,6 +157,7 @@ function lineagePanel(model) {
         ([name, version]) => /** @type {[string, string]} */ ([LIBRARIES[name] ?? name, version]),
       ),
       ["machine", lineage.machine],
+      lineage.processor && ["processor", lineage.processor],
     ]),
     disclosure("Request as JSON", h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),
     !imported && !automatic && reproduction(model),
