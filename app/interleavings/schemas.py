@@ -151,7 +151,8 @@ class Interleaving(ResponseModel):
     miss: float
     difference: float
     sample_size: int = Field(
-        description="Number of decided units that a test with a fixed sample size would need"
+        description="Number of decided units that a test with a fixed sample size would need for each pair of"
+        " rankers"
     )
     click_window_seconds: int
     project: ShownProject
@@ -162,7 +163,7 @@ class Interleaving(ResponseModel):
         """Return the response of a stored interleaving."""
         names = ("id", "name", "rankers", "model_ids", "method", "length", "seed", "unit")
         columns: dict[str, Any] = {name: getattr(row, name) for name in names}
-        rule = SequentialRule(**row.rule)
+        rule = SequentialRule(**row.rule).of_each_pair(len(row.rankers))
         return cls(
             **columns,
             **row.rule,
@@ -337,6 +338,7 @@ class InterleavingVerdict(ResponseModel):
     clicked_lists: int = Field(description="Lists with a click whose window is over")
     waiting_lists: int = Field(description="Lists with a click whose window is open; they do not count yet")
     sample_size: int = Field(
-        description="Number of decided units that a test with a fixed sample size would need"
+        description="Number of decided units that a test with a fixed sample size would need for each pair of"
+        " rankers"
     )
     pairs: list[PairVerdict]
