@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.http.compression import accepts_gzip
+
 FOLDER = Path(__file__).parent / "static"
 CACHE_FOREVER = f"public, max-age={365 * 24 * 3600}, immutable"
 STYLES = "styles.css"
@@ -82,7 +84,7 @@ async def static_file(request: Request) -> Response:
     if file is None:
         raise HTTPException(404)
     headers = {"cache-control": CACHE_FOREVER, "vary": "accept-encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if accepts_gzip(request.headers.get("accept-encoding", "")):
         return Response(
             file.gzipped, headers=headers | {"content-encoding": "gzip"}, media_type=file.media_type
         )

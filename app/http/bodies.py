@@ -89,7 +89,7 @@ class JsonRequest(Request):
         return self.headers.get("content-length", "0") != "0" or "transfer-encoding" in self.headers
 
 
-def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> Any:
+def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:
     """Parse untrusted JSON with limits on nesting, digits of an integer and containers.
 
     Python's own parser accepts `NaN`, unpaired surrogates and any nesting up to the stack limit, which would
@@ -104,8 +104,7 @@ def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> An
     Raises:
         JSONDecodeError: The content is not JSON, or exceeds a limit.
     """
-    openings = content.count(b"[") + content.count(b"{") if isinstance(content, bytes) else 0
-    if openings > max_containers:
+    if content.count(b"[") + content.count(b"{") > max_containers:
         raise JSONDecodeError(f"more than {max_containers} arrays and objects", "", 0)
     try:
         return from_json(content, allow_inf_nan=False)

@@ -1,5 +1,7 @@
 """Compress responses for clients that accept gzip."""
 
+import re
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder, IdentityResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -7,6 +9,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MIN_BYTES = 1_000  # a smaller response fits into one packet without compression
 _LEVEL = 4  # level 6 makes JSON a few per cent smaller, but takes 50% more time
 _THREAD_BYTES = 2**15  # compress larger parts in a thread: 0.5 ms would delay scoring
+_ZERO = re.compile(r"\s*q=0(\.0*)?\s*")
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether `Accept-Encoding` allows gzip, by name or by `*`, with a weight above 0 (RFC 9110)."""
+    codings = (coding.partition(";") for coding in accept_encoding.lower().split(","))
+    accepted = {name.strip(): _ZERO.fullmatch(weight) is None for name, _, weight in codings}
+    return accepted.get("gzip", accepted.get("*", False))
 
 
 class Compression:
@@ -26,7 +36,7 @@ class Compression:
         """Handle one ASGI connection."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self.app(scope, receive, send)
-        elif "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+        elif accepts_gzip(Headers(scope=scope).get("accept-encoding", "")):
             await _Responder(self.app)(scope, receive, send)
         else:
             await IdentityResponder(self.app, MIN_BYTES)(scope, receive, send)

@@ -44,7 +44,9 @@ MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # reported for one request
 OUT_OF_MEMORY = "there is not enough memory for this now; send less in one request, or try again later"
 # `Retry-After` in seconds, by error.
-_RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5})
+_RETRY_AFTER = MappingProxyType(
+    {JobQuotaExceeded: 5, UploadQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5}
+)
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 

@@ -174,6 +174,6 @@ def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWrit
         lists=counts.lists,
         clicked_lists=found.clicked_lists,
         waiting_lists=counts.clicked - found.clicked_lists,
-        sample_size=sample_size(SequentialRule(**row.rule)),
+        sample_size=sample_size(SequentialRule(**row.rule).of_each_pair(len(row.rankers))),
         pairs=[PairVerdict.model_validate(pair) for pair in found.pairs],
     )

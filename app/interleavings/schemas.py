@@ -153,7 +153,8 @@ class Interleaving(ResponseModel):
     miss: float
     difference: float
     sample_size: int = Field(
-        description="Number of decided units that a test with a fixed sample size would need"
+        description="Number of decided units that a test with a fixed sample size would need for each pair of"
+        " rankers"
     )
     click_window_seconds: int
     project: ShownProject
@@ -164,7 +165,7 @@ class Interleaving(ResponseModel):
         """Return the response of a stored interleaving."""
         names = ("id", "name", "rankers", "model_ids", "method", "length", "seed", "unit")
         columns: dict[str, Any] = {name: getattr(row, name) for name in names}
-        rule = SequentialRule(**row.rule)
+        rule = SequentialRule(**row.rule).of_each_pair(len(row.rankers))
         return cls(
             **columns,
             **row.rule,
@@ -340,6 +341,7 @@ class InterleavingVerdict(ResponseModel):
     clicked_lists: int = Field(description="Lists with a click whose window is over")
     waiting_lists: int = Field(description="Lists with a click whose window is open; they do not count yet")
     sample_size: int = Field(
-        description="Number of decided units that a test with a fixed sample size would need"
+        description="Number of decided units that a test with a fixed sample size would need for each pair of"
+        " rankers"
     )
     pairs: list[PairVerdict]

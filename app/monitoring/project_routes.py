@@ -18,12 +18,16 @@ class ProjectCounts(ResponseModel):
     jobs: int = Field(0, examples=[12])
     models: int = Field(0, description="Number of model versions", examples=[3])
     datasets: int = Field(0, examples=[2])
+    click_logs: int = Field(0, examples=[1])
     evaluations: int = Field(0, examples=[4])
     comparisons: int = Field(0, examples=[1])
     rankings: int = Field(0, examples=[4])
     inspections: int = Field(0, examples=[1])
+    drift_reports: int = Field(0, examples=[1])
     studies: int = Field(0, examples=[1])
     experiments: int = Field(0, examples=[0])
+    schedules: int = Field(0, examples=[1])
+    interleavings: int = Field(0, examples=[1])
 
 
 class Project(ProjectCounts):

@@ -18,6 +18,7 @@ from app.schedules.schemas import (
     CHANGE_EXAMPLES,
     REQUEST_EXAMPLES,
     SHOWN_DUE_TIMES,
+    CronExpression,
     DueTimes,
     PromoteRequest,
     Schedule,
@@ -26,6 +27,7 @@ from app.schedules.schemas import (
     ScheduleRequest,
     ScheduleRun,
     ScheduleRunPage,
+    TimeZone,
 )
 from app.schedules.submission import check_promotion, job_spec, requested_job
 from core.errors import InvalidInput
@@ -107,10 +109,8 @@ def list_schedules(
     responses={**NOT_MODIFIED, **problems(422)},
 )
 def get_due_times(
-    cron: Annotated[str, Query(max_length=100, description="Minute, hour, day of the month, month, weekday")],
-    timezone: Annotated[
-        str, Query(max_length=64, description="Name of a time zone in the IANA database")
-    ] = "UTC",
+    cron: Annotated[CronExpression, Query(description="Minute, hour, day of the month, month, weekday")],
+    timezone: Annotated[TimeZone, Query(description="Name of a time zone in the IANA database")] = "UTC",
 ) -> DueTimes:
     """Show when a schedule with this cron expression would run next."""
     return DueTimes(items=Cron.parse(cron, timezone).upcoming(utc_now(), SHOWN_DUE_TIMES))

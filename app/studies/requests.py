@@ -9,7 +9,7 @@ from app.http.labels import NewProject
 from app.http.schemas import Id, ModelName, NameForPeople, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.distribution_schemas import UndistributedRequest
-from app.jobs.parameter_schemas import LossRequest, ScorerRequest
+from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest
 from app.jobs.requests.fields import MetricName, Priority, Seed
 from app.jobs.requests.training import (
     MAX_ROUNDS,
@@ -117,7 +117,7 @@ class StudyBaseRequest(UndistributedRequest):
     )
     label_map: LabelMap = Field(default_factory=dict)
     features: FeatureChoiceRequest | None = Field(None, description="Features to use; all when null")
-    categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
+    categorical_feature: list[FeatureName] = Field(
         default_factory=list, max_length=100_000, description="Integer features to treat as categories"
     )
     contract: Contract = "default"

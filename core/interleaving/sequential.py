@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.errors import InputProblem, InvalidInput
@@ -34,6 +34,10 @@ class SequentialRule:
         wrong = [name for name, number in numbers.items() if not 0.0 < number < 0.5]
         if wrong:
             raise InvalidInput(*(InputProblem(f"/{name}", "must be above 0 and below 0.5") for name in wrong))
+
+    def of_each_pair(self, n_rankers: int) -> "SequentialRule":
+        """Return the rule of each pair of rankers: the error is divided by their number (Bonferroni)."""
+        return replace(self, error=self.error / math.comb(n_rankers, 2))
 
 
 @dataclass(frozen=True)

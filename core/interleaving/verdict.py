@@ -1,7 +1,7 @@
 """Compute the verdict of an interleaving: the preferred ranker, the effect size and its significance."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -125,7 +125,7 @@ def verdict(
     """
     numbers = _numbers_of(users)
     n = len(names)
-    shared = replace(rule, error=rule.error / (n * (n - 1) // 2))
+    shared = rule.of_each_pair(n)
     pairs = [
         _compare((names[a], names[b]), _signs(credits, a, b), numbers, shared, unit, seed, threads)
         for a in range(n)

@@ -28,6 +28,7 @@ test("The sample size equals the one that the service computes", () => {
   assert.equal(sampleSize(0.05, 0.2, 0.05), 785);
   assert.equal(sampleSize(0.05, 0.2, 0.1), 197);
   assert.equal(sampleSize(0.05, 0.2, 0.2), 50);
+  assert.equal(sampleSize(0.15, 0.2, 0.05, 3), 785);
 });
 
 test("A training that learns propensities has a line with its title", () => {

@@ -150,7 +150,7 @@ class TrainingRequest(_OptionsRequest):
         default_factory=HyperparametersRequest,
         description='Hyperparameters of trees; `"auto"` is short for `{"auto": true}`',
     )
-    categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
+    categorical_feature: list[FeatureName] = Field(
         default_factory=list,
         max_length=100_000,
         description="Integer features to treat as categories; text features always are categories",

@@ -25,10 +25,12 @@ from core.store.tables import (
     Evaluation,
     Experiment,
     Inspection,
+    Interleaving,
     Job,
     Model,
     ModelName,
     Ranking,
+    Schedule,
     Study,
 )
 from core.store.visibility import limited_to, projects, with_trash
@@ -40,7 +42,10 @@ PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a lette
 # Results of a job belong to the project of the job. A model belongs to the project of its name.
 _RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
 _OBJECTS_OF_JOBS: tuple[Any, ...] = (Dataset, ClickLog, DriftReport, *_RESULTS)
-_COUNTED: tuple[Any, ...] = (Job, Model, Dataset, ClickLog, *_RESULTS, Study, Experiment)
+_COUNTED: tuple[Any, ...] = (
+    *(Job, Model, Dataset, ClickLog, *_RESULTS, DriftReport),
+    *(Study, Experiment, Schedule, Interleaving),
+)
 _ENDED_STUDIES = ("succeeded", "failed", "cancelled")
 _NAME_LOCKS = 0x4E414D45  # namespace of advisory locks: "NAME"
 

@@ -1132,7 +1132,7 @@ class Interleaving(Answer):
     miss: float
     difference: float
     sample_size: int
-    """Number of decided units that a test with a fixed sample size would need"""
+    """Number of decided units that a test with a fixed sample size would need for each pair of rankers"""
 
     click_window_seconds: int
     project: str | None = None
@@ -2320,12 +2320,16 @@ class Project(Answer):
     """Number of model versions"""
 
     datasets: int = 0
+    click_logs: int = 0
     evaluations: int = 0
     comparisons: int = 0
     rankings: int = 0
     inspections: int = 0
+    drift_reports: int = 0
     studies: int = 0
     experiments: int = 0
+    schedules: int = 0
+    interleavings: int = 0
     name: str
 
 
@@ -2337,12 +2341,16 @@ class ProjectCounts(Answer):
     """Number of model versions"""
 
     datasets: int = 0
+    click_logs: int = 0
     evaluations: int = 0
     comparisons: int = 0
     rankings: int = 0
     inspections: int = 0
+    drift_reports: int = 0
     studies: int = 0
     experiments: int = 0
+    schedules: int = 0
+    interleavings: int = 0
 
 
 class Projects(Answer):
@@ -3107,7 +3115,7 @@ class InterleavingVerdict(Answer):
     """Lists with a click whose window is open; they do not count yet"""
 
     sample_size: int
-    """Number of decided units that a test with a fixed sample size would need"""
+    """Number of decided units that a test with a fixed sample size would need for each pair of rankers"""
 
     pairs: list[PairVerdict]
 

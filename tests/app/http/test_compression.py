@@ -6,11 +6,39 @@ from collections.abc import Callable
 import pytest
 
 from app.dashboard.versioned_files import files_url
-from app.http.compression import MIN_BYTES
+from app.http.compression import MIN_BYTES, accepts_gzip
 from core.store import Model, Store
 from tests.app.conftest import TestClient
 
 GZIP, PLAIN = {"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("deflate, gzip ; q=1.0, *;q=0", True),
+        ("identity;q=0, *", True),
+        ("", False),
+        ("br", False),
+        ("identity;q=0", False),
+        ("gzip;q=0", False),
+        ("gzip; Q=0.000, *", False),
+        ("*;q=0", False),
+    ],
+)
+def test_gzip_is_accepted_unless_its_weight_is_zero(header: str, accepted: bool) -> None:
+    """The weight of `*` counts for a header without gzip."""
+    assert accepts_gzip(header) == accepted
+
+
+def test_a_client_that_refuses_gzip_gets_plain_answers(client: TestClient) -> None:
+    """This holds for answers of the API and for scripts, which are compressed in advance."""
+    for path in ("/v1/losses", f"{files_url()}/page/api.js"):
+        answer = client.get(path, headers={"Accept-Encoding": "gzip;q=0"})
+        assert len(answer.content) > MIN_BYTES
+        assert "content-encoding" not in answer.headers
 
 
 @pytest.mark.long

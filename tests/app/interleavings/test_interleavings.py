@@ -65,6 +65,14 @@ def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
     assert client.get(f"/v1/interleavings/{first['id']}/verdict").status_code == 404
 
 
+def test_the_sample_size_of_several_rankers_is_that_of_each_pair(client: TestClient) -> None:
+    """With three rankers it is that of a third of the error, as in the sequential test of each pair."""
+    several, pair = create(client, rankings=["a", "b", "c"], error=0.15), create(client, error=0.05)
+    assert several["sample_size"] == pair["sample_size"]
+    verdict = client.get(f"/v1/interleavings/{several['id']}/verdict").json()
+    assert verdict["sample_size"] == pair["sample_size"]
+
+
 def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
     """The list sorts by name or method, filters by a name prefix, and returns the requested fields."""
     for name, method in (("beta", "balanced"), ("Alpha", "team_draft")):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.studies.requests import StudyBaseRequest
 from core.losses import LOSSES
 from core.parameters import parameters_of
 from core.store import Model, Store
@@ -121,6 +122,16 @@ def test_hyperparameters_without_effect_are_refused_in_diagnostics(
     response = client.post("/v1/jobs", json=request | {"diagnostics": {"loss": loss}})
     assert response.status_code == 422
     assert [error["pointer"] for error in response.json()["errors"]] == ["/diagnostics/loss/persistence"]
+
+
+def test_a_categorical_feature_may_have_the_longest_name(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
+    """Lists of features have one limit for names, in trainings and in studies."""
+    named = {"categorical_feature": ["f" * 1_024]}
+    assert _submit(client, train_request | named)["spec"]["categorical_feature"] == ["f" * 1_024]
+    base = {"loss": {"name": "lambdarank"}, **named}
+    assert StudyBaseRequest.model_validate(base).categorical_feature == ["f" * 1_024]
 
 
 def test_the_metric_of_early_stopping_is_measured(client: TestClient, train_request: dict[str, Any]) -> None:

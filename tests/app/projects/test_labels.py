@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.store import Model, Store
+from tests.app.auth.foreign_project import PROJECT, fill
 from tests.app.conftest import TestClient
 
 CSV = b"label,query_id,bm25\n1,q1,0.5\n0,q1,0.1\n"
@@ -207,6 +208,15 @@ def test_projects_are_listed_with_what_is_in_them(
     ]
     client.patch(address, json={"project": None})
     assert client.get("/v1/projects").json()["items"] == []
+
+
+def test_objects_of_every_kind_are_counted(client: TestClient, store: Store) -> None:
+    """A project with an object of each kind has no count of zero."""
+    fill(store)
+    (found,) = client.get("/v1/projects").json()["items"]
+    assert found.pop("name") == PROJECT
+    assert {"click_logs", "drift_reports", "interleavings", "schedules"} <= found.keys()
+    assert all(found.values())
 
 
 def test_a_training_of_a_foreign_name_is_refused(

@@ -243,3 +243,13 @@ def test_due_times_are_shown_before_there_is_a_schedule(client: TestClient) -> N
     shown = client.get("/v1/schedules/due-times", params=times).json()["items"]
     assert shown == create(client, **times)["next_runs"]
     assert pointers(client.get("/v1/schedules/due-times?cron=at+night")) == ["/cron"]
+
+
+def test_due_times_take_the_longest_texts_of_a_schedule(client: TestClient) -> None:
+    """A long expression has due times, and a long time zone gets the same error as in a schedule."""
+    each_minute = {"cron": ",".join(map(str, range(60))) + " 3 * * *"}
+    shown = client.get("/v1/schedules/due-times", params=each_minute).json()
+    assert shown["items"] == create(client, **each_minute)["next_runs"]
+    unknown = {"cron": "0 3 * * *", "timezone": "Z" * 100}
+    refused = client.get("/v1/schedules/due-times", params=unknown)
+    assert refused.json() == client.post("/v1/schedules", json=body(**unknown)).json()

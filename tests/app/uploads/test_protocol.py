@@ -7,8 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from app import ApiSettings
+from app.http.header_limits import MAX_HEADERS, MAX_TARGET_BYTES
+from app.http.services import Services, registered
 from core.store import Store
 from core.store.clock import utc_now
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
@@ -104,6 +107,25 @@ def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store:
     if is_of_upload:
         assert offset_of(client, path) == 0
     assert list(store.artifacts.files()) == []
+
+
+def test_errors_outside_of_the_routes_name_the_version(
+    application: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An overlong URL, too many headers and an internal error have `Tus-Resumable`."""
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("the disk is on fire")
+
+    monkeypatch.setattr(registered(application, Services).store, "read", fail)
+    for path, headers, status in (
+        ("/v1/uploads/" + "a" * MAX_TARGET_BYTES, {}, 414),
+        ("/v1/uploads", {f"x-{number}": "1" for number in range(MAX_HEADERS)}, 431),
+        ("/v1/uploads", {}, 500),
+    ):
+        response = client.get(path, headers=headers)
+        assert response.status_code == status
+        assert response.headers["tus-resumable"] == "1.0.0"
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "streamed"])
@@ -222,7 +244,7 @@ def test_open_uploads_are_bounded(client: TestClient, settings: ApiSettings) -> 
     """A caller may have a limited number of open uploads; deleting one makes room."""
     paths = [create(client, 1) for _ in range(settings.max_open_uploads)]
     refused = client.post("/v1/uploads", headers={**VERSION, "Upload-Length": "1"})
-    assert refused.status_code == 429
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
     assert refused.json()["type"] == "/problems/too-many-uploads"
     assert client.delete(paths[0], headers=VERSION).status_code == 204
     create(client, 1)

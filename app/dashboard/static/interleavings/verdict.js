@@ -18,9 +18,11 @@ const STATES = { first: "succeeded", second: "succeeded", equal: "cancelled", un
  * @param {number} error probability to declare a difference between equal rankers
  * @param {number} miss probability not to detect the difference d
  * @param {number} difference d, the share of preferences above one half
+ * @param {number} [rankers] number of rankers; their pairs share the error (Bonferroni)
  */
-export function sampleSize(error, miss, difference) {
-  const z = normalQuantile(1 - error / 2) + normalQuantile(1 - miss);
+export function sampleSize(error, miss, difference, rankers = 2) {
+  const pairs = (rankers * (rankers - 1)) / 2;
+  const z = normalQuantile(1 - error / pairs / 2) + normalQuantile(1 - miss);
   return Math.ceil(z ** 2 / (4 * difference ** 2));
 }
 

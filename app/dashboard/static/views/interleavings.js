@@ -79,10 +79,13 @@ async function offerModels() {
 
 /** Show the sample size of a fixed test before the interleaving is created. */
 function showSampleSize() {
-  const { error = 0.05, miss = 0.2, difference, unit = "user" } = /** @type {Record<string, any>} */ (payloadOf(form));
+  const payload = /** @type {Record<string, any>} */ (payloadOf(form));
+  const { error = 0.05, miss = 0.2, difference, unit = "user", models = [], rankings = [] } = payload;
   const numbers = [error, miss, difference].map(Number);
   const fits = numbers.every((number) => number > 0 && number < 0.5);
-  const size = fits ? count(sampleSize(numbers[0], numbers[1], numbers[2])) : "";
-  const words = `A test with a fixed sample needs ${size} decided ${unit}s; this test can be checked at any time. Plan for several times as many lists, since most lists get no click.`;
+  const rankers = Math.max(2, models.length, rankings.length);
+  const size = fits ? count(sampleSize(numbers[0], numbers[1], numbers[2], rankers)) : "";
+  const each = rankers > 2 ? " for each pair of rankers" : "";
+  const words = `A test with a fixed sample needs ${size} decided ${unit}s${each}; this test can be checked at any time. Plan for several times as many lists, since most lists get no click.`;
   setText(elementById("sample-size"), fits ? words : "");
 }
