@@ -10,6 +10,7 @@ from core.errors import NotFound, WrongState
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.repositories.deliveries import ClaimedDelivery, Ending
+from core.store.repositories.events import Events
 from core.store.tables import Webhook
 
 LOG = {"at": "2026-01-05T10:00:00Z", "status": 200, "took_seconds": 0.1, "error": None, "answer": ""}
@@ -92,6 +93,20 @@ def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyP
     for _ in range(3):
         _dispatch(store)
     assert [name for name, _ in _states(store, webhook)] == names
+
+
+def test_events_recorded_during_a_full_batch_are_dispatched_later(
+    store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events that are committed between the two reads of a dispatch are in the next batch."""
+    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 3)
+    _happen(store, "a", "b", "c", "d")
+    with store.begin() as tx, monkeypatch.context() as patch:
+        patch.setattr(Events, "latest_id", lambda _: 2)  # its value before `c` and `d` were committed
+        tx.webhooks.dispatch()
+    assert [name for name, _ in _states(store, webhook)] == ["a", "b"]
+    _dispatch(store)
+    assert [name for name, _ in _states(store, webhook)] == ["a", "b", "c", "d"]
 
 
 @pytest.mark.both_stores
