@@ -227,6 +227,35 @@ def test_redelivery(store: Store, webhook: Webhook) -> None:
             tx.webhooks.delivery("whk_other", claimed.id)
 
 
+@pytest.mark.both_stores
+def test_an_event_that_waits_for_an_enabled_webhook_is_kept_for_a_week(
+    store: Store, webhook: Webhook
+) -> None:
+    """It is kept with the later events, so that none is missing between; a disabled webhook keeps none."""
+
+    def remove(later: timedelta) -> int:
+        with store.begin() as tx:
+            return tx.events.remove_before(utc_now() + later, 100)
+
+    _happen(store, "a", "b", "c")
+    _dispatch(store)
+    first, second, third = _claim(store)
+    _record(store, first, DELIVERED)
+    _record(store, second, Ending(LOG, delivered=False, retry_after_seconds=86_400))
+    _record(store, third, DELIVERED)
+    assert remove(timedelta(days=6)) == 1
+    assert _states(store, webhook) == [("b", "waiting"), ("c", "delivered")]
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": False})
+    assert remove(timedelta(days=6)) == 2
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": True})
+    _happen(store, "d")
+    _dispatch(store)
+    assert remove(timedelta(days=6)) == 0
+    assert remove(timedelta(days=8)) == 1
+
+
 def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
     """The former secret is kept for a day."""
     with store.begin() as tx:
@@ -244,7 +273,7 @@ def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhoo
     _happen(store, "a", "b")
     _dispatch(store)
     with store.begin() as tx:
-        tx.events.remove_before(utc_now(), 1)
+        tx.events.remove_before(utc_now() + timedelta(days=8), 1)
     assert _states(store, webhook) == [("b", "waiting")]
     with store.begin() as tx:
         tx.webhooks.delete(webhook.id)
