@@ -4,7 +4,7 @@ The API's schema, the documentation and the checks here use the same declaration
 """
 
 import dataclasses
-import math
+import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -125,7 +125,8 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
             fault = _fault(declared[name], value)
             if fault:
                 problems.append(InputProblem(f"{pointer}/{name}", fault))
-            fitted[name] = _converted(declared[name], value)
+            else:
+                fitted[name] = _converted(declared[name], value)
     if problems:
         raise InvalidInput(*problems)
     return cls(**fitted)
@@ -209,7 +210,7 @@ def _wrong_type(declared: Parameter, value: Any) -> str | None:
     accepted, phrase = _TYPES.get(declared.type, (object, ""))
     if not isinstance(value, accepted) or (isinstance(value, bool) and declared.type is not bool):
         return phrase
-    if isinstance(value, float) and not math.isfinite(value):
+    if declared.type is float and not abs(value) <= sys.float_info.max:
         return phrase
     if declared.choices and value not in declared.choices:
         return f"must be one of {', '.join(declared.choices)}"

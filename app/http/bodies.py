@@ -98,8 +98,7 @@ def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:
 
     Args:
         content: Body of the request.
-        max_containers: Largest number of arrays and objects, checked in bytes only; brackets within texts
-            count, too.
+        max_containers: Largest number of arrays and objects; brackets within texts count, too.
 
     Raises:
         JSONDecodeError: The content is not JSON, or exceeds a limit.

@@ -12,6 +12,7 @@ from core.data import synthetic_dataset
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import Store
 from core.store.artifacts.keys import click_log_upload_key
+from tests.checksums import checksums_under
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import hold, on_phases
 from tests.worker.test_click_logs import ingested
@@ -108,7 +109,7 @@ def content(store: Store, job_id: str) -> dict[str, Any]:
         if job.kind in ("ingest-clicks", "simulate-clicks"):
             log = tx.click_logs.get(job.spec["click_log_id"])
             found |= {"statistics": log.statistics, "findings": log.findings}
-            keys = [row.key for row in tx.artifacts.under(f"{log.folder}/")]
+            keys = [row.key for row in checksums_under(tx, f"{log.folder}/")]
             assert keys
         if job.kind == "judge":
             made = tx.datasets.get(job.spec["dataset_id"])

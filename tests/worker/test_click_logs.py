@@ -6,6 +6,7 @@ from core.jobs.folders import click_log_upload_folder
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import ClickLog
 from core.store.artifacts.keys import click_log_upload_key
+from tests.checksums import checksums_under
 from tests.worker.inline_worker import InlineWorker
 from worker.job.click_logs import load_click_log
 from worker.job.run import JobRun
@@ -48,7 +49,7 @@ def test_an_uploaded_log_is_read_and_can_be_mapped(inline_worker: InlineWorker) 
     np.testing.assert_array_equal(loaded.clicks, [False, True, True])
     np.testing.assert_array_equal(loaded.ranks, [1, 2, 1])
     with inline_worker.store.read() as tx:
-        keys = [row.key for row in tx.artifacts.under(f"{log.folder}/")]
+        keys = [row.key for row in checksums_under(tx, f"{log.folder}/")]
     assert f"{log.folder}/columns.json" in keys
     assert len(keys) > 10
 

@@ -25,6 +25,7 @@ from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
 from core.store import DriftReport, Job, Model, Store
 from core.store.artifacts.keys import samples_folder, samples_key
+from tests.checksums import checksums_under
 from tests.servers.fixtures import Places
 from tests.worker.inline_worker import InlineWorker
 
@@ -328,7 +329,7 @@ def test_stored_requests_are_limited_in_size(store: Store) -> None:
         each in {row.id for row in kept} for each in written
     ]
     with store.read() as tx:
-        checksums = {row.key for row in tx.artifacts.under("scored")}
+        checksums = {row.key for row in checksums_under(tx, "scored")}
     assert checksums == {samples_key(row.id) for row in kept}
 
 
@@ -338,14 +339,14 @@ def test_stored_requests_are_verified_before_they_are_compared(inline_worker: In
     traffic.send(judged(2))
     store = traffic.store
     with store.read() as tx:
-        written = next(iter(tx.artifacts.under("scored")))  # there is one part, or two after a second
+        written = checksums_under(tx, "scored")[0]  # there is one part, or two after a second
     content = store.artifacts.read_bytes(written.key)
     assert written.sha256 == hashlib.sha256(content).hexdigest()
     with store.begin() as tx:
         tx.artifacts.forget(written.key.rpartition("/")[0])
     assert traffic.report(compare_with_previous=False).verdict == "none"
     with store.read() as tx:
-        (kept,) = (one for one in tx.artifacts.under("scored") if one.key == written.key)
+        (kept,) = (one for one in checksums_under(tx, "scored") if one.key == written.key)
     assert (kept.sha256, kept.damaged_at) == (written.sha256, None)
     other = gzip.compress(gzip.decompress(content).replace(b'"q', b'"p'))
     store.artifacts.write_bytes(written.key, other)

@@ -10,6 +10,7 @@ import pytest
 from core.data import synthetic_dataset
 from core.store import Store, new_id
 from core.store.clock import utc_now
+from core.store.repositories.schedules import RunStatus
 from tests.worker.almanac import DAY, NIGHT, Almanac
 from tests.worker.inline_worker import InlineWorker
 
@@ -151,6 +152,19 @@ def test_a_run_without_new_data_is_skipped_unless_requested(almanac: Almanac) ->
     almanac.work(NIGHT + 2 * DAY)
     assert almanac.statuses(schedule_id) == ["trained", "skipped", "trained", "trained"]
     assert "No new data" in str(almanac.runs(schedule_id)[1].detail)
+
+
+def test_only_new_data_skips_no_run_without_datasets(almanac: Almanac) -> None:
+    """A drift report has no datasets by name, but new requests to the model each day."""
+    almanac.inline_worker.trained(almanac.add_data(2))
+    schedule_id = almanac.add(job={"kind": "drift", "model": "web:1"}, only_new_data=True)
+    assert almanac.sweep(NIGHT) == 1
+    with almanac.store.begin() as tx:
+        run = tx.schedules.active_run(schedule_id)
+        assert run is not None
+        tx.schedules.finish(run, RunStatus.SUCCEEDED, "No drift.")
+    assert almanac.sweep(NIGHT + DAY) == 1
+    assert almanac.statuses(schedule_id) == ["succeeded", "queued"]
 
 
 def test_a_broken_schedule_stops_no_other(almanac: Almanac) -> None:

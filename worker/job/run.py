@@ -15,7 +15,7 @@ from worker.job.phases import Phases
 from worker.job.reporter import Reporter, Values
 from worker.settings import WorkerSettings
 
-RETRY_LATER = "put_off"  # outcome of an attempt, as stored and logged
+RETRY_LATER = "put_off"  # outcome of an attempt, as logged; the stored ending is `handed_back`
 
 
 class JobRun:

@@ -124,7 +124,7 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
         datasets = _newest_datasets(tx, schedule)
         run.datasets, run.started_at = datasets, utc_now()
         clicks = schedule.job.get("served_clicks")
-        if schedule.only_new_data and run.trigger == Trigger.CLOCK and clicks is None:
+        if schedule.only_new_data and datasets and run.trigger == Trigger.CLOCK and clicks is None:
             last = tx.schedules.last_run_with_job(schedule.id)
             if last is not None and last.datasets == datasets:
                 detail = f"No new data: the run {last.id} used the same datasets."

@@ -1,7 +1,5 @@
 """Checksums of artifacts, and the artifacts that rows refer to."""
 
-from collections.abc import Iterator
-
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
@@ -62,11 +60,6 @@ class ArtifactRecords:
         rows = select(ArtifactDigest.key).where(ArtifactDigest.damaged_at.is_not(None))
         newest = rows.order_by(ArtifactDigest.damaged_at.desc(), ArtifactDigest.key)
         return list(self._session.scalars(newest.limit(limit)))
-
-    def under(self, folder: str = "") -> Iterator[ArtifactDigest]:
-        """Yield the stored checksums whose keys begin with a text, in key order."""
-        rows = select(ArtifactDigest).where(ArtifactDigest.key.startswith(folder, autoescape=True))
-        yield from self._session.scalars(rows.order_by(ArtifactDigest.key))
 
     def forget(self, folder: str) -> None:
         """Delete the checksums of a folder."""

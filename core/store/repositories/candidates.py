@@ -115,5 +115,4 @@ class Candidates:
             if row.status in UNSETTLED:
                 row.status, row.reason = NOT_TRIED, "the automatic training ended"
         self._session.flush()
-        for job_id in self.helper_jobs(job.id):
-            self._jobs.request_cancel(job_id)
+        self._jobs.cancel_active(self.helper_jobs(job.id))

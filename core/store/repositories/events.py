@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select
@@ -21,11 +21,24 @@ from core.events import (
 from core.jobs import JobStatus, specification_of
 from core.store.clock import utc_now
 from core.store.engines import advisory_lock
+from core.store.repositories.deliveries import WAITING
 from core.store.repositories.pages import Page
-from core.store.tables import AliasMove, Dataset, Event, Job, ModelName, Study, Worker
+from core.store.tables import (
+    AliasMove,
+    Dataset,
+    Event,
+    Job,
+    ModelName,
+    Study,
+    Webhook,
+    WebhookDelivery,
+    Worker,
+)
 from core.store.visibility import limited_to
 
 _LOCK = 0x45564E54  # namespace of advisory locks: "EVNT"
+# Time beyond their retention for which events wait for webhooks: longer than the retries by default.
+_KEPT_LONGER = timedelta(days=7)
 # Largest id: the largest integer of SQLite.
 MAX_ID = 2**63 - 1
 
@@ -212,13 +225,29 @@ class Events:
         return Page(items, str(items[-1].id) if len(found) > limit else None)
 
     def remove_before(self, moment: datetime, limit: int) -> int:
-        """Remove up to `limit` of the oldest events before a time, with deliveries; return their number."""
+        """Remove up to `limit` of the oldest events before a time, with deliveries; return their number.
+
+        An event that waits for an enabled webhook, and later events, are kept for up to a week longer.
+        """
         oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
+        waiting = self._first_waiting(moment - _KEPT_LONGER)
+        if waiting is not None:
+            oldest = oldest.where(Event.id < waiting)  # later ones stay, since `gap` expects no holes
         removed = self._session.execute(
             delete(Event).where(Event.id.in_(oldest)).returning(Event.id),
             execution_options={"synchronize_session": False},
         )
         return len(removed.all())
+
+    def _first_waiting(self, since: datetime) -> int | None:
+        """Return the id of the first event since a time that waits for an enabled webhook, or None."""
+        rows = (
+            select(func.min(Event.id))
+            .join(WebhookDelivery, WebhookDelivery.event_id == Event.id)
+            .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+            .where(Webhook.enabled, WebhookDelivery.state == WAITING, Event.at >= since)
+        )
+        return self._session.scalar(rows)
 
     def _about_alias(self, kind: str, move: AliasMove, data: dict[str, Any]) -> None:
         name = self._session.get(ModelName, move.name)

@@ -181,8 +181,7 @@ class Experiments(Repository[Experiment]):
         states = self.trainings(id)
         jobs = {job.id: job for state in states for job in (state.job, state.evaluation) if job is not None}
         wanted = {job_id for job_id, job in jobs.items() if job.status in ACTIVE} - self._awaited(jobs, id)
-        # Jobs are locked in a fixed order, so that requests do not deadlock.
-        return experiment, [self._jobs.request_cancel(job_id) for job_id in sorted(wanted)]
+        return experiment, self._jobs.cancel_active(wanted)
 
     def resume(self, id: str) -> Experiment:
         """Resume an experiment that was cancelled, failed, or has unsuccessful trainings.

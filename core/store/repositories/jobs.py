@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 
 from core.errors import NotFound, WrongState
 from core.jobs import JobKind, title_of
-from core.jobs.status import CANCELLED, QUEUED, RUNNING
+from core.jobs.status import ACTIVE, CANCELLED, QUEUED, RUNNING
 from core.jobs.systems import named_systems
 from core.store.repositories.job_claims import JobClaims
 from core.store.repositories.job_recovery import JobRecovery
@@ -195,6 +195,15 @@ class Jobs(JobClaims, JobRecovery):
         else:
             raise WrongState("job", id, job.status, "it has already ended")
         return job
+
+    def cancel_active(self, job_ids: Iterable[str]) -> list[Job]:
+        """Cancel jobs as `request_cancel`; return those that had not ended.
+
+        Raises:
+            NotFound: A job does not exist.
+        """
+        # Jobs are locked in a fixed order, so that requests do not deadlock.
+        return [self.request_cancel(each) for each in sorted(job_ids) if self.locked(each).status in ACTIVE]
 
     def _lock_systems(self, spec: dict[str, Any]) -> None:
         """Lock the models and rankings of a job's specification against deletion before the commit."""

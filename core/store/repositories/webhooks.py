@@ -158,4 +158,4 @@ class Webhooks(Deliveries):
         ]
         if rows:
             self._session.execute(insert(WebhookDelivery), rows)
-        webhook.dispatched_id = events[-1].id if len(events) == _DISPATCHED_EVENTS else latest
+        webhook.dispatched_id = min(events[-1].id, latest) if len(events) == _DISPATCHED_EVENTS else latest

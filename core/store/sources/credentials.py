@@ -116,7 +116,10 @@ def _credentials(values: Any, place: str) -> Credentials:
     options, headers = values.get("options", {}), values.get("headers", {})
     if not isinstance(options, dict) or not isinstance(headers, dict):
         raise InvalidInput.at(_POINTER, f"options and headers of {place} must be objects")
-    prefixes = tuple(parse_prefix(str(prefix)) for prefix in values["prefixes"])
+    try:
+        prefixes = tuple(parse_prefix(str(prefix)) for prefix in values["prefixes"])
+    except InvalidInput as invalid:
+        raise InvalidInput.at(_POINTER, f"a prefix of {place} {invalid.problems[0].detail}") from invalid
     return Credentials(
         prefixes,
         MappingProxyType(dict(options)),

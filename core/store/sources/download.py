@@ -1,5 +1,6 @@
 """Downloads that resume after an interruption."""
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from core.store.sources.scratch import PartialFile
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
 _POLL_SECONDS = 0.1
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _SPACE_CHECK_BYTES = 64 * 2**20  # between two checks of the free space
 
 OnBytes = Callable[[int, int | None], None]
@@ -94,8 +96,8 @@ def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_b
 
     Raises:
         DatasetError: There is no such file, or it is too large or too slow.
-        StoreUnavailable: The server failed for longer than `patience_seconds`.
-        StoreFull: The disk has too little free space.
+        StoreUnavailable: The server failed for longer than `patience_seconds`, or the disk failed.
+        StoreFull: The disk is full.
         RankeryError: See `RemoteFile.read`.
     """
     return _Download(file, target, limits, on_bytes).run()
@@ -184,6 +186,8 @@ class _Download:
             output.write(block)
             output.flush()  # so that another process can resume if this process is killed
         except OSError as error:
+            if error.errno not in _FULL:
+                raise StoreUnavailable(f"the disk of downloads cannot write {self._name}: {error}") from error
             raise StoreFull(f"the disk of downloads has no space left for {self._name}: {error}") from error
 
     def _require_room(self, coming_bytes: int) -> None:

@@ -80,10 +80,12 @@ def _lock_of(folder: Path) -> Iterator[bool]:
     """Try to hold the lock of a folder until the block or the process ends; yields whether it is held."""
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_held = True
+        except BlockingIOError:
+            is_held = False
+        yield is_held
     finally:
         os.close(descriptor)
 

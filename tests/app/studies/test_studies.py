@@ -68,6 +68,9 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
         ({"/loss/name": {"type": "choice", "choices": ["lambdarank", "nonesuch"]}}, "~1loss~1name/choices/1"),
         ({"/seed": {"type": "int", "low": 1, "high": 2}}, "~1seed"),
         ({"/loss/mu": {"type": "float", "low": 1.0, "high": 2.0}}, "~1loss~1mu/low"),
+        ({RATE: {"type": "choice", "choices": [["fast"]]}}, "~1hyperparameters~1learning_rate/choices/0"),
+        ({"/loss/sigma": {"type": "choice", "choices": [1.0, 10**400]}}, "~1loss~1sigma/choices/1"),
+        ({"/loss/gain": {"type": "choice", "choices": ["exp2", ["a"]]}}, "~1loss~1gain/choices/1"),
     ],
 )
 def test_bounds_are_those_of_the_declared_parameters(

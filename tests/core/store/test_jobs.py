@@ -190,6 +190,32 @@ def test_cancelling_a_running_job(store: Store, claimed: Job) -> None:
             tx.jobs.request_cancel(claimed.id)
 
 
+def test_a_training_that_ends_during_a_cancellation_keeps_its_result(
+    store: Store, claimed: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The experiment and its other trainings are cancelled although a training ended before its lock."""
+    with store.begin() as tx:
+        queued = tx.jobs.add("train", {})
+        experiment = tx.experiments.add(
+            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+        )
+        for fold, job in enumerate((claimed, queued)):
+            columns = {"digest": "d", "sharing_key": "s", "spec": {}, "needs_training_values": False}
+            tx.experiments.add_training(experiment.id, fold=fold, place=0, job_id=job.id, **columns)
+    with store.begin() as tx:
+
+        def end_training(*_: object) -> set[str]:
+            tx.jobs.succeed(claimed.id, claimed.token, {})
+            return set()
+
+        # Called between the unlocked reading of the jobs and their locks.
+        monkeypatch.setattr(tx.experiments, "_awaited", end_training)
+        row, cancelled = tx.experiments.cancel(experiment.id)
+    assert (row.status, [job.id for job in cancelled]) == ("cancelled", [queued.id])
+    with store.read() as tx:
+        assert [tx.jobs.get(job.id).status for job in (claimed, queued)] == ["succeeded", "cancelled"]
+
+
 def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
     """A worker keeps its job if its heartbeat is received before the job is taken back."""
     with store.begin() as tx:

@@ -10,6 +10,7 @@ from core.errors import NotFound, WrongState
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.repositories.deliveries import ClaimedDelivery, Ending
+from core.store.repositories.events import Events
 from core.store.tables import Webhook
 
 LOG = {"at": "2026-01-05T10:00:00Z", "status": 200, "took_seconds": 0.1, "error": None, "answer": ""}
@@ -92,6 +93,20 @@ def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyP
     for _ in range(3):
         _dispatch(store)
     assert [name for name, _ in _states(store, webhook)] == names
+
+
+def test_events_recorded_during_a_full_batch_are_dispatched_later(
+    store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events that are committed between the two reads of a dispatch are in the next batch."""
+    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 3)
+    _happen(store, "a", "b", "c", "d")
+    with store.begin() as tx, monkeypatch.context() as patch:
+        patch.setattr(Events, "latest_id", lambda _: 2)  # its value before `c` and `d` were committed
+        tx.webhooks.dispatch()
+    assert [name for name, _ in _states(store, webhook)] == ["a", "b"]
+    _dispatch(store)
+    assert [name for name, _ in _states(store, webhook)] == ["a", "b", "c", "d"]
 
 
 @pytest.mark.both_stores
@@ -212,6 +227,35 @@ def test_redelivery(store: Store, webhook: Webhook) -> None:
             tx.webhooks.delivery("whk_other", claimed.id)
 
 
+@pytest.mark.both_stores
+def test_an_event_that_waits_for_an_enabled_webhook_is_kept_for_a_week(
+    store: Store, webhook: Webhook
+) -> None:
+    """It is kept with the later events, so that none is missing between; a disabled webhook keeps none."""
+
+    def remove(later: timedelta) -> int:
+        with store.begin() as tx:
+            return tx.events.remove_before(utc_now() + later, 100)
+
+    _happen(store, "a", "b", "c")
+    _dispatch(store)
+    first, second, third = _claim(store)
+    _record(store, first, DELIVERED)
+    _record(store, second, Ending(LOG, delivered=False, retry_after_seconds=86_400))
+    _record(store, third, DELIVERED)
+    assert remove(timedelta(days=6)) == 1
+    assert _states(store, webhook) == [("b", "waiting"), ("c", "delivered")]
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": False})
+    assert remove(timedelta(days=6)) == 2
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": True})
+    _happen(store, "d")
+    _dispatch(store)
+    assert remove(timedelta(days=6)) == 0
+    assert remove(timedelta(days=8)) == 1
+
+
 def test_secrets_rotate(store: Store, webhook: Webhook) -> None:
     """The former secret is kept for a day."""
     with store.begin() as tx:
@@ -229,7 +273,7 @@ def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhoo
     _happen(store, "a", "b")
     _dispatch(store)
     with store.begin() as tx:
-        tx.events.remove_before(utc_now(), 1)
+        tx.events.remove_before(utc_now() + timedelta(days=8), 1)
     assert _states(store, webhook) == [("b", "waiting")]
     with store.begin() as tx:
         tx.webhooks.delete(webhook.id)

@@ -72,3 +72,18 @@ def test_hyperparameters_of_losses_are_suggested_too() -> None:
     }.items():
         with pytest.raises(InvalidInput, match=rf"/{wrong}: unknown; did you mean {meant}\?"):
             make_loss("lambdarank", **{wrong: 1})
+
+
+@pytest.mark.parametrize("value", [["fast"], pytest.param(10**400, id="beyond float64"), {"a": 1.0}])
+def test_a_value_that_is_not_a_finite_number_is_refused(value: object) -> None:
+    """A list of names, or a whole number beyond float64, is refused with its place."""
+    refusal({"learning_rate": value})
+    with pytest.raises(InvalidInput, match="/sigma: must be a finite number"):
+        make_loss("lambdarank", sigma=value)
+
+
+@pytest.mark.parametrize("gain", [["a"], pytest.param([10**400], id="beyond float64"), [0, None]])
+def test_gains_that_are_not_finite_numbers_are_refused(gain: list[object]) -> None:
+    """Each entry of a list must be a finite number."""
+    with pytest.raises(InvalidInput, match="/gain: must be a name or a list of finite numbers"):
+        make_loss("lambdarank", gain=gain)

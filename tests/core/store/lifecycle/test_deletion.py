@@ -20,6 +20,7 @@ from core.store.lifecycle.deletion import (
 from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS
+from tests.checksums import checksums_under
 from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
 BYTES = len(CONTENT)
@@ -252,7 +253,7 @@ def test_a_deletion_frees_what_its_dry_run_promised(
     assert_gone(store, story)
     with store.read() as tx:
         assert tx.trash.pending(10) == []
-        assert [row.key for row in tx.artifacts.under() if story.model.id in row.key] == []
+        assert [row.key for row in checksums_under(tx) if story.model.id in row.key] == []
         assert tx.models.get(kept.model.id).version == kept.model.version
         assert tx.jobs.iterations(kept.training.id)
 

@@ -21,6 +21,7 @@ from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.kinds import COMPARISON, KINDS, kind_of
 from core.store.trash.trash import folders_of
 from core.store.visibility import limited_to, with_trash
+from tests.checksums import checksums_under
 from tests.core.store.lifecycle.conftest import Author
 
 UNAUDITED = Actor(is_audited=False)
@@ -95,7 +96,7 @@ class Walk:
         folders = folders_of(there.values())
         assert stored == {each for each in folders if not each.startswith("checkpoints")}
         with self.store.read() as tx:
-            digests = {"/".join(digest.key.split("/")[:2]) for digest in tx.artifacts.under()}
+            digests = {"/".join(digest.key.split("/")[:2]) for digest in checksums_under(tx)}
         assert digests == {each for each in folders if each.startswith(("data/", "models/", "studies/"))}
 
     def everything(self) -> dict[str, Node]:

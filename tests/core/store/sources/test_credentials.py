@@ -51,6 +51,11 @@ def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address
         ("partner", json.dumps({"partner": {**PARTNER, "token": "5ecret"}}), "must have prefixes"),
         ("partner", json.dumps({"partner": {**PARTNER, "headers": "5ecret"}}), "must be objects"),
         ("partner", json.dumps({"partner": {"headers": {}}}), "must have prefixes"),
+        (
+            "partner",
+            json.dumps({"partner": {"prefixes": ["https://u:5ecret@ex.org/a"]}}),
+            "^/credentials: a prefix of partner in RANKERY_SOURCE_CREDENTIALS must",
+        ),
     ],
 )
 def test_errors_hold_no_secret(tmp_path: Path, name: str, text: str, detail: str) -> None:

@@ -1,0 +1,74 @@
+"""Downloads to a disk that fails."""
+
+import contextlib
+import errno
+import io
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path, PosixPath
+from typing import Any
+
+import pytest
+
+from core.errors import StoreFull, StoreUnavailable
+from core.store.sources.addresses import parse_address
+from core.store.sources.download import DownloadLimits, download
+from core.store.sources.remote_file import ByteStream, FileVersion
+from core.store.sources.scratch import PartialFile
+
+LIMITS = DownloadLimits(size_bytes=9, until=math.inf, seconds=600, min_free_bytes=0, patience_seconds=0.0)
+
+
+class OneByte:
+    """A remote file of one byte."""
+
+    address = parse_address("https://ex.org/x.csv")
+
+    @contextlib.contextmanager
+    def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
+        """Yield the byte."""
+        yield ByteStream(FileVersion(1), 0, iter([b"x"]))
+
+
+class FailingFile(io.BytesIO):
+    """A file whose disk refuses each write."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self._error = error
+
+    def write(self, _: Any) -> int:
+        """Refuse to write."""
+        raise self._error
+
+
+class FailingPath(PosixPath):
+    """The path of a file whose disk refuses each write."""
+
+    error = OSError()
+
+    def open(self, *_: Any, **__: Any) -> Any:
+        """Open the file."""
+        return FailingFile(self.error)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "detail"),
+    [
+        (errno.ENOSPC, StoreFull, "no space left for x.csv"),
+        (errno.EDQUOT, StoreFull, "no space left for x.csv"),
+        (errno.EIO, StoreUnavailable, "cannot write x.csv"),
+    ],
+)
+def test_only_a_full_disk_is_reported_as_full(
+    tmp_path: Path, code: int, kind: type[Exception], detail: str
+) -> None:
+    """Other failures of the disk are reported with their own reason; the job is retried after either."""
+    target = PartialFile(tmp_path / "x.csv")
+    target.path = FailingPath(target.path)
+    target.path.error = OSError(code, os.strerror(code))
+    with pytest.raises(StoreUnavailable, match=detail) as failed:
+        download(OneByte(), target, LIMITS, lambda *_: None)
+    assert type(failed.value) is kind
+    assert os.strerror(code) in str(failed.value)
