@@ -24,12 +24,16 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
     """Write LETOR text that `read_letor` reads back to the same features, labels, ids and document columns.
 
     Zeros are left out, except in the last column, which preserves the number of features. The format cannot
-    hold feature names and query weights, which are lost.
+    hold feature names and query weights, which are lost. `read_letor` reads 32 document columns at
+    most.
 
     Raises:
-        InvalidInput: When an id is empty, or an id or document column value holds a blank or line break. Also
-            when a column name is not a key: a letter, followed by characters other than blanks and =.
+        InvalidInput: When there are no features, an id is empty, or an id or document column value holds a
+            blank or line break. Also when a column name is not a key: a letter, followed by characters other
+            than blanks and =.
     """
+    if not dataset.n_features:
+        raise InvalidInput.at("/features", "cannot be written as LETOR: there must be at least one feature")
     _check_ids("/query_ids", dataset.query_ids)
     _check_ids("/document_ids", dataset.document_ids)
     for name, column in dataset.document_columns.items():
