@@ -58,17 +58,14 @@ def _reading_findings(report: ReadingReport) -> Iterator[Finding]:
             report.ranks_0 + report.ranks_1,
             "events",
         )
-    if report.unshown_pairs:
+    if report.orphaned_actions.count:
         yield Finding.of_share(
             "actions-without-impression",
             "warning",
-            (report.unshown_pairs, report.action_rows, "weighted actions"),
-            (
-                "is on a document without an impression for its query",
-                "are on documents without an impression for their query",
-            ),
-            advice="Log all impressions, including those of the second page and of other widgets. Actions on"
-            " documents that their list did not show are left out.",
+            (report.orphaned_actions.count, report.action_rows, "weighted actions"),
+            ("is on a document that its list did not show", "are on documents that their lists did not show"),
+            advice="Log all impressions, including those of the second page and of other widgets. These"
+            " actions are left out.",
             examples=tuple(report.orphaned_actions.names),
             example_kind="pair",
         )

@@ -109,7 +109,10 @@ def file_names(manifest: Path) -> list[str]:
         OSError: The file does not exist.
         ValueError: The file is not JSON.
     """
-    return [f"{name}.bin" for name in json.loads(manifest.read_text())["columns"]]
+    try:
+        return [f"{name}.bin" for name in json.loads(manifest.read_text())["columns"]]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{manifest.name} does not name columns: {error!r}") from error
 
 
 def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
@@ -125,11 +128,14 @@ def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
     columns: dict[str, Any] = {
         name: _mapped(paths[f"{name}.bin"], dtype) for name, dtype in _TYPES.items() if f"{name}.bin" in paths
     }
-    for name in _TEXTS:
-        if f"{name}{_OFFSETS}.bin" in paths:
-            offsets = _mapped(paths[f"{name}{_OFFSETS}.bin"], "<i8")
-            columns[name] = Texts.of_buffers(offsets, _mapped(paths[f"{name}{_BYTES}.bin"], "|u1"))
-    return ClickLog(**columns)
+    try:
+        for name in _TEXTS:
+            if f"{name}{_OFFSETS}.bin" in paths:
+                offsets = _mapped(paths[f"{name}{_OFFSETS}.bin"], "<i8")
+                columns[name] = Texts.of_buffers(offsets, _mapped(paths[f"{name}{_BYTES}.bin"], "|u1"))
+        return ClickLog(**columns)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{MANIFEST} lacks columns: {error!r}") from error
 
 
 def _mapped(path: Path, dtype: str) -> npt.NDArray[Any]:

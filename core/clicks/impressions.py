@@ -45,7 +45,13 @@ class Impressions:
 
 
 def impressions_of(
-    log: ClickLog, n_ranks: int, *, moving: bool, whole: bool = False, versions: Sequence[str] = ()
+    log: ClickLog,
+    n_ranks: int,
+    *,
+    moving: bool,
+    whole: bool = False,
+    versions: Sequence[str] = (),
+    among: BoolArray | None = None,
 ) -> Impressions:
     """Select the impressions that an estimate uses.
 
@@ -55,6 +61,7 @@ def impressions_of(
         moving: Whether to ignore pairs that these lists show at only one of these ranks.
         whole: Whether to ignore lists that end before rank `n_ranks`.
         versions: Names of the versions whose lists count; all by default.
+        among: (n_pairs,) whether each pair may be used; all by default.
 
     Raises:
         InvalidInput: At `/versions/…` for a version that the log does not have.
@@ -67,6 +74,8 @@ def impressions_of(
     rows = np.flatnonzero((log.ranks <= n_ranks) & lists[list_of_impression])
     pairs, ranks = log.pairs[rows], log.ranks[rows].astype(np.int64)
     wanted = _ranks_per_pair(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
+    if among is not None:
+        wanted &= among
     is_used = wanted[pairs]
     rows, pairs, ranks = rows[is_used], pairs[is_used], ranks[is_used]
     numbers = np.cumsum(wanted) - 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
 from core.clicks.impressions import Impressions, impressions_of
-from core.clicks.log import ClickLog
+from core.clicks.log import BoolArray, ClickLog
 from core.clicks.regression import regression_em
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
@@ -167,18 +167,23 @@ def estimate_propensities(
             "/positions", "all impressions of the log are at rank 1; at least two ranks are needed"
         )
     n_ranks = min(plan.positions, log.max_rank)
-    is_shuffled, is_regression = plan.method == "shuffled", plan.method in BY_FEATURES
+    described = _described(log, plan, features)
     used = impressions_of(
-        log, n_ranks, moving=not is_regression, whole=is_shuffled, versions=plan.versions or ()
+        log,
+        n_ranks,
+        moving=described is None,
+        whole=plan.method == "shuffled",
+        versions=plan.versions or (),
+        among=described,
     )
-    if not is_regression and not len(used.pairs):
+    if described is None and not len(used.pairs):
         raise InvalidInput.at(
             "/method",
             "no document was shown at more than one rank, so that examination and relevance cannot be"
             " separated: use regression-em, which predicts relevance from features, or randomise ranks for"
             " a while",
         )
-    fit = _fit(log, plan, used, features, threads)
+    fit = _fit(plan, used, features, threads)
     shown, clicked = used.counts()
     found = fit((shown, clicked))
     total = plan.resamples + 1
@@ -211,8 +216,18 @@ def error_of(estimated: Float64Array, true: Float64Array) -> float:
     return float(np.mean((1.0 / true - 1.0 / estimated) ** 2))
 
 
+def _described(log: ClickLog, plan: PropensityPlan, features: Float32Array | None) -> BoolArray | None:
+    """Return whether each pair has features, (n_pairs,); None for methods that need no features."""
+    if plan.method not in BY_FEATURES:
+        return None
+    if features is None or len(features) != log.n_pairs:
+        raise InvalidInput.at("/dataset_id", f"{plan.method} needs the features of the documents")
+    found: BoolArray = np.logical_not(np.isnan(features).all(axis=1))
+    return found
+
+
 def _fit(
-    log: ClickLog, plan: PropensityPlan, used: Impressions, features: Float32Array | None, threads: int
+    plan: PropensityPlan, used: Impressions, features: Float32Array | None, threads: int
 ) -> Callable[[Table], Float64Array]:
     """Return the estimator, a function of a table of counts.
 
@@ -220,24 +235,19 @@ def _fit(
     """
     if plan.method == "shuffled":
         return lambda table: _rates(table)[np.newaxis]
-    if plan.method not in BY_FEATURES:
+    if features is None or plan.method not in BY_FEATURES:
         return lambda table: _HARVESTING_METHODS[plan.method](*contrasts(*table))[np.newaxis]
-    if features is None or len(features) != log.n_pairs:
-        raise InvalidInput.at("/dataset_id", f"{plan.method} needs the features of the documents")
-    described = features[used.pairs]
-    has_features = ~np.isnan(described).all(axis=1)
-    if not has_features.any():
+    if not len(used.pairs):
         raise InvalidInput.at("/dataset_id", "has no features of any document of the log")
-    described = np.ascontiguousarray(described[has_features])
+    described = np.ascontiguousarray(features[used.pairs])
     options: dict[str, Any] = {"iterations": plan.iterations, "threads": threads}
 
     def fitted(table: Table) -> Float64Array:
-        shown, clicked = (each[has_features] for each in table)
         if plan.method == "regression-em":
-            found = regression_em(shown, clicked, described, plan.classifier, **options)
+            found = regression_em(*table, described, plan.classifier, **options)
             return found.propensities[np.newaxis]
         share = plan.irrelevant_share
-        affine = trust_em(shown, clicked, described, plan.classifier, irrelevant_share=share, **options)
+        affine = trust_em(*table, described, plan.classifier, irrelevant_share=share, **options)
         return np.stack([affine.slopes, affine.intercepts])
 
     return fitted

@@ -54,7 +54,7 @@ def classifier_of(name: str, features: Float32Array, start: float, threads: int)
     Raises:
         InvalidInput: All pairs have the same features, without missing values.
     """
-    if not (features != features[0]).any():
+    if np.array_equal(features, np.broadcast_to(features[0], features.shape), equal_nan=True):
         raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
     return _Trees(features, start, threads) if name == "trees" else _Logistic(features, start)
 

@@ -47,6 +47,13 @@ def load_arrays(folder: Path) -> RankingDataset:
         ValueError: When a file is damaged.
     """
     names = json.loads((folder / _NAMES).read_text())
+    try:
+        return _loaded(folder, names)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{_NAMES} does not describe a dataset: {error!r}") from error
+
+
+def _loaded(folder: Path, names: dict[str, Any]) -> RankingDataset:
     return RankingDataset(
         **{name: _mapped(folder, name) for name in names["arrays"]},
         query_ids=tuple(names["query_ids"]),
@@ -77,7 +84,7 @@ def _mapped_texts(folder: Path, name: str) -> Texts:
 
 def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
     # "c" is copy-on-write: the array is writable, which is the type that the kernels are compiled for.
-    array: npt.NDArray[Any] = np.load(_file(folder, name), mmap_mode="c").view(np.ndarray)
+    array: npt.NDArray[Any] = np.lib.format.open_memmap(_file(folder, name), mode="c").view(np.ndarray)
     return array
 
 

@@ -25,12 +25,15 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
 
     Zeros are left out, except in the last column, which preserves the number of features. Names and
     categories of features, weights and query columns are lost, as the format cannot hold them. Document
-    columns without a value, and those after the 32nd, are not read back. The dataset must have features.
+    columns without a value, and those after the 32nd, are not read back.
 
     Raises:
-        InvalidInput: When an id is empty, or an id or document column value holds a blank or line break. Also
-            when a column name is not a key: a letter, followed by characters other than blanks and =.
+        InvalidInput: When there are no features, an id is empty, or an id or document column value holds a
+            blank or line break. Also when a column name is not a key: a letter, followed by characters other
+            than blanks and =.
     """
+    if not dataset.n_features:
+        raise InvalidInput.at("/features", "cannot be written as LETOR: there must be at least one feature")
     _check_ids("/query_ids", dataset.query_ids)
     _check_ids("/document_ids", dataset.document_ids)
     for name, column in dataset.document_columns.items():

@@ -96,7 +96,8 @@ def test_differences_from_the_lineage_are_named(trained: InlineWorker) -> None:
         model.sha256 = "0" * 64
     result = _reproduced(trained)
     assert not result["equal"]
-    assert [found["what"] for found in result["differences"]] == ["train dataset digest", "numpy", "processor"]
+    what = [found["what"] for found in result["differences"]]
+    assert what == ["train dataset digest", "numpy", "processor"]
     assert [found["then"] for found in result["differences"][1:]] == ["1.0", "znver1"]
 
 

@@ -37,6 +37,7 @@ def browsing_pass(
 
     With p = θα, an impression without a click is attractive with probability (1−θ)α / (1−p) and examined with
     (1−α)θ / (1−p); a clicked impression is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
+    A click at the same rank is not a click above.
 
     Args:
         lists: The lists.
@@ -76,13 +77,15 @@ def _expect(
             if weight == 0.0:
                 continue
             start, stop = boundaries[entry], boundaries[entry + 1]
-            previous = 0
+            previous = clicked = 0  # ranks of the last click above, and of the last click
             for i in range(start, stop):
                 pair, rank = pairs[i], ranks[i]
+                if clicked < rank:
+                    previous = clicked
                 place = places[rank, previous]
                 attractive = examined = weight
                 if clicks[i]:
-                    previous = rank
+                    clicked = rank
                     sums[pair, CLICKED] += weight
                 else:
                     alpha, theta = attractiveness[pair], examination[place]

@@ -95,8 +95,9 @@ def _browse(
     by_list: Float64Array,
     by_rank: Float64Array,
 ) -> None:
-    # Entry k: probability that the last click above the current rank is at rank k; entry 0: of no such click.
-    last_at = np.empty(len(places))
+    # Entry k: probability that the last click is at rank k, 0 for no click; of clicks so far, and of those
+    # above the current rank.
+    last_at, above = np.empty(len(places)), np.empty(len(places))
     for block in range(first, last):
         for entry in range(blocks[block], blocks[block + 1]):
             if weights[entry] == 0.0:
@@ -104,20 +105,24 @@ def _browse(
             start, stop = boundaries[entry], boundaries[entry + 1]
             last_at[:] = 0.0
             last_at[0] = 1.0
-            previous = 0
+            previous = clicked = 0
             total = 0.0
             for i in range(start, stop):
                 rank, alpha = ranks[i], attractiveness[pairs[i]]
+                if i == start or ranks[i - 1] < rank:
+                    previous = clicked
+                    above[:rank] = last_at[:rank]
                 given = min(alpha * examination[places[rank, previous]], 1.0)
-                marginal = 0.0
+                marginal = first_click = 0.0
                 for k in range(rank):
                     click = min(alpha * examination[places[rank, k]], 1.0)
-                    marginal += last_at[k] * click
+                    marginal += above[k] * click
+                    first_click += last_at[k] * click
                     last_at[k] *= 1.0 - click
-                last_at[rank] = marginal
+                last_at[rank] += first_click
                 total += _add(rank, marginal, given, clicks[i], by_rank[block])
                 if clicks[i]:
-                    previous = rank
+                    clicked = rank
             by_list[entry] = total / max(stop - start, 1)
 
 

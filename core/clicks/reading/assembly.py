@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from core.clicks.files import LogWriter
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
-from core.clicks.reading.pairs import DistinctKeys, PairKeys, pair_keys
+from core.clicks.reading.pairs import PairKeys, pair_keys
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
-from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, NO_RANK, Rows
+from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, Rows
 from core.errors import DatasetError
 from core.types import Int32Array, Int64Array
 
@@ -53,8 +53,6 @@ class Assembly:
         self._weights = np.array(list(report.weights.values()), np.float32)
         self._lengths = np.zeros(builder.n_lists, np.int32)
         self._unfit_propensities = 0
-        self._impressions = DistinctKeys()
-        self._acted: list[Int64Array] = []
 
     def write(self, writer: LogWriter, on_progress: OnProgress | None = None) -> None:
         """Write all columns.
@@ -82,19 +80,18 @@ class Assembly:
             )
         self._write_lists(writer)
         self._keys.write(writer)
-        self._report.unshown_pairs = self._impressions.count_absent(np.concatenate(self._acted))
         writer.write_texts("query_ids", self._builder.queries.texts())
         writer.write_texts("document_ids", self._builder.documents.texts())
 
     def _shown(self, first: int, rows: Rows) -> _Shown:
         """Join the actions of a part with their impressions."""
-        self._record_pairs(rows)
+        self._report.action_rows += int((rows["action"] > 0).sum())
         has_query = self._queries[rows["list"]] != UNKNOWN
         self._count(self._report.unknown_queries, rows[~has_query])
         rows = rows[has_query]
         is_shown = self._are_impressions(first, rows)
         rows["rank"][rows["action"] == HIT] += self._report.rank_base
-        order = np.lexsort((rows["rank"], ~is_shown, rows["document"], rows["list"]))
+        order = np.lexsort((rows["rank"], ~self._has_rank(rows), ~is_shown, rows["document"], rows["list"]))
         rows, is_shown = rows[order], is_shown[order]
         is_first = np.ones(len(rows), np.bool_)
         is_first[1:] = (np.diff(rows["list"]) != 0) | (np.diff(rows["document"]) != 0)
@@ -106,14 +103,6 @@ class Assembly:
         self._count(self._report.orphaned_actions, rows[orphaned])
         self._count(self._report.repeated_impressions, rows[is_shown & ~is_first])
         return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
-
-    def _record_pairs(self, rows: Rows) -> None:
-        """Record the pairs of impressions and of actions; search hits do not count as impressions here."""
-        keys = pair_keys(self._queries[rows["list"]], rows["document"])
-        acted = rows["action"] > 0
-        self._report.action_rows += int(acted.sum())
-        self._impressions.add(keys[rows["action"] == IMPRESSION])
-        self._acted.append(keys[acted])
 
     def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return whether each row is an impression.
@@ -128,11 +117,16 @@ class Assembly:
         )
         return result
 
+    def _has_rank(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return whether each row has a valid rank."""
+        base = self._report.rank_base
+        fits: npt.NDArray[np.bool_] = (rows["rank"] >= base) & (rows["rank"] - base < _MAX_RANK)
+        return fits
+
     def _ranked(self, rows: Rows, actions: npt.NDArray[np.uint32]) -> _Shown:
         """Sort impressions by list and rank, and drop and count those without a valid rank."""
         report = self._report
-        fits = (rows["rank"] != NO_RANK) & (rows["rank"] >= report.rank_base)
-        fits &= rows["rank"] - report.rank_base < _MAX_RANK
+        fits = self._has_rank(rows)
         self._count(report.unranked, rows[~fits])
         rows, actions = rows[fits], actions[fits]
         order = np.lexsort((rows["rank"], rows["list"]))

@@ -46,8 +46,8 @@ class ListColumn:
         The value of that row may be `absent`: then later rows of the same call do not count, either.
         """
         column = self.reserve(n_lists)
-        missing = np.flatnonzero(column[lists] == self._absent)
-        column[lists[missing[::-1]]] = values[missing[::-1]]
+        new = np.flatnonzero((column[lists] == self._absent) & (values != self._absent))[::-1]
+        column[lists[new]] = values[new]
 
     def set_least(self, lists: Int32Array, values: Any, n_lists: int) -> None:
         """Set each list's value to the minimum of its current value and the given values."""

@@ -38,14 +38,6 @@ class DistinctKeys:
         self._pending.clear()
         return self._distinct
 
-    def count_absent(self, keys: Int64Array) -> int:
-        """Return the number of given keys that have not been added."""
-        distinct = self.sorted()
-        if not len(distinct):
-            return len(keys)
-        places = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
-        return int((distinct[places] != keys).sum())
-
 
 class PairKeys:
     """The pairs of all impressions in their order, on disk; distinct pairs are in memory.

@@ -82,7 +82,8 @@ def read_click_log(
     """
     options, limits = options or LogOptions(), limits or Limits()
     with tempfile.TemporaryDirectory(dir=folder, prefix="rows-") as scratch:
-        builder = LogBuilder(Path(scratch), options.actions, first_rank=options.rank_base or 1)
+        first_rank = 1 if options.rank_base is None else options.rank_base
+        builder = LogBuilder(Path(scratch), options.actions, first_rank)
         report = _Files(files, options, limits, on_progress).read_into(builder)
         builder.flush()
         report = _with_base(report, builder, options)

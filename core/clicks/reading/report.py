@@ -49,8 +49,6 @@ class ReadingReport:
         joined: Events without the text of the query whose list has a query from another row.
         without_document: Impressions and actions without a document.
         without_list: Actions without a list.
-        unshown_pairs: Weighted actions on a document without any impression event for the query; search hits
-            are no impression events.
         shared_ranks: Impressions at the same rank as another document of the list.
         has_propensities: Whether the files have propensities.
         has_teams: Whether the files have teams of an interleaving.
@@ -75,7 +73,6 @@ class ReadingReport:
     joined: int = 0
     without_document: int = 0
     without_list: int = 0
-    unshown_pairs: int = 0
     shared_ranks: Examples = field(default_factory=Examples)
     has_propensities: bool = False
     has_teams: bool = False

@@ -120,7 +120,7 @@ class TableReader:
         builder.list_users.set_absent(lists, users, n_lists)
         builder.list_versions.set_absent(lists, cells.codes("version", builder.versions), n_lists)
         if not cells.has_ranks:
-            ranks = self._positions(lists)
+            ranks = self._ranks_by_order(lists)
         rows = rows_of(
             lists,
             builder.documents.of_array(cells.texts("document")),
@@ -155,18 +155,18 @@ class TableReader:
         self._last = int(queries[-1]), int(users[-1]), int(ranks[-1])
         return list_numbers
 
-    def _positions(self, lists: Int32Array) -> Int64Array:
-        """Return the position of each row in its list, from 1, and add the rows to the lists' lengths."""
+    def _ranks_by_order(self, lists: Int32Array) -> Int64Array:
+        """Return the rank of each row by its order in its list, and add the rows to the lists' lengths."""
         counts = self._builder.list_lengths.reserve(self._builder.n_lists)
         order = np.argsort(lists, kind="stable")
         ordered = lists[order]
         starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
         lengths = np.diff(starts, append=len(lists))
         within = np.arange(len(lists)) - np.repeat(starts, lengths)
-        positions = np.empty(len(lists), np.int64)
-        positions[order] = counts[ordered] + within + 1
+        ranks = np.empty(len(lists), np.int64)
+        ranks[order] = self._builder.first_rank + counts[ordered] + within
         counts[ordered[starts]] += lengths
-        return positions
+        return ranks
 
 
 class _Block:

@@ -12,8 +12,6 @@ from core.types import Int64Array
 
 Text = npt.NDArray[np.uint8]
 
-NO_QUOTES = -1  # in place of a delimiter, for text without quotes: every line is a record
-
 _LINE_FEED = 10
 _RETURN = 13
 _QUOTE = 34
@@ -27,10 +25,6 @@ def record_stop(text: Text, at: int, delimiter: int) -> tuple[int, int, int]:
         The position of its line break (the size of the text if there is none), the number of line breaks in
         quoted fields, and the position of a quote that is never closed, or -1.
     """
-    if delimiter == NO_QUOTES:
-        while at < text.size and (text[at] > _RETURN or (text[at] != _LINE_FEED and text[at] != _RETURN)):
-            at += 1
-        return at, 0, -1
     breaks = 0
     field_starts = True
     while at < text.size and text[at] != _LINE_FEED and text[at] != _RETURN:

@@ -66,6 +66,15 @@ def test_columns_are_written_in_blocks(tmp_path: Path) -> None:
     assert not (failed / MANIFEST).exists()
 
 
+@pytest.mark.parametrize("content", ["", "null", "[]", "{}", '{"columns": ["pairs"]}'])
+def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
+    """JSON of another form is reported like text that is not JSON."""
+    write_click_log(a_log(), tmp_path)
+    (tmp_path / MANIFEST).write_text(content)
+    with pytest.raises(ValueError, match=r"columns|Expecting value"):
+        open_click_log(tmp_path)
+
+
 def test_lists_are_taken_with_their_impressions(tmp_path: Path) -> None:
     """Lists come in the given order, and a list that is named twice comes twice."""
     taken = a_log().take_lists(np.array([1, 0, 1]))

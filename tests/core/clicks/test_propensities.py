@@ -120,6 +120,29 @@ def test_regression_em(classifier: str) -> None:
     assert abs(found.values[-1] - truth.propensities[-1]) < abs(naive - truth.propensities[-1])
 
 
+@pytest.mark.parametrize("method", ["regression-em", "trust-em"])
+def test_pairs_without_features_are_not_counted_as_used(method: str) -> None:
+    """The numbers of impressions and pairs are those of the pairs with features."""
+    log, _, features = simulated(4_000, "none")
+    features[::3] = np.nan
+    plan = PropensityPlan(method=method, positions=4, resamples=0, classifier="logistic", iterations=5)
+    found = estimate_propensities(log, plan, features)
+    is_used = (log.ranks <= 4) & (log.pairs % 3 != 0)
+    assert found.n_pairs == len(np.unique(log.pairs[is_used]))
+    assert found.impressions.tolist() == np.bincount(log.ranks[is_used])[1:].tolist()
+
+
+@pytest.mark.parametrize("classifier", ["trees", "logistic"])
+def test_equal_features_with_missing_values_are_refused(classifier: str) -> None:
+    """Missing values are equal, so that they predict nothing."""
+    shown, clicked = np.full((60, 2), 4.0), np.ones((60, 2))
+    features = np.tile(np.array([0.5, np.nan], np.float32), (60, 1))
+    with pytest.raises(InvalidInput, match="no feature predicts clicks"):
+        regression_em(shown, clicked, features, classifier, iterations=1)
+    features[::2, 1] = 0.0
+    regression_em(shown, clicked, features, classifier, iterations=1)
+
+
 def test_expected_relevance() -> None:
     """An iteration is PBM's E-step, then θ_k = clicks / expected relevant documents."""
     shown = np.array([[10.0, 4.0], [6.0, 8.0]])

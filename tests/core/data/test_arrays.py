@@ -62,3 +62,23 @@ def test_an_absent_file_is_an_error(tmp_path: Path, gone: str) -> None:
     (tmp_path / gone).unlink()
     with pytest.raises(FileNotFoundError):
         load_arrays(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("names.json", ""),
+        ("names.json", "null"),
+        ("names.json", "{}"),
+        ("names.json", '{"arrays": ["labels"], "query_ids": [], "feature_names": [], "query_columns": []}'),
+        ("features.npy", ""),
+        ("document_id_bytes.npy", ""),
+        ("labels.npy", "PK\3\4"),
+    ],
+)
+def test_a_damaged_file_is_an_error(tmp_path: Path, name: str, content: str) -> None:
+    """Each kind of damage has the error for which a worker discards the cached dataset."""
+    save_arrays(synthetic_dataset(3, seed=1, n_features=4), tmp_path)
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError):  # noqa: PT011 - the text is that of the library that reads the file
+        load_arrays(tmp_path)

@@ -379,6 +379,13 @@ def test_ids_that_letor_cannot_hold_are_refused(name: str) -> None:
             write_letor(dataset, io.BytesIO())
 
 
+def test_a_dataset_without_features_is_not_written() -> None:
+    """A line of LETOR text needs a feature."""
+    dataset = RankingDataset.from_arrays(np.empty((1, 0)), [0], [0, 1])
+    with pytest.raises(InvalidInput, match="/features: cannot be written as LETOR"):
+        write_letor(dataset, io.BytesIO())
+
+
 @pytest.mark.parametrize(
     ("file", "queries", "documents", "features"),
     [

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from core.clicks.models import MODELS, ClickModel, ClickModelSpec, evaluate_click_model, fit_click_model
+from core.clicks.models.browsing import browsing_pass, examination_places
 from core.clicks.models.chains import chain_pass
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS
@@ -81,6 +82,44 @@ def _chain_probability(model: ClickModel, documents: tuple[int, ...], clicks: tu
     # With γ = 1, one minus the continuation after a click is a satisfaction by rank.
     go_on = np.zeros(4) if parameters.continuation is None else parameters.continuation[1:5]
     return sum((p for _, _, p in chain_states(alphas, 1.0 - go_on, 1.0, clicks)), 0.0)
+
+
+@pytest.mark.parametrize("name", ["pbm", "ubm"])
+def test_clicks_at_the_same_rank_are_not_clicks_above(name: str) -> None:
+    """Likelihoods of lists with a shared rank are those of all patterns, by the last click above."""
+    model = fit_click_model(LOG, ClickModelSpec(model=name, resamples=0, iterations=3))
+    documents, ranks = (3, 1, 2, 0), np.array([1, 2, 2, 3], np.int16)
+    theta = model.parameters.examination
+    assert theta is not None
+    probabilities = []
+    for clicks in PATTERNS:
+        probability = 1.0
+        for place, click in enumerate(clicks):
+            last = max((r for r, c in zip(ranks, clicks, strict=True) if c and r < ranks[place]), default=0)
+            examination = theta[examination_places(name, 3)[ranks[place], last]]
+            p = model.parameters.attractiveness[documents[place]] * examination
+            probability *= p if click else 1.0 - p
+        probabilities.append((clicks, probability))
+    full = marginals(probabilities, 4)
+    for clicks, probability in probabilities:
+        found = evaluate_click_model(model, replace(as_log([Session(0, documents, clicks)]), ranks=ranks))
+        assert 4 * found.log_likelihood == pytest.approx(np.log(probability))
+        observed = [p if click else 1.0 - p for p, click in zip(full, clicks, strict=True)]
+        expected = [1 / observed[0], (observed[1] * observed[2]) ** -0.5, 1 / observed[3]]
+        np.testing.assert_allclose(found.by_rank[:, 1], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["pbm", "ubm"])
+def test_documents_at_one_rank_have_the_same_examination(name: str) -> None:
+    """A click beside an impression changes neither its parameter nor those of other ranks."""
+    log = as_log([Session(0, (0, 1, 2, 3), (False, True, False, True))])
+    lists = QueryBlocks.of(replace(log, ranks=np.array([1, 2, 2, 3], np.int16)), 50)
+    places = examination_places(name, 3)
+    _, by_place = browsing_pass(lists, np.ones(1), places, np.full(36, 0.5), np.full(places.max() + 1, 0.5))
+    impressions = np.zeros(len(by_place))
+    for rank, previous in ((1, 0), (2, 0), (2, 0), (3, 2)):
+        impressions[places[rank, previous]] += 1.0
+    assert by_place[:, 1].tolist() == impressions.tolist()
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn"])

@@ -63,13 +63,15 @@ def test_the_traps_of_ubi_are_counted(read: Read) -> None:
     assert (report.format, report.rank_base, report.is_detected) == ("ubi", 0, True)
     assert (report.ranks_0, report.ranks_1) == (2, 5)
     assert (report.lists_from_0, report.lists_from_1) == (1, 1)
-    # z was never shown; y is in the results of a search, but has no event of an impression.
-    assert (report.unshown_pairs, report.action_rows) == (2, 4)
+    # z was never shown; y is in the results of a search without impressions, so that its click counts.
+    assert (report.orphaned_actions.count, report.action_rows) == (1, 4)
     assert report.orphaned_actions.names == ["shoes: z"]
     assert (report.without_query, report.joined, report.unknown_queries.count) == (3, 2, 1)
     found = {finding.code: finding for finding in examine_log(reading.log, report)}
     assert found["mixed-rank-bases"].title.startswith("2 events have rank 0, 5 have rank 1, and 1 of 2")
-    assert found["actions-without-impression"].count == 2
+    assert found["actions-without-impression"].title == (
+        "1 of 4 weighted actions is on a document that its list did not show"
+    )
     assert found["actions-without-weight"].title == (
         "2 of 3 actions other than impressions have no weight and are left out"
     )
@@ -114,6 +116,16 @@ def test_sessions_are_lists(read: Read) -> None:
     ]
     np.testing.assert_array_equal(reading.log.gains, [0, 1, 1, 0, 5])
     assert reading.report.format == "sessions"
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_documents_without_ranks_begin_at_rank_1_at_any_base(read: Read, base: int) -> None:
+    """The base describes ranks in the file, not the order of documents."""
+    sessions = lines({"documents": ["a", "b"]}, {"documents": [{"id": "a", "rank": base}]})
+    ranking = lines({"event": "ranking", "id": "r", "items": [{"id": "a"}, {"id": "b"}]})
+    ordered = ("all", [("a", 1, False), ("b", 2, False)])
+    assert plain(read(sessions, rank_base=base).log) == [ordered, ("all", [("a", 1, False)])]
+    assert plain(read(ranking, rank_base=base).log) == [ordered]
 
 
 @pytest.mark.parametrize("team", [32_768, -40_000, 0.5, "a"])

@@ -67,8 +67,9 @@ def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: 
     rows = "query,document,rank,click,user\nq,a,1,0,\nq,b,2,0,\nq,b,1,1,\nr,a,5,0,u\nr,b,6,0,v\n"
     log = read(rows, "query,document,rank,click,user\nr,b,7,0,v\nr,c,8,1,v\n").log
     assert [len(shown) for _, shown in plain(log)] == [2, 1, 1, 1, 2]
-    unranked = read("list,query,document,click\ns,q,a,0\nt,q,b,1\ns,q,c,1\n").log
-    assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
+    for base in (None, 0, 1):
+        unranked = read("list,query,document,click\ns,q,a,0\nt,q,b,1\ns,q,c,1\n", rank_base=base).log
+        assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
 
 
 def test_actions_are_weighed_and_count_once(read: Read) -> None:
@@ -104,6 +105,25 @@ def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
     assert list(log.versions or []) == ["v1", "v2"]
     np.testing.assert_array_equal(log.propensities, np.array([0.5, 0.25, 1, 1], np.float32))
     np.testing.assert_array_equal(log.teams, [0, 1, -1, 0])
+
+
+def test_a_list_has_the_first_user_and_version_of_its_rows(read: Read) -> None:
+    """Rows without a user or version leave them to later rows of the list."""
+    rows = ["s,q,a,1,0,,", "s,q,b,2,0,ann,", "s,q,c,3,0,bob,v1", "s,q,d,4,0,,v2", "t,q,a,1,0,ann,v2"]
+    log = read("\n".join(["list,query,document,rank,click,user,version", *rows])).log
+    assert log.list_users is not None
+    assert log.list_users.tolist() == [0, 0]
+    assert log.list_versions is not None
+    assert [(log.versions or [])[version] for version in log.list_versions] == ["v1", "v2"]
+
+
+@pytest.mark.parametrize("rank", ["", "0", "40000"])
+def test_an_impression_without_a_valid_rank_does_not_hide_a_ranked_one(read: Read, rank: str) -> None:
+    """A repeated document has the lowest valid rank."""
+    rows = [f"s,q,a,{rank},impression", "s,q,b,1,impression", "s,q,a,3,click", "s,q,a,2,impression"]
+    reading = read("\n".join(["list,query,document,rank,action", *rows]), rank_base=1)
+    assert plain(reading.log) == [("q", [("b", 1, False), ("a", 2, True)])]
+    assert (reading.report.repeated_impressions.count, reading.report.unranked.count) == (1, 0)
 
 
 def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
