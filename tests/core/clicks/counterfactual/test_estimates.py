@@ -211,7 +211,7 @@ def test_refusals() -> None:
     zero = replace(log, propensities=np.zeros(log.n_impressions, np.float32))
     with pytest.raises(InvalidInput, match=r"outside \(0, 1\]"):
         evaluate_rankings(zero, rankings, by_rank, "slate")
-    with pytest.raises(InvalidInput, match="each clicked rank up to 4"):
+    with pytest.raises(InvalidInput, match="for each rank from 1 to 4"):
         evaluate_rankings(log, rankings, by_rank, "examination", examination=[1.0])
     with pytest.raises(InvalidInput, match="no self-normalised form"):
         evaluate_rankings(log, rankings, by_rank, "cascade_doubly_robust", normalised=True)
