@@ -25,7 +25,7 @@ _GIL_SWITCH_SECONDS = 0.0005  # a tenth of Python's default
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
 # A rank worker runs code of jobs and does not need these credentials.
-_WITHHELD_VARIABLES = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
+WITHHELD_VARIABLES = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -179,7 +179,7 @@ def run_rank_worker(
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
     """Restart this process without credentials: if only unset, they would stay in its memory."""
-    withheld = [name for name in _WITHHELD_VARIABLES if name in os.environ]
+    withheld = [name for name in WITHHELD_VARIABLES if name in os.environ]
     if not withheld:
         return
     say(f"a rank worker uses no database and no broker: {' and '.join(withheld)} removed")

@@ -73,7 +73,10 @@ def verify_webhook(
     # Compared in constant time, and as bytes, since a header may hold non-ASCII text.
     if not any(hmac.compare_digest(expected, each.encode()) for each in signatures.split(" ")):
         raise WebhookNotVerified("no signature matches this body and this secret")
-    content = json.loads(sent)
+    try:
+        content = json.loads(sent)
+    except ValueError:
+        content = None
     if not isinstance(content, dict):
         raise WebhookNotVerified("the body is not a JSON object")
     return content

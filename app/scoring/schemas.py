@@ -153,7 +153,11 @@ class ScoredDocument(ResponseModel):
 
     id: str = Field(examples=["d7"])
     rank: int = Field(description="Rank, from 1", examples=[1])
-    score: float = Field(description="Raw score; comparable only within the query", examples=[2.31])
+    score: float | None = Field(
+        description="Raw score; comparable only within the query. Null for a document of an earlier"
+        " interleaved list that is not among the candidates",
+        examples=[2.31],
+    )
     explanation: Explanation | None = Field(None, description="Explanation of the score; only with `explain`")
 
 

@@ -1,6 +1,6 @@
 """Budgets of studies, and the number of trials to queue."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -11,7 +11,8 @@ class Budget:
     Attributes:
         trials: Maximum number of trials, including the default.
         seconds: Time since the first trial, without pauses, after which no trial is queued; or None.
-        patience: Number of trials without a new best trial after which no trial is queued; or None.
+        patience: Number of trials without a new best trial after which no trial is queued; or None. Trials
+            added by hand do not count.
     """
 
     trials: int
@@ -29,6 +30,7 @@ class Tally:
         sampled: Number of trials from the sampler.
         seconds: Time since the first trial, without pauses.
         values: Values of the ended trials in the order of their numbers; None for trials without a value.
+        by_hand: Positions in `values` of trials added by hand.
     """
 
     created: int
@@ -36,15 +38,16 @@ class Tally:
     sampled: int
     seconds: float
     values: Sequence[float | None]
+    by_hand: Collection[int] = ()
 
     def stale(self, *, higher_is_better: bool) -> int:
-        """Return the number of ended trials after the best trial."""
+        """Return the number of ended trials after the best trial, without those added by hand."""
         sign = 1.0 if higher_is_better else -1.0
         best, at = float("-inf"), -1
         for place, value in enumerate(self.values):
             if value is not None and sign * value > best:
                 best, at = sign * value, place
-        return len(self.values) - 1 - at
+        return sum(place not in self.by_hand for place in range(at + 1, len(self.values)))
 
 
 def trials_to_queue(

@@ -173,11 +173,6 @@ def delete_confirmed(
         raise typer.Exit(FAILED)
 
 
-def kinds(counts: Mapping[str, int]) -> str:
-    """Format the number of objects by kind: "2 models, 1 job"."""
-    return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-
-
 def _filters(noun: str) -> dict[str, Filter]:
     return {**_FILTERS[noun], **_COMMON}
 
@@ -194,6 +189,8 @@ def _parse_moment(text: str) -> str:
 
 def _deletion_tables(found: "Deletion") -> list[RenderableType]:
     """Return the summary of a deletion, and a table of the refused objects with their dependents."""
+    from rankery.client.display.texts import kinds
+
     verb = "would delete" if found.dry_run else "deleted"
     if not found.deleted:
         verb = "nothing to delete"

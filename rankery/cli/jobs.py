@@ -165,7 +165,7 @@ add_delete(jobs, "jobs", "--status failed --older-than 7 --with-results --yes")
 def ending(job: "Job") -> str:
     """Return the status of an ended job, with its problem or the errors among its findings."""
     why = job.problem and (job.problem.detail or job.problem.title)
-    reasons = [str(why)] if job.status in {"failed", "refused"} else _errors(job)
+    reasons = [why] if why and job.status in {"failed", "refused"} else _errors(job)
     return ": ".join([f"{job.id} {job.status}", *(["; ".join(reasons)] if reasons else [])])
 
 

@@ -16,8 +16,9 @@ def create_key(
     scope: Annotated[
         list[str],
         typer.Option(
-            help="read: list and show; write: also submit and delete; score: only rank documents and send"
-            " clicks; admin: everything. May be repeated."
+            help="read: list and show, except keys, webhooks, settings and audit log; write: also submit and"
+            " delete, but not score; score: only rank documents and send clicks; admin: everything. May be"
+            " repeated."
         ),
     ],
     expires_in: Annotated[

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rankery.cli.bulk import delete_confirmed, kinds
+from rankery.cli.bulk import delete_confirmed
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, WrongUsage
 from rankery.cli.options import DryRun, Limit, Yes
@@ -64,6 +64,8 @@ def restore(
 
     Example: `rankery trash restore mdl_01k9x3a7d5f8g2h4j6k9`
     """
+    from rankery.client.display.texts import kinds
+
     found = session.client.restore(*ids)
     say(f"restored {kinds(found.restored) or 'nothing'}")
     session.show(found, *([f"not in the trash: {plain(', '.join(found.missing))}"] if found.missing else []))

@@ -91,11 +91,12 @@ def rank(
         ranked += [query.model_dump(mode="json", exclude_none=True) for query in answer.queries]
     name = f"{found.name}:{found.version}"
     document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
+    run = _trec_run(ranked, name, is_interleaved=interleaving is not None) if trec else ""
     if output is not None:
-        _write(output, _trec_run(ranked, name) if trec else json_text(document))
+        _write(output, run if trec else json_text(document))
         say(f"wrote {len(ranked):,} ranked queries to {output}")
     elif trec:
-        show_text(_trec_run(ranked, name))
+        show_text(run)
     else:
         session.show(document, _ranking_table(ranked))
 
@@ -127,11 +128,12 @@ def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
         yield batch
 
 
-def _trec_run(ranked: Sequence[dict[str, Any]], model: str) -> str:
+def _trec_run(ranked: Sequence[dict[str, Any]], model: str, *, is_interleaved: bool) -> str:
+    """Return a run; interleaved lists have -rank as the score, as a run is sorted by score."""
     tag = f"rankery-{model.replace(':', '-')}"
     return "".join(
         f"{_encode_blanks(query['id'])} Q0 {_encode_blanks(document['id'])} {document['rank']}"
-        f" {document['score']!r} {tag}\n"
+        f" {-document['rank'] if is_interleaved else document['score']!r} {tag}\n"
         for query in ranked
         for document in query["ranking"]
     )

@@ -31,7 +31,7 @@ def check_hyperparameters(
 ) -> None:
     """Refuse misspelt hyperparameters before data are uploaded.
 
-    A name without a similar one passes: the service accepts the aliases of LightGBM.
+    A name without a similar one passes: the service refuses it with the name to use, if it knows one.
 
     Raises:
         NoSuchHyperparameter: A name is misspelt; the message has the nearest spelling.

@@ -13,6 +13,7 @@ from kubernetes_validate.utils import all_versions
 
 from app import ApiSettings, create_app
 from rankery import __version__
+from rankery.processes import WITHHELD_VARIABLES
 from tests.deploy.settings import settings_names
 from tests.rankery.cli.commands import run
 
@@ -284,6 +285,24 @@ def test_rank_workers_have_no_credentials_of_the_service() -> None:
             assert secret not in text
     (worker,) = manifests["Deployment/ltr-rankery-rank-worker"]["spec"]["template"]["spec"]["containers"]
     assert worker["envFrom"] == [{"secretRef": {"name": "corpora"}}]
+
+
+def test_rank_workers_have_no_credentials_among_their_variables() -> None:
+    """Variables that a rank worker would remove are left out of its manifest, not of the others."""
+    secret = {"valueFrom": {"secretKeyRef": {"name": "keys", "key": "keys"}}}
+    first, *others = WITHHELD_VARIABLES
+    values = {
+        **EVERYTHING,
+        "settings": {"RANKERY_THREADS": "2", first: "secret"},
+        "environment": [{"name": "TZ", "value": "UTC"}, *({"name": name, **secret} for name in others)],
+    }
+    for container in containers(rendered(values)):
+        given = {entry["name"] for entry in container.get("env", ())}
+        if container["name"] == "rank-worker":
+            assert {"RANKERY_THREADS", "TZ"} <= given
+            assert given.isdisjoint(WITHHELD_VARIABLES)
+        elif container["name"] != "dask-scheduler":
+            assert given >= {"RANKERY_THREADS", "TZ", *WITHHELD_VARIABLES}
 
 
 def test_the_scheduler_is_started_as_by_compose() -> None:

@@ -120,6 +120,19 @@ def test_a_query_string_in_the_path_is_kept() -> None:
     ]
 
 
+def test_a_model_name_is_escaped_in_the_path_of_its_aliases() -> None:
+    """A name cannot select another path or add a query string."""
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.raw_path.decode())
+        return httpx.Response(200, json={"items": []})
+
+    with client_of(answer) as client:
+        client.aliases("a/b?c")
+    assert asked == ["/v1/models/a%2Fb%3Fc/aliases"]
+
+
 def test_waiting_shows_every_state_and_returns_the_last() -> None:
     """Every poll reports progress, including the last."""
     seen: list[str] = []

@@ -126,7 +126,7 @@ def by_mlflow(folder: Path, judged: Path, *options: str) -> dict[str, Any]:
     return found
 
 
-def by_service(client: Client, model: str, judged: Path) -> list[float]:
+def by_service(client: Client, model: str, judged: Path) -> list[float | None]:
     """Score the same file with the service."""
     names = client.model(model).feature_names
     texts = ("market", "shop")

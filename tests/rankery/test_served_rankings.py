@@ -101,6 +101,12 @@ def test_interleaved_lists_of_frames(client: Client) -> None:
     fewer = client.rank(f"{NAME}:1", FRAME.iloc[:2], interleaving=made, user="bob")
     assert fewer["document_id"].tolist() == shown["document_id"].tolist()
     assert fewer["row"].isna().sum() == fewer["score"].isna().sum() == 3
+    document = {"id": "11", "features": {"bm25": 0.9, "age": 0.1}}
+    (listed,) = client.rank(
+        f"{NAME}:1", [{"id": "p", "documents": [document]}], interleaving=made, user="bob"
+    ).queries
+    unscored = [one.id for one in listed.ranking if one.score is None]
+    assert (len(listed.ranking), unscored) == (2, ["13"])
     first = shown.iloc[0]
     assert client.send_clicks(made, [(first["ranking_id"], str(first["document_id"]))]).recorded == 1
 
@@ -136,6 +142,11 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     given = ("--interleaving", made.id, "--user", "ann", *columns, *place)
     query = run("rank", f"{NAME}:2", candidates, *given, "--json").document["queries"][0]
     click = {"ranking_id": query["ranking_id"], "document_id": query["ranking"][0]["id"]}
+    FRAME.iloc[:2].to_csv(candidates, index=False)
+    trec_run = run("rank", f"{NAME}:2", candidates, *given, "--trec").output
+    rows = [line.split() for line in trec_run.splitlines() if line.startswith(query["id"])]
+    rows.sort(key=lambda row: float(row[4]), reverse=True)  # as tools that read runs
+    assert [row[2] for row in rows] == [document["id"] for document in query["ranking"]]
     events.write_text(json.dumps(click))
     sent = run("interleavings", "send-clicks", made.id, events, *place, "--json").document
     assert sent == {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0}

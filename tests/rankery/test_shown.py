@@ -11,6 +11,7 @@ from rankery.client.display.progress import jobs_progress
 from rankery.client.listing import Listing
 from rankery.client.views.history import History
 from rankery.client.views.importance import Importance
+from rankery.client.views.lifecycle import RestoredView
 from rankery.errors import DataUnusable
 from tests.rankery.answers import job_document
 
@@ -109,6 +110,12 @@ def test_an_interrupted_wait_leaves_the_job_running() -> None:
         raise KeyboardInterrupt
 
 
+def test_one_object_is_counted_in_the_singular() -> None:
+    """The number of objects agrees with the name of their kind."""
+    restored = RestoredView(restored={"models": 1_000, "studies": 1, "click-logs": 1}, missing=[])
+    assert restored.summary()["restored"] == "1,000 models, 1 study, 1 click-log"
+
+
 def test_curves_are_drawn_and_tabulated() -> None:
     """The figure has the first metric that is no loss, on all data, with its best iteration and gaps."""
     history = History(job_id="job_1", best_iteration=1, iterations=[1, 2], curves=CURVES)
@@ -122,6 +129,15 @@ def test_curves_are_drawn_and_tabulated() -> None:
     table = history.to_pandas()
     assert list(table.columns) == ["iteration", "train ndcg@10", "validation loss", "validation ndcg@10"]
     assert table["validation ndcg@10"].isna().tolist() == [False, True]
+
+
+def test_curves_of_many_folds_are_drawn() -> None:
+    """There may be more curves than colours."""
+    curves: dict[str, dict[str, list[float | None]]] = {
+        f"fold {fold}": {"ndcg@10": [0.1]} for fold in range(1, 11)
+    }
+    figure = History(job_id="job_1", iterations=[1], curves=curves).plot().to_dict()
+    assert [line["name"] for line in figure["data"]] == list(curves)
 
 
 def test_times_of_iterations_are_shown() -> None:

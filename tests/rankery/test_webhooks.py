@@ -87,8 +87,9 @@ def test_other_bodies_and_secrets_are_refused() -> None:
             verify_webhook(body, _headers(secret), given)
     with pytest.raises(WebhookNotVerified, match="whsec_ and base64"):
         verify_webhook(BODY, _headers(secret), "whsec_?")
-    with pytest.raises(WebhookNotVerified, match="not a JSON object"):
-        verify_webhook(b"[]", _headers(secret, body=b"[]"), secret)
+    for body in (b"[]", b"{", b"\xff"):
+        with pytest.raises(WebhookNotVerified, match="not a JSON object"):
+            verify_webhook(body, _headers(secret, body=body), secret)
 
 
 def test_the_tolerance_can_be_chosen() -> None:

@@ -142,16 +142,14 @@ class StudyProgress:
     def _trials_to_queue(self, study: Study, rows: Sequence[Any], active: int) -> int:
         spec = StudySpec(study.spec)
         now = study.paused_at or utc_now()
+        ended = [row for row in rows if row.status not in ACTIVE_TRIALS]
         tally = Tally(
             created=len(rows),
             active=active,
             sampled=sum(row.source == "sampler" for row in rows),
             seconds=seconds_between(study.started_at, now) - study.paused_seconds,
-            values=[
-                row.value if row.status == SUCCEEDED else None
-                for row in rows
-                if row.status not in ACTIVE_TRIALS
-            ],
+            values=[row.value if row.status == SUCCEEDED else None for row in ended],
+            by_hand={place for place, row in enumerate(ended) if row.source == "hand"},
         )
         return trials_to_queue(
             Budget(study.trials, study.seconds, study.patience),

@@ -103,14 +103,20 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
+{{- /* Variables of `settings` and `environment`, without those named in `"withheld" (list …)`. */ -}}
 {{- define "rankery.settings" -}}
-{{- range $name, $value := .Values.settings }}
+{{- $withheld := .withheld -}}
+{{- range $name, $value := .root.Values.settings }}
+{{- if not (has $name $withheld) }}
 {{- /* Helm reads numbers as floats, and would write large ones as 3.4e+10. */}}
 {{- $whole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
 - {name: {{ $name }}, value: {{ $whole | ternary (printf "%.0f" $value) (toString $value) | quote }}}
 {{- end }}
-{{- with .Values.environment }}
-{{ toYaml . }}
+{{- end }}
+{{- range .root.Values.environment }}
+{{- if not (has .name $withheld) }}
+{{ toYaml (list .) }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -144,5 +150,5 @@ env:
   {{- if .certificates }}
   {{- include "rankery.dask" .root | nindent 2 }}
   {{- end }}
-  {{- include "rankery.settings" .root | trim | nindent 2 }}
+  {{- include "rankery.settings" . | trim | nindent 2 }}
 {{- end -}}

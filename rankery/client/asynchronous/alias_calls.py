@@ -24,7 +24,7 @@ class AsyncAliasCalls(AsyncCalls):
         Raises:
             RankeryApiError: There is no such model.
         """
-        document = await self.transport.get(f"/v1/models/{name}/aliases")
+        document = await self.transport.get(f"/v1/models/{escaped_reference(name)}/aliases")
         return Listing(read(Alias, one) for one in document["items"])
 
     async def remove_alias(self, name: str, alias: str) -> None:

@@ -42,6 +42,7 @@ _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
 # The default limits of a service; the bytes are 1 MiB below its limit.
 _MAX_ROWS, _MAX_CELLS, _MAX_BYTES, _MAX_EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
+_MAX_JSON_QUERIES = 1_000
 _JSON_GROWTH = 4  # approximate size of a named number in JSON, relative to Arrow
 
 
@@ -319,8 +320,9 @@ class AsyncScoringCalls(AsyncCalls):
     ) -> "pa.Table":
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
+        most_rows = min(_MAX_ROWS, _MAX_CELLS // table.num_columns)
         for first, end in split_into_requests(
-            table, min(_MAX_ROWS, _MAX_CELLS // table.num_columns), _MAX_BYTES // _JSON_GROWTH
+            table, most_rows, _MAX_BYTES // _JSON_GROWTH, _MAX_JSON_QUERIES
         ):
             queries = as_queries(table.slice(first, end - first))
             body = given({"queries": queries, "top_k": top_k, **shown_to})

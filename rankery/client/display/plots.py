@@ -25,7 +25,8 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
         raise DataUnusable(f"{subject} measured; available: {', '.join(names) or 'no curves yet'}")
     figure = _figure(f"{chosen} by iteration", "iteration", chosen)
     for place, (data, values) in enumerate(curves.items()):
-        figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=_COLOURS[place])
+        colour = _COLOURS[place % len(_COLOURS)]
+        figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=colour)
     if found.best_iteration is not None:
         label = f"best iteration {found.best_iteration}"
         figure.add_vline(

@@ -31,6 +31,17 @@ def count(value: Any) -> str:
     return "" if value is None else f"{value:,}"
 
 
+def kinds(counts: Mapping[str, int]) -> str:
+    """Format the number of objects by the plural of their kind: "2 models, 1 study"."""
+    return ", ".join(
+        f"{number:,} {_singular(kind) if number == 1 else kind}" for kind, number in counts.items()
+    )
+
+
+def _singular(plural: str) -> str:
+    return f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
+
+
 def steps(job: answers.Job) -> str:
     """Format the phase of a job with its count or share: "training 120 of 500", "binning 37%".
 

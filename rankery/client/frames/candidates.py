@@ -171,13 +171,16 @@ def _order_by_query(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | No
     return np.argsort(codes, kind="stable") if (np.diff(codes) < 0).any() else None
 
 
-def split_into_requests(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, int]]:
+def split_into_requests(
+    table: "pa.Table", most_rows: int, most_bytes: int, most_queries: int | None = None
+) -> list[tuple[int, int]]:
     """Split a table of candidates between queries into parts for one scoring request each.
 
     Args:
         table: The rows of a query are contiguous.
         most_rows: Maximum rows of a part, unless a single query has more.
         most_bytes: Approximate maximum bytes of a part.
+        most_queries: Maximum queries of a part; None for no limit.
 
     Returns:
         First row and end of each part.
@@ -186,13 +189,14 @@ def split_into_requests(table: "pa.Table", most_rows: int, most_bytes: int) -> l
 
     rows = len(table)
     rows_per_part = max(1, min(most_rows, most_bytes * rows // max(1, table.nbytes)))
-    if rows <= rows_per_part or QUERY not in table.column_names:
+    queries_per_part = rows if most_queries is None else most_queries
+    if rows <= min(rows_per_part, queries_per_part) or QUERY not in table.column_names:
         return [(0, rows)]
     ends = [*(np.flatnonzero(np.diff(query_codes(table.column(QUERY)))) + 1).tolist(), rows]
-    parts, first, end = [], 0, 0
+    parts, first, end, queries = [], 0, 0, 0
     for next_end in ends:
-        if next_end - first > rows_per_part and end > first:
+        if queries and (next_end - first > rows_per_part or queries == queries_per_part):
             parts.append((first, end))
-            first = end
-        end = next_end
+            first, queries = end, 0
+        end, queries = next_end, queries + 1
     return [*parts, (first, rows)]

@@ -2963,8 +2963,8 @@ class ScoredDocument(Answer):
     rank: int
     """Rank, from 1"""
 
-    score: float
-    """Raw score; comparable only within the query"""
+    score: float | None = None
+    """Raw score; comparable only within the query. Null for a document of an earlier interleaved list that is not among the candidates"""
 
     explanation: Explanation | None = None
     """Explanation of the score; only with `explain`"""

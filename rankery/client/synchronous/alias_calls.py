@@ -27,7 +27,7 @@ class AliasCalls(Calls):
         Raises:
             RankeryApiError: There is no such model.
         """
-        document = self.transport.get(f"/v1/models/{name}/aliases")
+        document = self.transport.get(f"/v1/models/{escaped_reference(name)}/aliases")
         return Listing(read(Alias, one) for one in document["items"])
 
     def remove_alias(self, name: str, alias: str) -> None:

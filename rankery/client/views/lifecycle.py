@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rankery.client.display.card import Card, CardTable, Shown
-from rankery.client.display.texts import count, moment, size
+from rankery.client.display.texts import count, kinds, moment, size
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
 
@@ -23,7 +23,7 @@ class DeletionView(Shown, answers.Deletion):
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""
         return {
-            "would delete" if self.dry_run else "deleted": _kinds(self.deleted) or "nothing",
+            "would delete" if self.dry_run else "deleted": kinds(self.deleted) or "nothing",
             "size": size(self.size_bytes),
             "freed at": "" if self.purge_at is None else moment(self.purge_at),
             "missing": ", ".join(self.missing),
@@ -71,7 +71,7 @@ class RestoredView(Shown, answers.Restored):
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""
-        return {"restored": _kinds(self.restored) or "nothing", "missing": ", ".join(self.missing)}
+        return {"restored": kinds(self.restored) or "nothing", "missing": ", ".join(self.missing)}
 
     def card(self) -> Card:
         """Return the card of the restoration."""
@@ -173,9 +173,3 @@ class RetentionView(StorageView):
 
         names = ("kind", "retention_days", "retention_objects", "retention_bytes")
         return pa.Table.from_pylist([one.model_dump(include=set(names)) for one in self.kinds])
-
-
-def _kinds(counts: dict[str, int]) -> str:
-    return ", ".join(
-        f"{number:,} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in counts.items()
-    )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.store import Store
+from core.store.repositories.studies import TrialResult
 from tests.app.conftest import TestClient
 
 LEAVES = "/hyperparameters/num_leaves"
@@ -188,6 +189,27 @@ def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: 
     assert (added.status_code, added.json()["source"]) == (202, "hand")
     resumed = client.post(f"/v1/studies/{study_id}/resume").json()
     assert (resumed["status"], resumed["budget"]["trials"], resumed["counts"]["asked"]) == ("running", 10, 3)
+
+
+def test_a_trial_by_hand_does_not_use_up_the_patience(
+    client: TestClient, store: Store, request_of: Callable[..., Any]
+) -> None:
+    """After a trial by hand without a new best, a study of patience 1 goes on."""
+    budget = {"trials": 5, "patience": 1}
+    asked = request_of(budget=budget, parallel_trials=1)
+    study_id = client.post("/v1/studies", json=asked).json()["id"]
+    by_hand = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": {LEAVES: 8}}).json()
+    with store.begin() as tx:
+        (default, _) = tx.studies.trials(study_id)
+        claimed = tx.jobs.claim(default.job_id, "w1", 15)
+        assert claimed is not None
+        tx.studies.start_trial(tx.studies.get(study_id), default, {}, {})
+        tx.studies.end_trial(study_id, 0, TrialResult("succeeded", 0.5, [], None, [], 1))
+        tx.jobs.succeed(default.job_id, claimed.token, {})
+    assert client.post(f"/v1/jobs/{by_hand['job_id']}/cancel").status_code == 202
+    assert client.get(f"/v1/studies/{study_id}").json()["status"] == "running"
+    items = client.get(f"/v1/studies/{study_id}/trials").json()["items"]
+    assert [trial["source"] for trial in items] == ["default", "hand", "sampler"]
 
 
 @pytest.mark.parametrize("parameters", [{}, {LEAVES: 65}, {LEAVES: 8, RATE: 0.1}])

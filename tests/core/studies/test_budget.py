@@ -42,6 +42,15 @@ def test_patience_counts_trials_since_the_best(values: tuple[float | None, ...],
     assert (_wanted(values=values) == 0) == (stale >= 3)
 
 
+def test_trials_by_hand_do_not_use_up_the_patience() -> None:
+    """They are beyond the budget, but a new best among them counts as a new best."""
+    values = (0.5, 0.4, 0.3, 0.2)
+    assert _wanted(values=values) == 0
+    assert _wanted(values=values, by_hand={2}) == 2
+    assert _wanted(values=(0.5, 0.4, 0.3, 0.6, 0.2), by_hand={3}) == 2
+    assert _wanted(values=(0.5, 0.4, 0.3, 0.6, 0.2, 0.1, 0.2), by_hand={3}) == 0
+
+
 def test_patience_follows_the_direction() -> None:
     """The best value of an error metric is the lowest."""
     falling = (0.5, 0.4, 0.3, 0.2)

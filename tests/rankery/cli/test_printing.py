@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import rankery.cli
+from rankery.cli.jobs import ending
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
 from rankery.control_characters import visible
+from tests.rankery.answers import job_of
 
 # C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directional formatting, zero-width characters,
 # and half of a surrogate pair.
@@ -56,6 +58,13 @@ def test_names_are_printed_without_markup_and_emoji(capsys: pytest.CaptureFixtur
     """Names are one line, and neither markup nor emoji."""
     show(plain("[red]:bus:[/red]\n\tsecond line"))
     assert capsys.readouterr().out == "[red]:bus:[/red]\\u000a\\u0009second line\n"
+
+
+def test_a_failed_job_without_a_problem_ends_in_its_status() -> None:
+    """The reason is omitted where the service gives none."""
+    assert ending(job_of(status="failed")) == "job_1 failed"  # type: ignore[arg-type]
+    failed = job_of(status="failed", problem={"title": "Failed", "detail": "line 3"})
+    assert ending(failed) == "job_1 failed: line 3"  # type: ignore[arg-type]
 
 
 def test_json_is_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,7 +137,7 @@ def test_every_step_ends_well(done: dict[str, str]) -> None:
     assert "bm25" in done["features"]
     assert "equal" in done["replay golden vectors"]
     assert "web@champion" in done["completion"]
-    assert "would delete 1 models" in done["delete what is old"]
+    assert "would delete 1 model" in done["delete what is old"]
     assert "nothing to delete" not in done["delete what is old"]
 
 

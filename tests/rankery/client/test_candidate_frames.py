@@ -71,6 +71,15 @@ def test_a_long_frame_is_cut_between_queries() -> None:
     assert split_into_requests(table, 7, 2**20) == [(0, 7)]
 
 
+def test_a_frame_of_many_queries_is_cut_at_their_number() -> None:
+    """Parts have a maximum number of queries, however few rows these have."""
+    table = pa.table({"query_id": ["a", "a", "b", "c", "c", "c", "d"], "bm25": [0.0] * 7})
+    assert split_into_requests(table, 7, 2**20, most_queries=4) == [(0, 7)]
+    assert split_into_requests(table, 7, 2**20, most_queries=3) == [(0, 6), (6, 7)]
+    assert split_into_requests(table, 4, 2**20, most_queries=2) == [(0, 3), (3, 7)]
+    assert split_into_requests(table, 7, 2**20, most_queries=1) == [(0, 2), (2, 3), (3, 6), (6, 7)]
+
+
 def test_scores_become_runs() -> None:
     """Frames and dictionaries become runs; rows without a score are omitted, and blanks are encoded."""
     frame = FRAME.assign(query=["red shoes", "b", "red shoes"], score=[0.5, float("nan"), 1.5])

@@ -72,7 +72,7 @@ const LARGEST = 3e38;
  * @typedef {{id: string, label: number | null, features: Record<string, number | null>, title?: string | null, url?: string | null}} Candidate
  */
 /** @typedef {NonNullable<Schemas["ScoredDocument"]["explanation"]>} Explanation */
-/** @typedef {Schemas["ScoredDocument"] & {explanation: Explanation}} Scored */
+/** @typedef {Schemas["ScoredDocument"] & {score: number, explanation: Explanation}} Scored */
 /** @typedef {ReturnType<typeof rankRequest>} RankRequest */
 
 /**
