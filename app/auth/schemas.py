@@ -88,7 +88,8 @@ class KeyRequest(RequestModel):
         min_length=1,
         max_length=4,
         description="`read`: read everything except keys, webhooks, settings and audit log; `write`: also"
-        " submit, upload, delete, but not score; `score`: only rank documents and send clicks; `admin`: everything",
+        " submit, upload, delete, but not score; `score`: only rank documents and send clicks; `admin`:"
+        " everything",
         json_schema_extra={"uniqueItems": True},
     )
     expires_at: (
