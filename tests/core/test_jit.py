@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from numba.core.caching import FunctionCache
+
+from core.kernel_cache import KernelCache, exclusive
 
 ELF = b"\x7fELF"
 CALLEE = """
@@ -116,6 +119,22 @@ def test_a_kernel_has_the_same_code_whatever_was_compiled_before(
     code = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(code) == len(first)
     assert len(set(code)) == 1
+
+
+def test_an_index_of_kernels_is_written_under_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process would wait, since it cannot take the lock of the folder meanwhile."""
+    saved = []
+
+    def save(cache: KernelCache, *_: object) -> None:
+        with pytest.raises(BlockingIOError), exclusive(tmp_path / ".lock", wait=False):
+            pass
+        saved.append(cache)
+
+    monkeypatch.setattr(FunctionCache, "_save_overload", save)
+    cache = KernelCache.__new__(KernelCache)  # its constructor would make another folder
+    cache._cache_path = str(tmp_path)
+    cache._save_overload(None, None)
+    assert (saved, cache.failures) == ([cache], [])
 
 
 # Two processes at a time, forked after the import of Numba; the exit code is 10 plus the compiled signatures.

@@ -1,5 +1,6 @@
 """Invalid requests that Rankery's clients never send: headers, hosts, origins, bodies, numbers."""
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -304,8 +305,10 @@ def test_the_service_chooses_the_names_of_downloads(target: Target, send: Send, 
     content_type, body = multipart(name.replace('"', "%22"), b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n", name=name)
     sent = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert sent.status == 202, sent.body
+    dataset = json.loads(sent.body)
+    target.ended(dataset["job_id"])
     for path in (
-        "/v1/datasets/{measured}/qrels",
+        f"/v1/datasets/{dataset['id']}/qrels",
         "/v1/models/web/export",
         "/v1/rankings/{ranking}?format=trec",
     ):

@@ -1,6 +1,5 @@
 """Stored scripts: names with markup are stored, opened in a real browser, and shown as text."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -70,7 +69,6 @@ def watch(browser: Browser, target: Target) -> Iterator[Watch]:
 @pytest.fixture(scope="module")
 def stored(target: Target) -> dict[str, str]:
     """A dataset whose names are all markup, its results, and a dataset that cannot be read."""
-    lines = [json.dumps(MARKUP + "split")]
     header = ["query_id", "document_id", "label", '"<svg/onload=' + RUN + '>"', f'"{MARKUP}"', f'"{MARKUP}2"']
     lines = [",".join(header)]
     for query in range(12):

@@ -1,16 +1,19 @@
 """The broker's messages."""
 
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import redis
 from celery import Celery
 
 from core.jobs import Lane
 from core.store import WakeUps
 from core.store.wakeups import queue_of
 from tests.servers import BrokerServer, running_broker
-from worker.process.messages import TRANSPORT
+from worker.process.messages import TRANSPORT, is_wake_up
 
 
 @pytest.fixture
@@ -35,5 +38,35 @@ def test_a_message_that_cannot_be_acknowledged_frees_its_prefetch_slot(broker: B
         with pytest.raises(connection.connection_errors):
             message.ack()
         assert channel.qos.can_consume()
+    wake_ups.close()
+    celery.close()
+
+
+def test_a_wake_up_that_names_other_tasks_is_refused(broker: BrokerServer) -> None:
+    """Celery would run the tasks of `callbacks` after the job."""
+    wake_ups = WakeUps(broker.url)
+    assert wake_ups.send("job_1", "train")
+    wake_ups.close()
+    with redis.Redis.from_url(broker.url) as client:
+        message = json.loads(client.rpop(queue_of(Lane.TRAINING)))
+    arguments, named, followers = json.loads(b64decode(message["body"]))
+    followers["callbacks"] = [{"task": "os.system"}]
+    body = b64encode(json.dumps([arguments, named, followers]).encode()).decode()
+    assert is_wake_up(message)
+    assert not is_wake_up(message | {"body": body})
+    assert not is_wake_up(message | {"body": "%%%"})
+
+
+def test_a_message_that_is_no_json_is_dropped(broker: BrokerServer) -> None:
+    """The wake-up after it is delivered."""
+    name = queue_of(Lane.TRAINING)
+    wake_ups = WakeUps(broker.url)
+    celery = Celery(broker=broker.url, set_as_current=False)
+    celery.conf.broker_transport = TRANSPORT
+    with redis.Redis.from_url(broker.url) as client, celery.connection_for_read() as connection:
+        client.lpush(name, b"no JSON")
+        assert wake_ups.send("job_1", "train")
+        with connection.SimpleQueue(name) as queue:
+            assert queue.get(timeout=10.0).payload[0] == ["job_1"]
     wake_ups.close()
     celery.close()

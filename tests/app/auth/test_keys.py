@@ -181,7 +181,7 @@ def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_keys_are_limited(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
 ) -> None:
-    """After twenty wrong keys the answer is 429, at sign-in as well."""
+    """After twenty wrong keys of an address the answer is 429, at sign-in as well; others get 401."""
     assert settings.wrong_keys_per_minute == 20
     statuses = [client.get("/v1/jobs", headers=bearer(f"rk_{n}")).status_code for n in range(21)]
     assert statuses == [401] * 20 + [429]
@@ -190,6 +190,8 @@ def test_wrong_keys_are_limited(
     assert refused.json()["type"] == "/problems/too-many-wrong-keys"
     assert 1 <= int(refused.headers["retry-after"]) <= 3
     assert client.post("/sign-in", data={"key": "rk_wrong"}).status_code == 429
+    other = TestClient(application, base_url="http://127.0.0.1", client=("192.0.2.1", 1))
+    assert other.get("/v1/jobs", headers=bearer("rk_wrong")).status_code == 401
 
 
 @pytest.mark.usefixtures("stopped_clock")

@@ -45,8 +45,14 @@ class TestReserve:
     def test_an_upload_without_room_is_refused(
         self, client: TestClient, settings: ApiSettings, path: str
     ) -> None:
-        """The answer is 507, and neither a dataset nor a file remains."""
-        answer = client.post(path, files={"file": ("a", LETOR)})
+        """The answer is 507 before the body is read, and neither a dataset nor a file remains."""
+
+        def unread() -> Iterator[bytes]:
+            raise AssertionError("the body was read")
+            yield b""
+
+        content_type = {"content-type": "multipart/form-data; boundary=XX"}
+        answer = client.post(path, content=unread(), headers=content_type)
         assert answer.status_code == 507
         assert answer.json()["type"] == "/problems/insufficient-storage"
         assert "stay free" in answer.json()["detail"]

@@ -34,11 +34,12 @@ def test_the_model_is_the_weighted_sum_of_its_members() -> None:
     trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
     expected = np.zeros(_DATA.n_documents)
     members = found.selected.members
+    assert len(members) > 1
     for place, (tried, weight) in zip(found.selected.choice.members, members, strict=True):
         model = read_model(trials.fit(tried.candidate, tried.iterations).content)
         expected += weight / found.selected.scales[place] * model.score(_DATA.features)
     scores = read_model(found.content).score(_DATA.features)
-    np.testing.assert_allclose(scores, expected if len(members) > 1 else scores, rtol=1e-12)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
 
 
 def test_trees_without_a_split_are_measured_as_constant() -> None:

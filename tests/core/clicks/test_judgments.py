@@ -1,5 +1,6 @@
 """Judgments from click models, their join with features, and their agreement with labels."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_grades_become_labels_of_a_dataset() -> None:
 
 
 def test_agreement_with_labels_is_by_kappa_and_kendall() -> None:
-    """Kendall's tau-b uses the pairs that clicks and labels share; kappa equals values by hand."""
+    """Kendall's tau-b is the mean over queries, of the shared pairs; kappa equals values by hand."""
     found = judgments(min_impressions=1)
     agreement = agreement_with(found, LOG, FEATURES)
     pairs = [23, 22, 12, 15, 13, 21]
@@ -147,6 +148,12 @@ def test_agreement_with_labels_is_by_kappa_and_kendall() -> None:
     tau = stats.kendalltau(found.relevances[pairs], labels).statistic
     assert (agreement.pairs, agreement.queries) == (6, 1)
     assert agreement.kendall_tau == pytest.approx(tau)
+    # Grades 2, 4, 0, 1, 0, 0 and labels 3, 2, 0, 1, 0, 2: observed 3/6, expected 27/36; squared 9/6, 122/36.
+    assert agreement.kappa == pytest.approx(1 - (3 / 6) / (27 / 36))
+    assert agreement.weighted_kappa == pytest.approx(1 - (9 / 6) / (122 / 36))
+    both = agreement_with(found, LOG, replace(FEATURES, query_ids=("q1", "q0")))
+    other = stats.kendalltau(found.relevances[[11, 10, 0, 3, 1, 9]], labels).statistic
+    assert both.kendall_tau == pytest.approx((tau + other) / 2)
     first, second = np.array([0.0, 1, 2, 2, 1, 0]), np.array([0.0, 1, 1, 2, 2, 0])
     # Observed 2/6; expected 1 − 3 (1/3)², with squares: 2/6, and 12/9.
     assert cohen_kappa(first, second, squared=False) == pytest.approx(1 - (2 / 6) / (6 / 9))

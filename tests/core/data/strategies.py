@@ -77,13 +77,14 @@ def _unique(count: int) -> st.SearchStrategy[list[str]]:
 
 
 def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
-    """Assert equality of all fields but `document_weights` and `query_columns`.
+    """Assert equality of all fields.
 
     Features and labels are compared with the sign of 0; any NaN equals any NaN.
     """
     assert found.query_ids == expected.query_ids
     assert found.document_ids == expected.document_ids
     assert found.feature_names == expected.feature_names
+    assert dict(found.query_columns) == dict(expected.query_columns)
     assert dict(found.document_columns) == dict(expected.document_columns)
     assert dict(found.categories) == dict(expected.categories)
     np.testing.assert_array_equal(found.query_boundaries, expected.query_boundaries, strict=True)
@@ -91,8 +92,10 @@ def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
         np.testing.assert_array_equal(ours, theirs, strict=True)
         present = ~np.isnan(theirs)
         np.testing.assert_array_equal(np.signbit(ours[present]), np.signbit(theirs[present]))
-    if expected.query_weights is None:
-        assert found.query_weights is None
-    else:
-        assert found.query_weights is not None
-        np.testing.assert_array_equal(found.query_weights, expected.query_weights, strict=True)
+    for weights, wanted in (
+        (found.query_weights, expected.query_weights),
+        (found.document_weights, expected.document_weights),
+    ):
+        assert (weights is None) == (wanted is None)
+        if weights is not None and wanted is not None:
+            np.testing.assert_array_equal(weights, wanted, strict=True)

@@ -1,5 +1,6 @@
 """RankingDataset: what it accepts, and selecting queries."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,9 @@ def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.Data
     """A selection is the concatenation of the chosen queries' own slices, in the order given."""
     order = data.draw(st.permutations(range(dataset.n_queries)))
     chosen = order[: data.draw(st.integers(1, len(order)))]
+    weights = np.arange(float(dataset.n_documents))
+    dataset = replace(dataset, document_weights=weights, query_columns={"market": dataset.query_ids})
     selected = dataset.select_queries(chosen)
-    weights = dataset.query_weights
     slices = [slice(*dataset.query_boundaries[[q, q + 1]].tolist()) for q in chosen]
     expected = RankingDataset.from_arrays(
         np.concatenate([dataset.features[rows] for rows in slices]),
@@ -87,7 +89,9 @@ def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.Data
         query_ids=[dataset.query_ids[q] for q in chosen],
         document_ids=[name for rows in slices for name in dataset.document_ids[rows]],
         feature_names=dataset.feature_names,
-        query_weights=None if weights is None else [weights[q] for q in chosen],
+        query_weights=None if dataset.query_weights is None else dataset.query_weights[chosen],
+        document_weights=np.concatenate([weights[rows] for rows in slices]),
+        query_columns={"market": [dataset.query_ids[q] for q in chosen]},
         document_columns={
             name: [text for rows in slices for text in column[rows]]
             for name, column in dataset.document_columns.items()

@@ -18,7 +18,7 @@ from core.metrics import conventions
 from tests.core.data.strategies import stays
 
 QRELS = b"q2 0 a 2\nq2\t0  b -1\r\nq1 0 c 0\n\nq2 0 d 1\n"
-RUN = b"q1 Q0 c 1 0.5 me\nq9 Q0 c 1 0.5 me\nq1 Q0 x 2 1e-3 me\nq2 Q0 b 9 7 me\n"
+RUN = b"q1 Q0 c 2 0.5 me\nq9 Q0 c 1 0.5 me\nq1 Q0 x 1 1e-3 me\nq2 Q0 b 9 7 me\n"
 
 
 def _file(folder: Path, content: bytes, name: str = "file") -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.experiments import Plan, Report, Run, RunResult, plan, report
+from core.experiments.render import latex
 
 BASE = np.random.default_rng(1).uniform(0.3, 0.7, 300)
 
@@ -141,3 +142,8 @@ def test_greek_letters_become_commands_in_latex(found: Report) -> None:
     assert "τ" not in text
     assert r"$\tau$" in text
     assert "NDCG@5 &" in text
+
+
+def test_special_characters_of_latex_are_escaped() -> None:
+    """A `%` would begin a comment, and `&` another column."""
+    assert latex("f_1 & 5% #2") == r"f\_1 \& 5\% \#2"

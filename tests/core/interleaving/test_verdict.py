@@ -168,13 +168,15 @@ def test_no_lists() -> None:
 
 
 def test_three_rankers() -> None:
-    """The winner is better than both others."""
+    """The winner is better than both others; each of the three pairs gets a third of the error."""
     order = np.random.default_rng(0).permuted(np.tile([0.0, 1.0, 2.0], (400, 1)), axis=1)
     worth = np.column_stack([order[:, :2], np.full(400, 3.0)])
     found = verdict(["a", "b", "c"], worth, [None] * 400, RULE)
     assert found.winner == "c"
     assert len(found.pairs) == 3
     assert {pair.conclusion for pair in found.pairs[1:]} == {"second"}
+    expected = winning_share(400, replace(RULE, error=RULE.error / 3))
+    assert found.pairs[1].path[-1].winning_share == expected
 
 
 def test_sign_test() -> None:

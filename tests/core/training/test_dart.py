@@ -19,19 +19,12 @@ __all__ = ["datasets"]
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())
 def test_one_and_three_threads_give_the_same_bytes(options: dict[str, Any], datasets: Datasets) -> None:
-    """A second training starts again from the first tree; another seed gives other bytes."""
+    """A second training starts again from the first tree; another seed gives other trees."""
     spec = spec_of(boosting="dart", **options)
     whole = train(spec, *datasets)
     assert same(train(spec, *datasets, threads=3), whole)
-    assert (
-        len(
-            {
-                replace(spec, seed=seed).seed and train(replace(spec, seed=seed), *datasets).model_text
-                for seed in (1, 2)
-            }
-        )
-        == 2
-    )
+    texts = [train(replace(spec, seed=seed), *datasets).model_text for seed in (1, 2)]
+    assert len({text.partition("end of trees")[0] for text in texts}) == 2
 
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())

@@ -307,16 +307,13 @@ def test_webhooks_are_made_tested_and_deleted(stack: EmbeddedStack) -> None:
 
 
 def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """The report has its conclusion, or the error has the reason for no report."""
-    assert rankery(stack, "rank", "ops:1", trained["file"], "-q").code == 0
-    report = rankery(stack, "drift", "check", "ops:1", "--json")
-    assert report.code in (0, 1), report.errors
-    if report.output:
-        listed = rankery(stack, "drift", "list", "--json").document
-        assert [one["id"] for one in listed] == [report.document["id"]]
-        assert report.document["sentence"] in rankery(stack, "drift", "show", report.document["id"]).output
-    else:
-        assert "score" in report.sentence or "request" in report.sentence or "sample" in report.sentence
+    """Without score samples the report has too few queries for a verdict; it is listed and shown."""
+    done = rankery(stack, "drift", "check", "ops:1", "--json")
+    report = done.document
+    assert (done.code, report["verdict"]) == (0, "too_few")
+    listed = rankery(stack, "drift", "list", "--json").document
+    assert [one["id"] for one in listed] == [report["id"]]
+    assert report["sentence"] in rankery(stack, "drift", "show", report["id"]).output
 
 
 def test_a_dataset_is_downloaded_and_an_address_needs_leave(

@@ -81,6 +81,9 @@ def test_an_experiment_drops_a_job_that_is_freed(
     if is_resumed_first:
         with store.begin() as tx:
             tx.experiments.resume(experiment_id)
+    with store.read() as tx:
+        (training,) = tx.experiments.trainings(experiment_id)
+        assert training.row.job_id == (None if is_resumed_first else story.training.id)
     empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
     with store.read() as tx:
         assert [each.row.job_id for each in tx.experiments.trainings(experiment_id)] == [None]
