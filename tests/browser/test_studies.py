@@ -92,6 +92,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
 
 def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepared) -> None:
     """A study is paused, extended, resumed, cancelled and deleted; its page requests no deleted study."""
+    visit.refusals_expected = True
     study = prepared.study("long", trials=1_000)
     page = visit.open(f"/studies/{study}")
     status = page.locator(".job-heading .status")
@@ -99,7 +100,13 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     expect(status).to_have_text("paused")
     page.get_by_role("button", name="Change budget").click()
     dialog = page.get_by_role("dialog", name="Change the budget")
-    dialog.get_by_label("Trials", exact=True).fill("1200")
+    trials, parallel = (dialog.locator(f'[data-pointer="/{name}"]') for name in ("trials", "parallel_trials"))
+    trials.fill("")
+    parallel.fill("")
+    dialog.get_by_role("button", name="Change").click()
+    expect(dialog.get_by_text("must be a whole number")).to_have_count(2)
+    trials.fill("1200")
+    parallel.fill("1")
     dialog.get_by_role("button", name="Change").click()
     expect(page.locator(".study-tiles")).to_contain_text("of 1,200")
     page.get_by_role("button", name="Add a trial").click()
