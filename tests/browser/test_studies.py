@@ -57,7 +57,9 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     form.get_by_label("Trials", exact=True).fill(str(TRIALS))
     form.get_by_text("Sampler, pruner, seed and alias").click()
     form.get_by_label("Pruner").select_option("none")
-    expect(page.locator("#study-words")).to_have_text(re.compile("^5 trials over 3 parameters: at most 10"))
+    expect(page.locator("#study-words")).to_have_text(
+        re.compile("^5 trials over 3 parameters: at most 10 trainings, .* 1 or 2 for the conclusion")
+    )
     form.get_by_role("button", name="Start study").click()
     page.wait_for_url(re.compile(r"/studies/std_"))
     study_id = page.url.rsplit("/", 1)[1]
