@@ -219,7 +219,6 @@ function examples(found) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
   const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
-  if (!formats.length) return [hint("There is no export format for this kind of model.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },
