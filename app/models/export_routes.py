@@ -175,7 +175,7 @@ def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue
                 options=[option for option in OPTIONS if option in target.options],
                 limits=list(target.limits),
             )
-            for name, target in FORMATS.get(scorer, {}).items()
+            for name, target in FORMATS[scorer].items()
         ]
     )
 

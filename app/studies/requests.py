@@ -199,7 +199,9 @@ class CloneRequest(RequestModel):
     )
     sampler: Literal["tpe", "random", "grid", "qmc"] | None = None
     pruner: Literal["wilcoxon", "median", "none"] | None = None
-    budget: BudgetRequest | None = None
+    budget: BudgetRequest | None = Field(
+        None, description="Changes of the cloned study's budget; omitted fields stay"
+    )
     parallel_trials: int | None = Field(None, ge=1, le=MAX_PARALLEL)
     seed: Seed | None = None
     test: HoldOut | None = Field(

@@ -69,12 +69,14 @@ def budget_of(request: StudyRequest) -> Budget:
 
 
 def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> StudyRequest:
-    """Return the request for a copy of a study, with changes.
+    """Return the request for a copy of a study, with changes; omitted fields of the budget stay.
 
     Raises:
         InvalidInput: The changes are invalid.
     """
     given = changes.model_dump(mode="json", exclude_none=True)
+    if changes.budget is not None:
+        given["budget"] = budget | changes.budget.model_dump(mode="json", exclude_unset=True)
     requested: dict[str, Any] = {
         **{name: spec[name] for name in _STORED_FIELDS},
         "base": spec["asked_base"],

@@ -9,6 +9,11 @@ from tests.browser.appearance import check_pages
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
+_COUNT_CHANGES_OF_DISABLED = """button => {
+    let changes = 0;
+    const count = (found) => sessionStorage.setItem("changes", changes += found.length);
+    new MutationObserver(count).observe(button, { attributeFilter: ["disabled"] });
+}"""
 LOSSES = {"affine": "mse", "dual": "listnet"}
 pytestmark = pytest.mark.browser
 
@@ -144,9 +149,12 @@ def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> 
     credit = page.get_by_role("region", name="Credit by pair")
     expect(credit.locator(".status")).to_have_text("dense is better")
     check_pages(visit, {"interleaving": path}, {})
-    page.get_by_role("button", name="Make a click log").click()
+    button = page.get_by_role("button", name="Make a click log")
+    button.evaluate(_COUNT_CHANGES_OF_DISABLED)
+    button.click()
     page.wait_for_url(re.compile("/click-logs/clk_"))
     expect(page.locator("#click-log")).to_have_attribute("data-status", "ready")
+    assert page.evaluate("sessionStorage.getItem('changes')") == "1", "the button stayed disabled"
     visit.open(path)
     page.get_by_role("button", name="Delete engines").click()
     page.get_by_role("button", name="Delete", exact=True).click()

@@ -159,8 +159,12 @@ def test_an_export_is_compared_before_it_is_downloaded(visit: Visit, prepared: P
     expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
     expect(report).to_contain_text("adjacent documents swapped0 of")
     visit.photograph("model-export")
+    page.route("**/export", lambda route: route.fulfill(status=503), times=1)
+    report.get_by_role("button", name="Download model.json").click()
+    expect(report.get_by_role("button", name="Try again")).to_be_visible()
     with page.expect_download() as file:
         report.get_by_role("button", name="Download model.json").click()
+    expect(report.get_by_role("button", name="Try again")).to_have_count(0)
     assert '"bm25"' in file.value.path().read_text()
     assert file.value.suggested_filename == "compared-1-model.json"
     with page.expect_download() as archive:

@@ -105,6 +105,9 @@ def test_a_sum_of_models_is_trained(visit: Visit, prepared: Prepared) -> None:
     page.locator("#field-scorer-models").fill(f"{first}, {second}")
     job_id = start_training(page)
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    expect(page.locator(".metrics table")).to_be_visible()
+    expect(page.locator(".curve")).to_be_hidden()
+    expect(page.get_by_text("at the best iteration")).to_have_count(0)
     spec = _spec(visit, job_id)
     assert spec["scorer"]["kind"] == "sum"
     assert len(spec["scorer"]["models"]) == 2

@@ -57,7 +57,9 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     form.get_by_label("Trials", exact=True).fill(str(TRIALS))
     form.get_by_text("Sampler, pruner, seed and alias").click()
     form.get_by_label("Pruner").select_option("none")
-    expect(page.locator("#study-words")).to_have_text(re.compile("^5 trials over 3 parameters: at most 10"))
+    expect(page.locator("#study-words")).to_have_text(
+        re.compile("^5 trials over 3 parameters: at most 10 trainings, .* 1 or 2 for the conclusion")
+    )
     form.get_by_role("button", name="Start study").click()
     page.wait_for_url(re.compile(r"/studies/std_"))
     study_id = page.url.rsplit("/", 1)[1]
@@ -92,6 +94,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
 
 def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepared) -> None:
     """A study is paused, extended, resumed, cancelled and deleted; its page requests no deleted study."""
+    visit.refusals_expected = True
     study = prepared.study("long", trials=1_000)
     page = visit.open(f"/studies/{study}")
     status = page.locator(".job-heading .status")
@@ -99,7 +102,13 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     expect(status).to_have_text("paused")
     page.get_by_role("button", name="Change budget").click()
     dialog = page.get_by_role("dialog", name="Change the budget")
-    dialog.get_by_label("Trials", exact=True).fill("1200")
+    trials, parallel = (dialog.locator(f'[data-pointer="/{name}"]') for name in ("trials", "parallel_trials"))
+    trials.fill("")
+    parallel.fill("")
+    dialog.get_by_role("button", name="Change").click()
+    expect(dialog.get_by_text("must be a whole number")).to_have_count(2)
+    trials.fill("1200")
+    parallel.fill("1")
     dialog.get_by_role("button", name="Change").click()
     expect(page.locator(".study-tiles")).to_contain_text("of 1,200")
     page.get_by_role("button", name="Add a trial").click()

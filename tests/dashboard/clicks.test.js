@@ -1,7 +1,8 @@
-/** Headers of click logs, propensities of the jobs on a log, and the sample size of an interleaving. */
+/** Headers of click logs, propensities and estimates of jobs on a log, and the sample size of an interleaving. */
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { clustersLabel } from "../../app/dashboard/static/clicks/counterfactual.js";
 import { propensityLines } from "../../app/dashboard/static/clicks/log_jobs.js";
 import { firstRecords } from "../../app/dashboard/static/forms/text_file.js";
 import { sampleSize } from "../../app/dashboard/static/interleavings/verdict.js";
@@ -50,4 +51,10 @@ test("A training that learns propensities has a line with its title", () => {
       ["true propensities (simulation)", "reference", 0.3, undefined],
     ],
   );
+});
+
+test("Groups of lists are not called users", () => {
+  assert.equal(clustersLabel(1204, 1204), "1,204 lists");
+  assert.equal(clustersLabel(40, 1204), "40 users");
+  assert.equal(clustersLabel(20_000, 50_000), "20,000 groups of lists");
 });

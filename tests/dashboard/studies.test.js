@@ -31,6 +31,14 @@ test("the validation of the trials has a label", () => {
   assert.equal(words(undefined), "held-out queries");
 });
 
+test("the size of a study counts the folds of each trial and the trainings of the conclusion", () => {
+  assert.equal(
+    labels.sizeLabel(50, 2, 5),
+    "50 trials over 2 parameters: at most 250 trainings, fewer where trials are pruned, and 1 or 2 for the conclusion.",
+  );
+  assert.match(labels.sizeLabel(50, 2, null), /: a training for each trial and fold, fewer/);
+});
+
 test("trials without a value are not finished", () => {
   const trials = [
     { status: "succeeded", value: 0 },

@@ -750,6 +750,8 @@ class CloneRequest(TypedDict):
     sampler: NotRequired[Literal["tpe", "random", "grid", "qmc"] | None]
     pruner: NotRequired[Literal["wilcoxon", "median", "none"] | None]
     budget: NotRequired[BudgetRequest | None]
+    """Changes of the cloned study's budget; omitted fields stay"""
+
     parallel_trials: NotRequired[int | None]
     seed: NotRequired[int | None]
     test: NotRequired[HoldOut]

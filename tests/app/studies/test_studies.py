@@ -258,6 +258,27 @@ def test_a_clone_has_the_specification_and_no_trials(
     assert second["counts"]["asked"] == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"trials": 7}, {"trials": 7, "seconds": 60.0, "patience": 4}),
+        ({"seconds": None}, {"trials": 5, "seconds": None, "patience": 4}),
+    ],
+)
+def test_a_clone_keeps_the_limits_that_are_not_changed(
+    client: TestClient,
+    request_of: Callable[..., Any],
+    changes: dict[str, Any],
+    expected: dict[str, Any],
+) -> None:
+    """Omitted fields of the budget have the values of the cloned study, and null removes a limit."""
+    budget = {"trials": 5, "seconds": 60.0, "patience": 4}
+    first = client.post("/v1/studies", json=request_of(budget=budget)).json()
+    clone = client.post(f"/v1/studies/{first['id']}/clone", json={"budget": changes})
+    assert clone.status_code == 202, clone.text
+    assert clone.json()["budget"] == expected
+
+
 def test_a_failed_default_fails_the_study(
     client: TestClient, request_of: Callable[..., Any], store: Store
 ) -> None:

@@ -45,6 +45,8 @@ def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -
     expect(page.locator(".job-problem")).to_contain_text(title)
     expect(page.locator(".job-problem")).to_contain_text("submit the job again with a higher limit")
     expect(page.locator(".attempts")).to_be_hidden()
+    expect(page.locator(".metrics")).to_contain_text("No metrics were recorded")
+    expect(page.locator(".curve")).to_be_hidden()
 
 
 def test_the_list_marks_what_was_tried_again(visit: Visit, on_record: OnRecord) -> None:

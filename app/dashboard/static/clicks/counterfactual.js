@@ -64,10 +64,19 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
     h("ul", { class: "click-verdicts" }, ...differences.map(verdict)),
     whiskers(`Estimated ${metric}`, [{ rows }]),
     hint(
-      `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${count(clusters)} ${clusters === lists ? "lists" : "users"}.`,
+      `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${clustersLabel(clusters, lists)}.`,
     ),
     supportTable(systems, named),
   ];
+}
+
+/** From this number on, the service groups users, or lists of a log without users. */
+const MAX_CLUSTERS = 20_000;
+
+/** Return what the bootstrap draws: "1,204 users". @param {number} clusters @param {number} lists */
+export function clustersLabel(clusters, lists) {
+  const noun = clusters === lists ? "lists" : clusters < MAX_CLUSTERS ? "users" : "groups of lists";
+  return `${count(clusters)} ${noun}`;
 }
 
 /** @param {Difference} difference */

@@ -5,9 +5,10 @@
  * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
  * @module
  */
+import { trainsByEpochs } from "../jobs/labels.js";
 import { jobApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { count, counted, duration, size } from "../page/format.js";
+import { counted, duration, size } from "../page/format.js";
 
 /**
  * @typedef {object} Plan
@@ -24,7 +25,7 @@ import { count, counted, duration, size } from "../page/format.js";
  * @property {string} scorer kind
  * @property {number} documents
  * @property {number} features
- * @property {number} iterations
+ * @property {number} iterations of one run
  * @property {number} runs
  * @property {number} seconds
  * @property {number | null} [bytes] peak memory; undefined until it has been read
@@ -34,6 +35,8 @@ import { count, counted, duration, size } from "../page/format.js";
 const RECENT_TRAININGS = 100;
 /** An estimate is rough if one training is larger than the other by more than this factor. */
 const MAX_SIZE_RATIO = 10;
+/** The statistics of a dataset list the values of a column up to this number. */
+const MAX_LISTED_VALUES = 20;
 
 /**
  * Return the training that is nearest in size, of the same kind of scorer.
@@ -87,8 +90,9 @@ export function costLabel(plan, measured, trainings) {
   const about = isRough ? "Very roughly" : "About";
   const memory = bytes ? ` and ${size(bytes)} of memory${trainings > 1 ? " each" : ""}` : "";
   const all = trainings > 1 ? ` for ${counted(trainings, "training")}` : "";
-  const { title, documents, iterations } = measured;
-  return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}: ${title} with ${counted(documents, "document")} and ${count(iterations)} iterations took ${duration(Math.max(1, measured.seconds))}.`;
+  const { title, scorer, documents, iterations } = measured;
+  const steps = counted(iterations, trainsByEpochs(scorer) ? "epoch" : "iteration");
+  return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}: ${title} with ${counted(documents, "document")} and ${steps} took ${duration(Math.max(1, measured.seconds))}.`;
 }
 
 /** Return the sentence about the cost of an automatic training. @param {string} budget minutes, as typed */
@@ -116,9 +120,13 @@ export async function readMeasured() {
  *   distributed trainings
  */
 export function measuredOf({ id, title, spec, progress, started_at: start, finished_at: end }, statistics) {
-  const iterations = progress?.iteration;
+  const done = progress?.iteration;
   const scorer = spec.scorer?.kind ?? "trees";
-  if (!statistics || !iterations || !start || !end || scorer === "sum" || spec.clicks || spec.distribution) return null;
+  if (!statistics || !done || !start || !end || scorer === "sum" || spec.clicks || spec.distribution) return null;
+  const isFolded = runsOf(spec.validation) !== 1;
+  // A cross-validation counts the iterations of all its trainings, and folds that stopped early in full.
+  const iterations = isFolded ? iterationsOf(spec) : done;
+  if (!iterations) return null;
   return {
     id,
     title,
@@ -126,9 +134,14 @@ export function measuredOf({ id, title, spec, progress, started_at: start, finis
     documents: statistics.documents,
     features: statistics.features,
     iterations,
-    runs: runsOf(spec.validation),
+    runs: isFolded ? done / iterations - 1 : 1,
     seconds: (Date.parse(end) - Date.parse(start)) / 1000,
   };
+}
+
+/** Return the requested number of iterations or epochs, null if the service chooses it. @param {any} request */
+export function iterationsOf({ scorer, hyperparameters }) {
+  return Number(trainsByEpochs(scorer?.kind) ? scorer.epochs : hyperparameters?.num_iterations) || null;
 }
 
 /**
@@ -136,8 +149,14 @@ export function measuredOf({ id, title, spec, progress, started_at: start, finis
  * trainings on (k − 1) / k of the queries, and one on all of them.
  *
  * @param {any} validation
+ * @param {Record<string, unknown[]> | null} [columns] values of the query columns, from the statistics of the dataset
+ * @returns {number | null} null if the number of folds is unknown
  */
-export function runsOf(validation) {
+export function runsOf(validation, columns) {
+  if (validation?.fold_column) {
+    const values = columns?.[validation.fold_column]?.length ?? 0;
+    return values > 0 && values < MAX_LISTED_VALUES ? values : null;
+  }
   const folds = Number(validation?.folds);
   return folds > 1 && !validation.fold ? folds : 1;
 }

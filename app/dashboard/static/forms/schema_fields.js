@@ -69,8 +69,8 @@ const PLACEHOLDERS = {
 
 /**
  * Fill each `[data-schema]` of a form with fields: for the properties that its `data-only` lists, else for all simple ones
- * that have no field yet. `data-at` is their path in the request; `data-start` lists initial values as `name=value`.
- * With `data-examples`, required properties begin with their examples.
+ * that have no field yet. `data-at` is their path in the request. With `data-examples`, required properties begin with
+ * their examples.
  * @param {HTMLFormElement} form
  * @param {SchemasByName} schemas by name
  */
@@ -79,9 +79,8 @@ export function fillFields(form, schemas) {
   // Fill the places that name their fields first; the others take the remaining fields.
   places.sort((one, other) => Number("only" in other.dataset) - Number("only" in one.dataset));
   for (const place of places) {
-    const { schema = "", at, only, start } = place.dataset;
+    const { schema = "", at, only } = place.dataset;
     const { properties = {}, required = [] } = schemas[schema];
-    const starts = new Map((start || "").split(" ").map((pair) => [pair.split("=")[0], pair.split("=")[1]]));
     const names = only
       ? only.split(" ")
       : Object.keys(properties).filter(
@@ -92,7 +91,7 @@ export function fillFields(form, schemas) {
       const example = required.includes(name) ? properties[name].examples?.[0] : undefined;
       return parameterField(`${at}/${name}`, {
         ...parameter,
-        value: starts.get(name) ?? (place.dataset.examples === undefined ? undefined : example),
+        value: place.dataset.examples === undefined ? undefined : example,
       });
     });
     replace(place, ...fields);

@@ -183,7 +183,7 @@ export function foldsOf(measured) {
 }
 
 /** Return the names of the curves, the loss last. @param {History} history */
-function metricsOf(history) {
+export function metricsOf(history) {
   const names = new Set(["train", "validation"].flatMap((part) => Object.keys(history.curves[part] || {})));
   return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
 }

@@ -1,7 +1,7 @@
 /** Details of a job: problem, learning curve, candidates, metrics, times and diagnostics. @module */
 import { evaluationApi } from "../page/addresses.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { historyReader, learningCurve, TIME_PARTS } from "./curves.js";
+import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
@@ -197,6 +197,7 @@ function interval(summary) {
 
 /** @param {import("./labels.js").Job} job */
 function partsLabel(job) {
+  if (job.spec?.scorer?.kind === "sum") return "";
   return job.result?.cross_validation
     ? "Train: the model trained on all folds. Validation: all queries, each with a model that was not trained on it."
     : `Train and validation at the best ${iterationWord(job)}.`;
@@ -267,7 +268,7 @@ export function jobDetail(first) {
     "div",
     { class: "job-detail" },
     problem,
-    (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
+    (curve || table) && h("div", { class: "curve-and-metrics" }, curve?.node, table?.node),
     resultPlace,
     folds?.node,
     times?.node,
@@ -302,6 +303,7 @@ export function jobDetail(first) {
     if (curve) {
       const history = await readHistory(job);
       curve.update(job, history);
+      curve.node.hidden = metricsOf(history).length === 0 && !isActive(job);
       times?.update(history);
       await diagnostics?.update(history);
     }

@@ -90,8 +90,17 @@ function parityReport(report, { filename }, { file, archive }) {
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
   const box = h("div", {});
-  const refused = (/** @type {unknown} */ error, /** @type {() => void} */ retry) =>
-    replace(box, failureBox(error, retry));
+  /** @param {string} words @param {string} kind @param {() => Promise<void>} download */
+  const button = (words, kind, download) =>
+    actionButton(
+      words,
+      kind,
+      () => {
+        replace(box);
+        return download();
+      },
+      (error, retry) => replace(box, failureBox(error, retry)),
+    );
   return h(
     "section",
     { class: "panel parity", "aria-label": "Parity of the export with the model" },
@@ -115,8 +124,8 @@ function parityReport(report, { filename }, { file, archive }) {
         h("ul", {}, ...notes.map((note) => h("li", {}, ...withCode(note)))),
       ),
     actionRow(
-      actionButton(`Download ${filename}`, "primary", file, refused),
-      actionButton("Download with proof (zip)", "", archive, refused),
+      button(`Download ${filename}`, "primary", file),
+      button("Download with proof (zip)", "", archive),
       h(
         "span",
         { class: "hint" },
@@ -210,7 +219,6 @@ function examples(found) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
   const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
-  if (!formats.length) return [hint("There is no export format for this kind of model.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },

@@ -54,7 +54,11 @@ export function studyActions(id, changed) {
         textField("/parallel_trials", "Parallel trials", "integer", study.parallel_trials),
       ],
       "Change",
-      (payload) => request(studyApi(id), { method: "PATCH", json: { seconds: null, patience: null, ...payload } }),
+      (payload) => {
+        // The service refuses empty texts with a message at the field.
+        const empty = { trials: "", seconds: null, patience: null, parallel_trials: "" };
+        return request(studyApi(id), { method: "PATCH", json: { ...empty, ...payload } });
+      },
     );
   }
 

@@ -1,6 +1,6 @@
 /** Labels of studies and trials, and the values of their parameters. @module */
 import { LABELS } from "../forms/schema_fields.js";
-import { metric, short } from "../page/format.js";
+import { counted, metric, short } from "../page/format.js";
 
 /** @typedef {Schemas["Study"]} Study */
 /** @typedef {Schemas["Trial"]} Trial */
@@ -64,6 +64,19 @@ export function validationLabel({ objective }) {
   if (validation.fold_column) return `cross-validation by ${validation.fold_column}`;
   if (validation.folds && !validation.fold) return `${validation.folds}-fold cross-validation`;
   return validation.dataset_id ? "another dataset" : "held-out queries";
+}
+
+/**
+ * Return the size of a study: "50 trials over 2 parameters: at most 250 trainings, …".
+ *
+ * @param {number} trials
+ * @param {number} parameters
+ * @param {number | null} folds of each trial, null if unknown
+ */
+export function sizeLabel(trials, parameters, folds) {
+  const trained =
+    folds === null ? "a training for each trial and fold" : `at most ${counted(trials * folds, "training")}`;
+  return `${counted(trials, "trial")} over ${counted(parameters, "parameter")}: ${trained}, fewer where trials are pruned, and 1 or 2 for the conclusion.`;
 }
 
 /** @param {Study} study @returns {(one: number, other: number) => boolean} whether the first is better */

@@ -146,6 +146,8 @@ function clickLogButton() {
   const make = async () => {
     const log = await create("/v1/click-logs/interleaved", { interleaving_id: id });
     openPage(clickLogPage(log.id));
+    // The button stays disabled until the browser has left this page, or comes back to it.
+    return new Promise((resolve) => addEventListener("pageshow", resolve, { once: true }));
   };
   return actionButton("Make a click log", "quiet", make, (error, retry) => {
     const box = failureBox(error, () => {

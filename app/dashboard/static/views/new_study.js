@@ -1,10 +1,11 @@
 /** `/studies/new`: the form that submits a study. @module */
 import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
+import { runsOf } from "../forms/cost.js";
 import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { openPage, studyPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
-import { counted } from "../page/format.js";
+import { sizeLabel } from "../studies/labels.js";
 import { searchSpace } from "../studies/search_space.js";
 
 const form = elementById("new-study", HTMLFormElement);
@@ -12,6 +13,8 @@ const create = creator();
 const asked = new URLSearchParams(location.search);
 /** @type {ReturnType<typeof searchSpace> | null} */
 let space = null;
+/** @type {Record<string, unknown[]>} values of the query columns of the chosen dataset */
+let foldColumns = {};
 
 onSubmit(form, async () => {
   const { id } = await create("/v1/studies", requestOf());
@@ -54,7 +57,8 @@ async function offerDatasets() {
   const select = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
   chooseDataset([select], asked.get("dataset"));
   const offerFoldColumns = () => {
-    const columns = Object.keys(datasets.find(({ id }) => id === select.value)?.statistics?.query_columns ?? {});
+    foldColumns = datasets.find(({ id }) => id === select.value)?.statistics?.query_columns ?? {};
+    const columns = Object.keys(foldColumns);
     const choice = find(form, '[name="validation"][value="fold_column"]', HTMLInputElement);
     if (choice.parentElement) choice.parentElement.hidden = columns.length === 0;
     replace(elementById("fold-column"), ...columns.map((name) => h("option", { value: name }, name)));
@@ -72,12 +76,9 @@ function requestOf() {
 function showSize() {
   const { budget, objective, search_space: searched } = /** @type {any} */ (requestOf());
   const trials = Number(budget?.trials);
-  const folds = Number(objective?.validation?.folds) || 1;
-  const parameters = Object.keys(searched).length;
+  const folds = runsOf(objective?.validation, foldColumns);
   setText(
     elementById("study-words"),
-    Number.isFinite(trials)
-      ? `${counted(trials, "trial")} over ${counted(parameters, "parameter")}: at most ${counted(trials * folds, "training")}, fewer where trials are pruned.`
-      : "",
+    Number.isFinite(trials) ? sizeLabel(trials, Object.keys(searched).length, folds) : "",
   );
 }

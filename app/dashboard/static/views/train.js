@@ -4,7 +4,7 @@
  * @module
  */
 import { offerContracts, readOffered } from "../forms/choices.js";
-import { budgetLabel, costLabel, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
+import { budgetLabel, costLabel, iterationsOf, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
 import { fillControls, readEarlier } from "../forms/earlier.js";
 import { bindOptionGroups } from "../forms/option_groups.js";
 import { bindChoices, choose, onSubmit, payloadOf, showError } from "../forms/forms.js";
@@ -163,15 +163,18 @@ function showGrid() {
   const words = elementById("grid");
   const isGrid = goalOf(form) === "loss";
   const { size, axes } = isGrid ? gridOf(form) : { size: 1, axes: [] };
-  words.hidden = size < 2;
-  const product = axes.map(([name, number]) => `${number} of ${name}`).join(" × ");
+  const repeats = repeatsOf() || 1;
+  const trainings = size * repeats;
+  words.hidden = trainings < 2;
+  const factors = axes.map(([name, number]) => `${number} of ${name}`);
+  const product = [...factors, ...(repeats > 1 ? [`${count(repeats)} repeats`] : [])].join(" × ");
   setText(
     words,
-    size < 2
+    trainings < 2
       ? ""
-      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MAX_GRID_POINTS ? ` The limit is ${MAX_GRID_POINTS}.` : ""}`,
+      : `${count(trainings)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MAX_GRID_POINTS ? ` The limit is ${MAX_GRID_POINTS}.` : ""}`,
   );
-  setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
+  setText(button, trainings < 2 ? "Start training" : `Start ${count(trainings)} trainings`);
 }
 
 /** Show the estimated cost of the training, if it is known. */
@@ -184,9 +187,10 @@ function showCost() {
   const scorer = request.scorer?.kind ?? TREES;
   if (scorer === "sum")
     return setText(place, "A sum scores its models once and fits their weights, which takes seconds.");
-  const iterations = Number((scorer === TREES ? request.hyperparameters?.num_iterations : request.scorer?.epochs) ?? 0);
-  const { documents, features } = statistics;
-  const plan = { scorer, documents, features, iterations: iterations || null, runs: runsOf(request.validation) };
+  const { documents, features, query_columns: columns } = statistics;
+  const runs = runsOf(request.validation, columns);
+  if (!runs) return setText(place, "");
+  const plan = { scorer, documents, features, iterations: iterationsOf(request), runs };
   const near = nearest(plan, measured);
   setText(place, costLabel(plan, near, gridOf(form).size * (repeatsOf() || 1)));
   if (near && near.bytes === undefined) {
