@@ -107,7 +107,7 @@ test("the outcome of a reproduction names the differences", () => {
   const repaired = { equal: false, sha256: "b", expected_sha256: "b", stored_sha256: null };
   assert.equal(
     labels.outcomeDetail({ kind: "reproduce", result: repaired }),
-    "The training gave the recorded bytes; the stored copy was missing or damaged and was replaced.",
+    "The missing or damaged model file was replaced.",
   );
 });
 

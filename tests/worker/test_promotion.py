@@ -156,7 +156,7 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
     assert run is not None
     assert run.id == job_id
     registry.point(2)
-    with pytest.raises(WrongState, match="alias web@champion is at version 2: it was moved") as moved:
+    with pytest.raises(WrongState, match="alias web@champion is at version 2: it changed while") as moved:
         run_runner(run)
     assert record_outcome(run, moved.value) == "failed"
     with registry.inline_worker.store.read() as tx:

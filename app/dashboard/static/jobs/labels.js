@@ -65,15 +65,11 @@ export function outcomeDetail({ kind, result }) {
   if (kind === "promote") return `${result.sentence}.`;
   if (kind !== "reproduce") return null;
   const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
-  if (hasReplacedCopy({ result })) {
-    const repaired = "The training gave the recorded bytes; the stored copy was missing or damaged and was replaced";
-    return `${[repaired, ...changed].join("; ")}.`;
-  }
+  const repaired = hasReplacedCopy({ result });
+  const outcome = result.equal ? "The model file is identical" : "The model file differs";
   const stored = result.stored_sha256 !== result.expected_sha256 && "the stored model has changed since";
-  const words = [result.equal ? "The model file is identical" : "The model file differs", ...changed, stored].filter(
-    Boolean,
-  );
-  return `${words.join("; ")}.`;
+  const words = repaired ? ["The missing or damaged model file was replaced"] : [outcome];
+  return `${[...words, ...changed, !repaired && stored].filter(Boolean).join("; ")}.`;
 }
 
 /** Check whether a reproduction replaced a missing or damaged stored copy. @param {Pick<Job, "result">} job */
