@@ -26,7 +26,7 @@ test("a network counts epochs and batches", () => {
   const progress = { phase: "training", iteration: 3, total: 50, batch: 12, batches: 80 };
   assert.equal(
     labels.progressLabel({ ...TRAINING, spec, progress }),
-    "training · 3 of 50 epochs, 12 of 80 batches in the next epoch",
+    "training · 3 of 50 epochs, 12 of 80 batches of the next",
   );
   assert.equal(labels.iterationWord({ spec }), "epoch");
   assert.equal(labels.iterationWord({}), "iteration");

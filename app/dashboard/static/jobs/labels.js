@@ -65,16 +65,13 @@ export function outcomeDetail({ kind, result }) {
   if (kind === "promote") return `${result.sentence}.`;
   if (kind !== "reproduce") return null;
   const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
-  const repaired = hasReplacedCopy({ result });
+  const isDamaged = result.stored_sha256 !== result.expected_sha256;
   const outcome = result.equal ? "The model file is identical" : "The model file differs";
-  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored model has changed since";
-  const words = repaired ? ["The missing or damaged model file was replaced"] : [outcome];
-  return `${[...words, ...changed, !repaired && stored].filter(Boolean).join("; ")}.`;
-}
-
-/** Check whether a reproduction replaced a missing or damaged stored copy. @param {Pick<Job, "result">} job */
-export function hasReplacedCopy({ result }) {
-  return !!result && result.sha256 === result.expected_sha256 && result.stored_sha256 !== result.expected_sha256;
+  const words =
+    isDamaged && result.sha256 === result.expected_sha256
+      ? ["The missing or damaged model file was replaced", ...changed]
+      : [outcome, ...changed, isDamaged && "the stored model has changed since"];
+  return `${words.filter(Boolean).join("; ")}.`;
 }
 
 /** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
@@ -137,13 +134,12 @@ export function isCounting(job) {
   );
 }
 
-/** "37%", "120 of 500" or "3 of 50 epochs, 12 of 80 batches in the next epoch". @param {Job} job @param {Schemas["Progress"]} progress */
+/** "37%", "120 of 500" or "3 of 50 epochs, 12 of 80 batches of the next". @param {Job} job @param {Schemas["Progress"]} progress */
 function stepsLabel(job, { phase, iteration, total, batch, batches }) {
   if (job.kind === "ingest" || SHOWN_AS_SHARE.has(phase)) return percent(iteration ?? 0, total ?? 0);
   const steps = `${count(iteration)} of ${count(total)}`;
   if (iterationWord(job) !== "epoch") return steps;
-  if (!batches) return `${steps} epochs`;
-  return `${steps} epochs, ${count(batch)} of ${count(batches)} batches in the next epoch`;
+  return batches ? `${steps} epochs, ${count(batch)} of ${count(batches)} batches of the next` : `${steps} epochs`;
 }
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */

@@ -6,7 +6,7 @@ import { clickEstimates } from "../evaluation/click_estimates.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
-import { hasReplacedCopy, outcomeDetail, trainsByEpochs } from "../jobs/labels.js";
+import { outcomeDetail, trainsByEpochs } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
@@ -209,8 +209,7 @@ function reproductionResult(job) {
       " ",
       h("code", { class: "digest" }, sha256),
     );
-  const title = hasReplacedCopy(job) ? "The stored copy was replaced" : "The model file differs";
-  return problemBox({ title, detail: outcomeDetail(job) });
+  return problemBox({ title: "Comparison of the files", detail: outcomeDetail(job) });
 }
 
 /** @param {Model} model */
