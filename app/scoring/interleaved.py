@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from app.http.thread_pools import LOOKUPS, SCORING
@@ -116,9 +117,10 @@ class InterleavingCache:
 class InterleavedLists:
     """Assign each user a fixed list for each query of an interleaving.
 
-    A list depends only on the seed, user, query and rankings; its id depends on its documents, too. Two
-    processes therefore make the same list. If their rankings differ, the database keeps the first list, and
-    clicks on the other list are unknown. Lists are cached for a minute, and returned before they are written.
+    A list depends only on the seed, user, query and rankings; its id depends on its documents and the hour,
+    too. Two processes therefore make the same list. If their rankings differ, the database keeps the first
+    list, and clicks on the other list are unknown. Lists are cached for a minute, and returned before they
+    are written.
 
     Args:
         store: Database of lists.
@@ -217,8 +219,8 @@ class InterleavedLists:
         assignment = None if user is None else self._assignment(row, user, query)
         draw = seeded_draw(row.seed, *((secrets.token_hex(),) if user is None else (user, query)))
         made = interleave(row.method, rankings, row.length, draw)  # type: ignore[arg-type]
-        ids = [documents[document] for document in made.documents]
-        list_id = new_id(SHOWN_LIST) if assignment is None else _id_of(assignment, ids)
+        ids, now = [documents[document] for document in made.documents], utc_now()
+        list_id = new_id(SHOWN_LIST) if assignment is None else _id_of(assignment, ids, now)
         shown = Shown(list_id, ids, kept=False)
         columns = {
             "id": list_id,
@@ -226,7 +228,7 @@ class InterleavedLists:
             "assignment": assignment,
             "user": None if user is None else self._users.of("user", row.id, user),
             "content": {"query": query, "documents": ids, **made.to_json()},
-            "created_at": utc_now(),
+            "created_at": now,
         }
         pending = PendingList("interleavings", columns, lambda: self._forget(assignment))
         if assignment is not None:
@@ -257,6 +259,7 @@ class InterleavedLists:
             self._lists.pop(assignment or "", None)
 
 
-def _id_of(assignment: str, documents: Sequence[str]) -> str:
-    text = "\x1f".join([assignment, *documents]).encode(errors="surrogatepass")
+def _id_of(assignment: str, documents: Sequence[str], moment: datetime) -> str:
+    # With the hour, because a clicked list keeps its id, without its assignment, after its retention.
+    text = "\x1f".join([assignment, f"{moment:%Y-%m-%dT%H}", *documents]).encode(errors="surrogatepass")
     return SHOWN_LIST + hashlib.sha256(text).hexdigest()[:LENGTH]

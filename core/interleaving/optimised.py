@@ -32,14 +32,15 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
 
     A click adds 1/rank to the credit of each ranker, with the rank of the document in its ranking. The
     distribution is for the first six ranks of lists and rankings; a document below them in a ranking has rank
-    seven for the credit. Below the first six ranks of a list, the rankings alternate, without credit.
+    seven for the credit. Below the first six ranks of a list, the rankings alternate, without credit. If a
+    ranking has fewer than six documents, the same holds for its length, since no distribution is fair below.
 
     Args:
         rankings: Two rankings.
         length: Largest number of documents to show.
         draw: Source of randomness.
     """
-    depth = min(length, DEPTH)
+    depth = min(length, DEPTH, *map(len, rankings))
     found = _cached_distribution(tuple(tuple(ranking[:depth]) for ranking in rankings), depth)
     top = list(found.lists[draw(found.probabilities.tolist())])
     rest = [d for places in zip(*rankings, strict=False) for d in places]

@@ -90,7 +90,7 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
         conclusion = "equal"
     decided = wins + losses
     needed = _needed(wins, losses, rule) if conclusion == "undecided" else None
-    return SequentialResult(conclusion, min(1.0, math.exp(-mixture)), decided, needed)
+    return SequentialResult(conclusion, math.exp(min(0.0, -mixture)), decided, needed)
 
 
 def _needed(wins: int, losses: int, rule: SequentialRule) -> int:

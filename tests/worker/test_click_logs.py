@@ -1,5 +1,8 @@
 """Ingestion of click logs: a log becomes ready, or invalid with a problem."""
 
+import os
+import time
+
 import numpy as np
 
 from core.jobs.folders import click_log_upload_folder
@@ -52,6 +55,17 @@ def test_an_uploaded_log_is_read_and_can_be_mapped(inline_worker: InlineWorker) 
         keys = [row.key for row in checksums_under(tx, f"{log.folder}/")]
     assert f"{log.folder}/columns.json" in keys
     assert len(keys) > 10
+
+
+def test_what_a_killed_process_left_is_removed_after_a_day(inline_worker: InlineWorker) -> None:
+    """Columns of an unfinished log do not stay on the disk of the worker for ever."""
+    folder = inline_worker.settings.data_dir / "cache" / "click-logs"
+    for name, days in (("lost", 2), ("recent", 0)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "pairs.bin").write_bytes(b"pairs")
+        os.utime(folder / name, (time.time() - days * 86_400,) * 2)
+    assert ingested(inline_worker, TABLE).status == "ready"
+    assert [path.name for path in folder.iterdir()] == ["recent"]
 
 
 def test_a_log_that_cannot_be_read_is_invalid(inline_worker: InlineWorker) -> None:

@@ -82,6 +82,29 @@ def test_a_log_has_what_was_served(inline_worker: InlineWorker) -> None:
     assert log.list_times is not None
 
 
+def test_rankings_without_documents_do_not_spoil_a_log(inline_worker: InlineWorker) -> None:
+    """A search without candidates is left out, and so is a document with an empty id; others keep ranks."""
+    first, _, _ = serve(
+        inline_worker,
+        {"content": {"query": "shoes", "documents": ["a", "", "c"]}},
+        {"content": {"query": "nothing", "documents": []}},
+        {"content": {"query": "nothing", "documents": [""]}},
+    )
+    act(inline_worker, (first, 1, "click"), (first, 2, "click"))
+    run, log_id = make_log(inline_worker)
+    log = load_click_log(run, log_id)
+    assert (log.n_lists, list(log.query_ids), list(log.document_ids)) == (1, ["shoes"], ["a", "c"])
+    np.testing.assert_array_equal(log.ranks, [1, 3])
+    np.testing.assert_array_equal(log.clicks, [0, 1])
+    empty = {"query": "nothing", "documents": [], "teams": [], "rankers": 2}
+    drafted = {"query": "shoes", "documents": ["", "b"], "teams": [1, 0], "rankers": 2}
+    made_id = interleave(inline_worker, 0, (empty, "u1", []), (drafted, "u2", [1]))
+    run, log_id = made(inline_worker, InterleavedLists(made_id))
+    log = load_click_log(run, log_id)
+    np.testing.assert_array_equal(log.ranks, [2])
+    np.testing.assert_array_equal(log.teams, [0])
+
+
 def test_a_log_may_be_of_one_version_and_of_a_period(inline_worker: InlineWorker) -> None:
     """Older rankings, and those of other versions, are left out; a log without rankings is invalid."""
     serve(inline_worker, {}, {"version": 2})

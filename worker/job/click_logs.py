@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,8 @@ from core.clicks.files import MANIFEST, click_log_of, file_names
 from core.clicks.log import ClickLog
 from core.clicks.training_data import training_data
 from core.jobs.folders import log_claim_folder, log_claims_folders
+from core.store import new_id
+from core.store.sources.scratch import scratch_folder
 from worker.job.datasets import KeyedDataset
 from worker.job.run import JobRun
 
@@ -33,11 +34,18 @@ def load_click_log(run: JobRun, log_id: str) -> ClickLog:
 
 @contextlib.contextmanager
 def log_folder(run: JobRun) -> Iterator[Path]:
-    """Provide an empty folder for the columns of a log, which is deleted after the block."""
+    """Provide an empty folder for the columns of a log, which is deleted after the block.
+
+    Folders of killed processes are removed after a day.
+    """
     scratch = run.settings.data_dir / "cache" / "click-logs"
-    scratch.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{run.id}-", dir=scratch) as folder:
-        yield Path(folder)
+    with scratch_folder(scratch, new_id(f"{run.id}-")) as held:
+        folder = held / "columns"
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(held)
 
 
 def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:

@@ -70,10 +70,12 @@ _WRITERS = {SERVED: _write_served, INTERLEAVED: _write_interleaved}
 
 
 def _write(run: JobRun, sessions: Iterator[Session], path: Path) -> int:
-    """Write sessions as JSON lines; return their number."""
+    """Write sessions as JSON lines, except those without documents; return their number."""
     written = 0
     with path.open("w", encoding="utf-8") as file:
         for session in sessions:
+            if not session["documents"]:
+                continue
             file.write(json.dumps(session) + "\n")
             written += 1
             if written % _LISTS_BETWEEN_CHECKS == 0:
@@ -84,8 +86,9 @@ def _write(run: JobRun, sessions: Iterator[Session], path: Path) -> int:
 def _served_session(served: ServedList) -> Session:
     ranking = served.ranking
     documents = [
-        {"id": document, "propensity": _CERTAIN, "actions": served.actions.get(place, [])}
-        for place, document in enumerate(ranking.content["documents"])
+        {"rank": rank, "id": document, "propensity": _CERTAIN, "actions": served.actions.get(rank - 1, [])}
+        for rank, document in enumerate(ranking.content["documents"], 1)
+        if document  # readers refuse an empty id, which would spoil the whole log
     ]
     session: Session = {
         "query": ranking.content["query"],
@@ -106,8 +109,9 @@ def _interleaved_session(shown: ShownList) -> Session:
     clicks = set(shown.clicks or ())
     teams = InterleavedList.of_json(shown.content).teams
     documents = [
-        {"id": document, "team": team, "actions": ["click"] if place in clicks else []}
+        {"rank": place + 1, "id": document, "team": team, "actions": ["click"] if place in clicks else []}
         for place, (document, team) in enumerate(zip(shown.content["documents"], teams, strict=True))
+        if document
     ]
     session = {
         "query": shown.content["query"],

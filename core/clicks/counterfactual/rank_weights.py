@@ -10,6 +10,7 @@ from core.metrics.registry import parse_metric
 from core.types import Float64Array
 
 _DEFAULT_CUTOFF = 10  # cutoff of a metric whose name has no cutoff
+_MAX_CUTOFF = 999_999  # as of the metrics that `parse_metric` reads
 _ADDITIVE_METRICS = "dcg@k, precision@k, rbp@k or clicks@k"
 
 
@@ -27,8 +28,10 @@ def rank_weights(spelling: str) -> Float64Array:
     """
     name, _, cutoff = spelling.partition("@")
     if name == "clicks":
-        if cutoff and not (cutoff.isdecimal() and int(cutoff) > 0):
-            raise InvalidInput.at("/metric", "the cutoff of clicks must be a whole number above 0")
+        if cutoff and not (cutoff.isdecimal() and 0 < int(cutoff) <= _MAX_CUTOFF):
+            raise InvalidInput.at(
+                "/metric", f"the cutoff of clicks must be a whole number from 1 to {_MAX_CUTOFF}"
+            )
         return np.ones(int(cutoff or _DEFAULT_CUTOFF))
     metric = parse_metric(spelling)
     depth = metric.cutoff or _DEFAULT_CUTOFF

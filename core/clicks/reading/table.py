@@ -67,9 +67,10 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 class TableReader:
     """Reads tables into a builder.
 
-    Without a column of lists, a list begins with each file and with each change of the query or user. It also
-    begins with each rank that is not above the rank of the previous row. Without a column of ranks, ranks are
-    the order of the rows of a list.
+    Rows of a list with another query than its first row are a list for each query. Without a column of lists,
+    a list begins with each file and with each change of the query or user. It also begins with each rank that
+    is not above the rank of the previous row. Without a column of ranks, ranks are the order of the
+    impressions of a list.
 
     Args:
         builder: Builder of the log.
@@ -113,6 +114,7 @@ class TableReader:
         ranks = cells.ranks()
         users = cells.codes("user", builder.users)
         lists = self._lists_of(cells, queries, users, ranks)
+        actions = cells.actions(builder)
         n_lists = builder.n_lists
         builder.list_queries.set_absent(lists, queries, n_lists)
         if "time" in cells.roles:
@@ -120,12 +122,12 @@ class TableReader:
         builder.list_users.set_absent(lists, users, n_lists)
         builder.list_versions.set_absent(lists, cells.codes("version", builder.versions), n_lists)
         if not cells.has_ranks:
-            ranks = self._ranks_by_order(lists)
+            ranks[actions == IMPRESSION] = self._ranks_by_order(lists[actions == IMPRESSION])
         rows = rows_of(
             lists,
             builder.documents.of_array(cells.texts("document")),
             ranks,
-            cells.actions(builder),
+            actions,
             cells.propensities(),
             cells.teams(),
         )
@@ -140,9 +142,7 @@ class TableReader:
         """Return the number of the list of each row; create lists as needed."""
         builder, n_rows = self._builder, len(queries)
         if "list" in cells.roles:
-            lists = builder.keys.of_array(cells.texts("list"))
-            builder.n_lists = len(builder.keys)
-            return lists
+            return self._named_lists(cells, queries)
         starts = np.ones(n_rows, np.bool_)
         if not self._rows_are_lists:
             starts[1:] = (np.diff(queries) != 0) | (np.diff(users) != 0)
@@ -155,12 +155,26 @@ class TableReader:
         self._last = int(queries[-1]), int(users[-1]), int(ranks[-1])
         return list_numbers
 
+    def _named_lists(self, cells: "_Block", queries: Int32Array) -> Int32Array:
+        """Return the number of the list of each row by its name, and by its query if it is not the first."""
+        builder, names = self._builder, cells.texts("list")
+        lists = builder.keys.of_array(names).copy()
+        builder.n_lists = len(builder.keys)
+        builder.list_queries.set_absent(lists, queries, builder.n_lists)
+        first, empty = builder.list_queries.reserve(builder.n_lists)[lists], builder.queries.find("")
+        others = np.flatnonzero((queries != first) & (queries != empty) & (first != empty))
+        if len(others):
+            parts = (names.take(others), cells.texts("query").take(others), pa.scalar("\x1f", names.type))
+            lists[others] = builder.keys.of_array(pc.binary_join_element_wise(*parts))
+            builder.n_lists = len(builder.keys)
+        return lists
+
     def _ranks_by_order(self, lists: Int32Array) -> Int64Array:
         """Return the rank of each row by its order in its list, and add the rows to the lists' lengths."""
         counts = self._builder.list_lengths.reserve(self._builder.n_lists)
         order = np.argsort(lists, kind="stable")
         ordered = lists[order]
-        starts = np.flatnonzero(np.concatenate([[True], np.diff(ordered) != 0]))
+        starts = np.flatnonzero(np.diff(ordered, prepend=-1) != 0)
         lengths = np.diff(starts, append=len(lists))
         within = np.arange(len(lists)) - np.repeat(starts, lengths)
         ranks = np.empty(len(lists), np.int64)

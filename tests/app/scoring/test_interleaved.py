@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import NotFound, StoreUnavailable
 from core.interleaving import METHODS, Method, interleave, seeded_draw
 from core.store import Model, Store, StoreSettings
+from core.store.clock import utc_now
 from core.store.tables import Interleaving
 from tests.app.conftest import FEATURE_NAMES, TestClient
 from tests.servers.fixtures import Places
@@ -220,6 +222,29 @@ def test_of_two_different_lists_the_first_stored_is_kept(
     assert number_of_lists(own_store, row) == 1
     for process in processes:
         assert process.ask(row, names=NAMES)[0] == Shown(first.ranking_id, first.documents, kept=True)
+
+
+def test_a_list_after_the_retention_of_a_clicked_one_is_stored(
+    own_store: Store,
+    processes: tuple[Process, Process],
+    row: Interleaving,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same user, query and candidates get a new id, whose clicks count."""
+    before, now = utc_now() - timedelta(days=2), utc_now()
+    monkeypatch.setattr("app.scoring.interleaved.utc_now", lambda: before)
+    (old,) = processes[0].ask(row)
+    processes[0].writer.flush()
+    with own_store.begin() as tx:
+        tx.interleavings.record_clicks(tx.interleavings.shown_list(row.id, old.ranking_id), [0])
+        assert tx.interleavings.expire_lists(now - timedelta(days=1), 10) == 1
+    monkeypatch.setattr("app.scoring.interleaved.utc_now", lambda: now)
+    (new,) = processes[1].ask(row)
+    processes[1].writer.flush()
+    assert new.documents == old.documents
+    with own_store.begin() as tx:
+        assert not tx.interleavings.shown_list(row.id, new.ranking_id).expired
+        assert tx.interleavings.shown_list(row.id, old.ranking_id).expired
 
 
 def test_lists_of_a_deleted_interleaving_are_dropped(

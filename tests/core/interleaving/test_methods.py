@@ -202,6 +202,26 @@ def test_random_clicks_are_fair(method: Method, orders: list[list[int]], length:
         assert expected[0] == pytest.approx(expected[1], abs=1e-7)
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    orders=st.tuples(st.permutations(range(5)), st.permutations(range(2, 7))),
+    sizes=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+)
+def test_rankings_of_different_lengths_are_optimised_down_to_the_shorter(
+    orders: tuple[list[int], list[int]], sizes: tuple[int, int]
+) -> None:
+    """Each list has all documents, and random clicks give both rankers the same expected credit."""
+    rankings = [order[:size] for order, size in zip(orders, sizes, strict=True)]
+    lists = exact_distribution(lambda draw: interleave("optimised", rankings, 10, draw))
+    assert all(set(shown.documents) == set(rankings[0]) | set(rankings[1]) for shown, _ in lists)
+    for place in range(len(set(rankings[0]) | set(rankings[1]))):
+        expected = np.sum(
+            [probability * np.array(shown.credits([place])) for shown, probability in lists], axis=0
+        )
+        assert expected[0] == pytest.approx(expected[1], abs=1e-7)
+        assert (expected[0] > 0.0) == (place < min(sizes))
+
+
 @pytest.mark.parametrize("method", list(METHODS))
 def test_lists_depend_on_the_key_alone(method: Method) -> None:
     """The same key gives the same list; other keys give others."""

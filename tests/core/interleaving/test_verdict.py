@@ -37,6 +37,17 @@ def test_conclusions_are_symmetric() -> None:
     assert (sequential_test(3, 2, RULE).needed or 0) > 0
 
 
+@pytest.mark.parametrize(("each", "difference"), [(800, 0.4), (1_000_000, 0.05)])
+def test_many_units_of_equal_rankers_have_a_verdict(each: int, difference: float) -> None:
+    """Likelihood ratios far below the smallest number are a bound of 1, and the winning share is known."""
+    rule = replace(RULE, difference=difference)
+    tested = sequential_test(each, each, rule)
+    assert (tested.conclusion, tested.p) == ("equal", 1.0)
+    share = winning_share(2 * each, rule)
+    assert share is not None
+    assert 0.5 < share < 0.5 + difference
+
+
 def test_sample_size() -> None:
     """A fixed test with the computed number of units has the power 1 - `miss`."""
     n = sample_size(RULE)

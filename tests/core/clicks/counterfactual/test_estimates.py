@@ -217,6 +217,14 @@ def test_refusals() -> None:
         evaluate_rankings(log, rankings, by_rank, "cascade_doubly_robust", normalised=True)
 
 
+@pytest.mark.parametrize("cutoff", ["1000000", "99999999999999"])
+def test_the_cutoff_of_clicks_is_bounded(cutoff: str) -> None:
+    """It has the bounds of the cutoffs of other metrics, so that the weights fit into memory."""
+    with pytest.raises(InvalidInput, match="from 1 to 999999"):
+        rank_weights(f"clicks@{cutoff}")
+    assert len(rank_weights("clicks@999999")) == 999_999
+
+
 def test_rank_weights() -> None:
     """Metrics that are sums over clicks have weights; others are refused with those that are."""
     assert rank_weights("dcg@3") == pytest.approx(1.0 / np.log2([2, 3, 4]))

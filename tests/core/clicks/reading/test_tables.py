@@ -72,6 +72,29 @@ def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: 
         assert plain(unranked) == [("q", [("a", 1, False), ("c", 2, True)]), ("q", [("b", 1, True)])]
 
 
+def test_a_list_with_several_queries_is_a_list_for_each(read: Read) -> None:
+    """The id of a session may cover several searches; rows without a query belong to its first one."""
+    header = "session,query,document,rank,clicked"
+    rows = ["s,shoes,a,1,0", "s,shoes,b,2,1", "s,hats,c,1,0", "s,,a,,1", "t,hats,c,1,1", "s,hats,d,2,1"]
+    expected = [
+        ("hats", [("c", 1, False), ("d", 2, True)]),
+        ("hats", [("c", 1, True)]),
+        ("shoes", [("a", 1, True), ("b", 2, True)]),
+    ]
+    for cut in (0, 3):
+        parts = ["\n".join([header, *part]) for part in (rows[:cut], rows[cut:]) if part]
+        assert sorted(plain(read(*parts).log)) == expected
+
+
+def test_actions_take_no_rank_in_a_table_without_ranks(read: Read) -> None:
+    """Only impressions are numbered, also where actions lie between them."""
+    rows = ["s,q,a,view", "s,q,a,click", "s,q,a,hover", "s,q,b,view", "s,q,b,click", "s,q,c,view"]
+    log = read("\n".join(["list,query,document,action", *rows])).log
+    assert plain(log) == [("q", [("a", 1, True), ("b", 2, True), ("c", 3, False)])]
+    late = read("list,query,document,action\ns,q,a,view", "list,query,document,action\ns,q,a,click").log
+    assert plain(late) == [("q", [("a", 1, True)])]
+
+
 def test_actions_are_weighed_and_count_once(read: Read) -> None:
     """Rows of actions are joined with the impression of their list; others are counted and left out."""
     rows = [
