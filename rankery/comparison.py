@@ -12,6 +12,7 @@ from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
 from rankery.client.views.comparison import pair_table
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import convert_invalid_input
+from rankery.masked_arrays import with_nan
 from rankery.metrics import Evaluation
 from rankery.query_groups import normalised_ids
 from rankery.server_package import require_server_package
@@ -153,7 +154,7 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     if hasattr(system, "columns") or hasattr(system, "column_names"):
         return _of_frame(system, argument)
     try:
-        values = np.asarray(system, np.float64)
+        values = np.asarray(with_nan(system), np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"{argument}: must be an evaluation, a frame or numbers: {error}") from None
     if values.ndim != 1 or not len(values):

@@ -94,6 +94,10 @@ def normalise_ids(values: Any) -> NormalisedIds:
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return normalise_column(values)
+    if isinstance(values, np.ma.MaskedArray):
+        objects: Any = values.data.astype(object)
+        objects[np.ma.getmaskarray(values)] = None
+        values = objects
     given = np.asarray(values, object if isinstance(values, list | tuple) else None)
     if given.dtype.kind in "OUS":
         return _normalise_objects(given.tolist())

@@ -12,6 +12,7 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import convert_invalid_input
+from rankery.masked_arrays import with_nan
 from rankery.query_groups import QueryGroups, group_by_ids, normalised_ids
 from rankery.server_package import require_server_package
 
@@ -134,7 +135,7 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
     import numpy as np
 
     try:
-        numbers = np.asarray(values, np.float64)
+        numbers = np.asarray(with_nan(values), np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"{argument}: must be numbers: {error}") from None
     if numbers.ndim != 1 or not len(numbers) or (length is not None and len(numbers) != length):

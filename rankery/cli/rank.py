@@ -23,9 +23,8 @@ from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
 _BLANK = re.compile(r"\s")
-# Default limits of one request; the operator of the service may change them.
-_MAX_QUERIES = 1_000
-_MAX_DOCUMENTS = 10_000
+# Default limits of one request; the operator may change them. The bytes are 1 MiB below the limit.
+_MAX_QUERIES, _MAX_DOCUMENTS, _MAX_CELLS, _MAX_BYTES = 1_000, 10_000, 2**24, 15 * 2**20
 
 
 @on_service
@@ -77,6 +76,7 @@ def rank(
     Example: `rankery rank web documents.csv --keep --user ann --json`
     """
     from rankery.candidates import read_candidates
+    from rankery.client.documents import batches
 
     if trec and session.json:
         raise WrongUsage("--trec and --json exclude each other; choose one")
@@ -84,7 +84,8 @@ def rank(
     with _input_path(file) as path:
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
     ranked: list[dict[str, Any]] = []
-    for batch in _batches(candidates):
+    most_documents = min(_MAX_DOCUMENTS, _MAX_CELLS // len(found.feature_names))
+    for batch in batches(candidates, most_documents, _MAX_BYTES, _MAX_QUERIES):
         answer = session.client.rank(
             found, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
         )
@@ -112,20 +113,6 @@ def _input_path(file: str) -> Iterator[Path]:
         with path.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
         yield path
-
-
-def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    documents = 0
-    for query in queries:
-        size = len(query["documents"])
-        if batch and (len(batch) == _MAX_QUERIES or documents + size > _MAX_DOCUMENTS):
-            yield batch
-            batch, documents = [], 0
-        batch.append(query)
-        documents += size
-    if batch:
-        yield batch
 
 
 def _trec_run(ranked: Sequence[dict[str, Any]], model: str, *, is_interleaved: bool) -> str:

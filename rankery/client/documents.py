@@ -1,8 +1,9 @@
 """Candidate documents in the form of dictionaries."""
 
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rankery.client.frames.cells import suggestion
@@ -46,6 +47,34 @@ def scoring_queries(candidates: Any) -> list[Query]:
         {**query, "documents": [_as_json(query, place, one) for place, one in enumerate(query["documents"])]}
         for query in queries
     ]
+
+
+def batches(
+    queries: Sequence[Query], most_documents: int, most_bytes: int, most_queries: int
+) -> Iterator[list[Query]]:
+    """Split queries into batches for one scoring request each; a larger query is alone in its batch.
+
+    Args:
+        queries: Queries in the form of a request.
+        most_documents: Maximum number of documents of a batch.
+        most_bytes: Maximum size of a batch in JSON.
+        most_queries: Maximum number of queries of a batch.
+    """
+    batch: list[Query] = []
+    documents = n_bytes = 0
+    for query in queries:
+        own_documents, own_bytes = len(query["documents"]), len(json.dumps(query))
+        if batch and (
+            len(batch) == most_queries
+            or documents + own_documents > most_documents
+            or n_bytes + own_bytes > most_bytes
+        ):
+            yield batch
+            batch, documents, n_bytes = [], 0, 0
+        batch.append(query)
+        documents, n_bytes = documents + own_documents, n_bytes + own_bytes
+    if batch:
+        yield batch
 
 
 def with_locations(

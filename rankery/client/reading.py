@@ -38,7 +38,13 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
 
     Raises:
         RankeryApiError: The service reported a problem; `KeyRefused` if an API key is missing or invalid.
+        AnswerNotUnderstood: The server redirects to another URL, so that the request was not executed.
     """
+    if response.has_redirect_location:
+        raise AnswerNotUnderstood(
+            f"{response.url} redirects to {response.headers['Location']}, and requests do not follow: give"
+            " the URL of the service behind the redirect"
+        )
     if response.status_code == httpx.codes.UNAUTHORIZED:
         raise KeyRefused(response.status_code, problem(response), has_key=has_key)
     if response.is_error:

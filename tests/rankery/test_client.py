@@ -10,6 +10,7 @@ import pytest
 
 from rankery.client import Client
 from rankery.errors import (
+    AnswerNotUnderstood,
     InvalidSettings,
     JobFailed,
     JobRefused,
@@ -74,6 +75,7 @@ def test_a_deletion_is_sent_again_while_something_goes() -> None:
             "refused_count": 0,
             "complete": False,
         }
+        assert request.extensions["timeout"]["read"] > 60.0  # the service works on a request for a minute
         return httpx.Response(200, json=document)
 
     with client_of(answer) as client:
@@ -88,6 +90,20 @@ def test_an_answer_that_is_no_problem_document_is_still_an_error() -> None:
     client = client_of(lambda _: httpx.Response(502, text="<html>"))
     with client, pytest.raises(RankeryApiError, match="502 Bad Gateway"):
         client.job("job_1")
+
+
+def test_a_redirect_is_an_error_that_names_its_target(tmp_path: Path) -> None:
+    """A server that redirects has executed nothing: no object is deleted, and no file is written."""
+    target, file = "https://rankery.test/rankery", tmp_path / "model.txt"
+    with client_of(lambda _: httpx.Response(308, headers={"Location": target}, text="Moved")) as client:
+        for call in (
+            lambda: client.delete_dataset("ds_1"),
+            lambda: client.export("web", "lightgbm", file),
+            lambda: next(iter(client.events())),
+        ):
+            with pytest.raises(AnswerNotUnderstood, match=f"redirects to {target}"):
+                call()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_service_that_is_away_is_named() -> None:
@@ -165,6 +181,21 @@ def test_waiting_ends_at_its_limit() -> None:
         client.job("job_1").wait(timeout_seconds=0.05, interval_seconds=0.01)
 
 
+def test_data_whose_job_was_deleted_are_not_waited_for() -> None:
+    """A dataset that was read long ago is ready, also after the retention of jobs."""
+    document = dataset_document(status="ready")
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.startswith("/v1/jobs/"):
+            return httpx.Response(404, json={"title": "Not found", "detail": "there is no job 'job_1'"})
+        return httpx.Response(200, json=document)
+
+    with client_of(answer) as client:
+        dataset = client.dataset("ds_1")
+        assert dataset.job() is None
+        assert dataset.wait().status == "ready"
+
+
 def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
     """The service gets the file's name for its errors."""
     path = tmp_path / "train.txt"
@@ -180,6 +211,28 @@ def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
     assert b'name="file"; filename="train.txt"' in bodies[0]
     assert b"1 qid:1 1:2\n" in bodies[0]
     assert b'name="name"\r\n\r\nmine' in bodies[0]
+
+
+def test_a_dictionary_names_the_runs_of_a_comparison(tmp_path: Path) -> None:
+    """Files of the same name in two folders get the names that the caller gives them."""
+    uploads: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/rankings":
+            uploads.append(request.read())
+        return httpx.Response(200, json=job_document(status="succeeded", result={"ranking_id": "rnk_1"}))
+
+    paths = {name: tmp_path / name / "test.run" for name in ("bm25", "ours")}
+    for path in paths.values():
+        path.parent.mkdir()
+        path.write_text("q Q0 d 1 0.5 tag\n")
+    with client_of(answer) as client:
+        client.compare("ds_1", paths)
+        client.compare("ds_1", list(paths.values()))
+    assert [b'name="name"' in body for body in uploads] == [True, True, False, False]
+    assert [f'name="name"\r\n\r\n{name}'.encode() in uploads[place] for place, name in enumerate(paths)] == [
+        True
+    ] * 2
 
 
 def test_ranking_sends_the_queries_and_the_limit() -> None:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 import pandas
 import polars
 import pyarrow as pa
 import pytest
 
-from rankery.client.frames.incoming import as_stream, as_table
+from rankery.client.frames.incoming import as_stream, as_table, table_of_arrays
 from rankery.errors import DataUnusable
 
 EMBEDDINGS = [[1.0, 2.0], [3.0, 4.0]]
@@ -37,6 +38,20 @@ def test_lists_are_sent_in_a_fixed_size(frame: Any) -> None:
     assert sent.column_names == ["search", "emb"]
     assert sent.schema.field("emb").type.list_size == 2
     assert sent.column("emb").to_pylist() == EMBEDDINGS
+
+
+def test_masked_values_of_arrays_are_missing() -> None:
+    """Masked features and labels are sent as NaN, and masked ids as null."""
+    features = np.ma.masked_equal([[1, 2], [3, 4]], 4)
+    table = table_of_arrays(
+        features, labels=np.ma.masked_equal([0.0, 1.0], 0.0), query_ids=np.ma.masked_equal([5, 6], 6)
+    )
+    assert table.column("query_id").to_pylist() == ["5", None]
+    expected = {"label": [np.nan, 1.0], "f1": [1.0, 3.0], "f2": [2.0, np.nan]}
+    for name, values in expected.items():
+        np.testing.assert_array_equal(table.column(name).to_numpy(), values)
+    scored = table_of_arrays(features, query_ids=np.ma.masked_equal([5, 6], 6))
+    np.testing.assert_array_equal(scored.column("query_id").to_numpy(), [5.0, np.nan])
 
 
 def test_lists_of_different_lengths_are_not_sent() -> None:

@@ -4,8 +4,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Self
 
+import httpx
+
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resource import AsyncResource
+from rankery.errors import RankeryApiError
 
 
 class AsyncData(AsyncResource):
@@ -26,10 +29,16 @@ class AsyncData(AsyncResource):
         return self._take(await self._transport.get(self._path))
 
     async def job(self) -> AsyncJob | None:
-        """Return the job that reads or makes the data, or None."""
+        """Return the job that reads or makes the data; None if there is none, or it was deleted."""
         if self.job_id is None:
             return None
-        return AsyncJob.of(await self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
+        try:
+            found = await self._transport.get(f"/v1/jobs/{self.job_id}")
+        except RankeryApiError as error:
+            if error.status != httpx.codes.NOT_FOUND:
+                raise
+            return None
+        return AsyncJob.of(found, self._transport)
 
     async def wait(
         self,

@@ -24,6 +24,9 @@ Deletable: TypeAlias = Literal[
     "jobs", "models", "evaluations", "comparisons", "rankings", "inspections", "experiments", "studies"
 ]
 
+# The service works on one request for a minute, then answers what it has done.
+_BULK_SECONDS = 120.0
+
 
 class AsyncLifecycleCalls(AsyncCalls):
     """Calls that label, delete and restore objects, and measure storage."""
@@ -188,7 +191,8 @@ class AsyncLifecycleCalls(AsyncCalls):
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # Idempotent: a repetition has no effect.
-        return (await self.transport.request("POST", path, json=dict(body))).json()
+        response = await self.transport.request("POST", path, json=dict(body), read_seconds=_BULK_SECONDS)
+        return response.json()
 
 
 def _selection(ids: Sequence[str | HasId] | None, where: Mapping[str, Any] | None) -> dict[str, Any]:

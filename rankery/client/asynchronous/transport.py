@@ -104,6 +104,7 @@ class AsyncTransport:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
+        read_seconds: float | None = None,
     ) -> httpx.Response:
         """Send a request with retries.
 
@@ -115,21 +116,19 @@ class AsyncTransport:
             content: Body as bytes, instead of `json`.
             headers: Additional headers.
             repeatable: Whether the request is idempotent, so that it may be retried.
+            read_seconds: Time that the service may take for the response, if longer than the timeout.
 
         Raises:
             RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
         """
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
+        options: dict[str, Any] = {"json": json, "content": content, "headers": headers}
+        if read_seconds is not None:
+            longest = max(self._timeout_seconds, read_seconds)
+            options["timeout"] = httpx.Timeout(self._timeout_seconds, read=longest)
         while True:
-            response = await self._attempt(
-                attempts,
-                method,
-                with_query(path, parameters or {}),
-                json=json,
-                content=content,
-                headers=headers,
-            )
+            response = await self._attempt(attempts, method, with_query(path, parameters or {}), **options)
             if response is not None:
                 return response
 
@@ -206,7 +205,7 @@ class AsyncTransport:
             ) as response:
                 if response.status_code in UNAVAILABLE:
                     raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
-                if response.is_error:
+                if not response.is_success:
                     await response.aread()
                     checked(response, has_key=self._has_key)
                 async for line in response.aiter_lines():
@@ -254,7 +253,7 @@ class AsyncTransport:
             return await self._http.request(method, url, **options)
         part, on_bytes = into
         async with self._http.stream(method, url, **options) as response:
-            if response.is_error:
+            if not response.is_success:
                 await response.aread()
                 return response
             total = part.begin(response)

@@ -82,7 +82,7 @@ class Explanations:
 
 
 def row_features(document: dict[str, Any]) -> Any:
-    """Return the features of a row as requests in JSON have them, NaN as None."""
+    """Return the features of a row as requests in JSON have them: NaN as None, booleans as numbers."""
     if set(document) == {_ALL_FEATURES} and isinstance(document[_ALL_FEATURES], list):
         return [_number(value) for value in document[_ALL_FEATURES]]
     return {
@@ -92,4 +92,6 @@ def row_features(document: dict[str, Any]) -> Any:
 
 
 def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
     return None if value != value else value

@@ -10,6 +10,7 @@ from rankery.client.frames.cells import mixed_cell
 from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.masked_arrays import with_nan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -115,10 +116,10 @@ def table_of_arrays(
     table: dict[str, Any] = {}
     for name, column in columns.items():
         if column is not None:
-            array = np.asarray(column)
+            normalises = labels is not None and name != "label"  # ids of candidates are returned unchanged
+            array = np.asarray(column if normalises else with_nan(column))
             if len(array.shape) != 1 or len(array) != len(values[0]):
                 raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(values[0])} documents")
-            normalises = labels is not None and name != "label"  # ids of candidates are returned unchanged
             table[name] = _id_texts(name, column) if normalises else _array(array)
     for name, column in zip(names, values, strict=True):
         if name in table:
@@ -150,7 +151,7 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
         columns: list[Any] = list(given.columns)
         names = names or given.column_names
     else:
-        matrix = np.asarray(features.toarray() if hasattr(features, "toarray") else features)
+        matrix = np.asarray(features.toarray() if hasattr(features, "toarray") else with_nan(features))
         if matrix.ndim != 2 or not matrix.shape[1]:
             raise DataUnusable(f"features must be of shape (documents, features), not {matrix.shape}")
         columns = [np.ascontiguousarray(matrix[:, place]) for place in range(matrix.shape[1])]

@@ -7,8 +7,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Self
 
+import httpx
+
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resource import Resource
+from rankery.errors import RankeryApiError
 
 
 class Data(Resource):
@@ -29,10 +32,16 @@ class Data(Resource):
         return self._take(self._transport.get(self._path))
 
     def job(self) -> Job | None:
-        """Return the job that reads or makes the data, or None."""
+        """Return the job that reads or makes the data; None if there is none, or it was deleted."""
         if self.job_id is None:
             return None
-        return Job.of(self._transport.get(f"/v1/jobs/{self.job_id}"), self._transport)
+        try:
+            found = self._transport.get(f"/v1/jobs/{self.job_id}")
+        except RankeryApiError as error:
+            if error.status != httpx.codes.NOT_FOUND:
+                raise
+            return None
+        return Job.of(found, self._transport)
 
     def wait(
         self,

@@ -27,6 +27,9 @@ Deletable: TypeAlias = Literal[
     "jobs", "models", "evaluations", "comparisons", "rankings", "inspections", "experiments", "studies"
 ]
 
+# The service works on one request for a minute, then answers what it has done.
+_BULK_SECONDS = 120.0
+
 
 class LifecycleCalls(Calls):
     """Calls that label, delete and restore objects, and measure storage."""
@@ -191,7 +194,8 @@ class LifecycleCalls(Calls):
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         # Idempotent: a repetition has no effect.
-        return self.transport.request("POST", path, json=dict(body)).json()
+        response = self.transport.request("POST", path, json=dict(body), read_seconds=_BULK_SECONDS)
+        return response.json()
 
 
 def _selection(ids: Sequence[str | HasId] | None, where: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from rankery.client.arguments import CandidateColumns
 from rankery.client.synchronous.resource import Calls
-from rankery.client.documents import scoring_queries, with_locations
+from rankery.client.documents import batches, scoring_queries, with_locations
 from rankery.client.frames.candidates import (
     Candidates,
     Order,
@@ -46,7 +46,6 @@ _ARROW = "application/vnd.apache.arrow.stream"
 # The default limits of a service; the bytes are 1 MiB below its limit.
 _MAX_ROWS, _MAX_CELLS, _MAX_BYTES, _MAX_EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
 _MAX_JSON_QUERIES = 1_000
-_JSON_GROWTH = 4  # approximate size of a named number in JSON, relative to Arrow
 
 
 class ScoringCalls(Calls):
@@ -324,13 +323,12 @@ class ScoringCalls(Calls):
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
         most_rows = min(_MAX_ROWS, _MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(
-            table, most_rows, _MAX_BYTES // _JSON_GROWTH, _MAX_JSON_QUERIES
-        ):
+        for first, end in split_into_requests(table, most_rows, _MAX_BYTES, _MAX_JSON_QUERIES):
             queries = as_queries(table.slice(first, end - first))
-            body = given({"queries": queries, "top_k": top_k, **shown_to})
-            response = self.transport.request("POST", _rank_path(model_id), json=body)
-            ranked += document_of(response)["queries"]
+            for batch in batches(queries, most_rows, _MAX_BYTES, _MAX_JSON_QUERIES):
+                body = given({"queries": batch, "top_k": top_k, **shown_to})
+                response = self.transport.request("POST", _rank_path(model_id), json=body)
+                ranked += document_of(response)["queries"]
         return as_response_table(table, ranked)
 
     def _explained(

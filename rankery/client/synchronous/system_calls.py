@@ -22,6 +22,7 @@ from rankery.client.reading import given
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
+from rankery.masked_arrays import with_nan
 
 # A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any
@@ -139,7 +140,7 @@ class SystemCalls(DatasetReferences):
                 " their order; give a frame with query, document and score, or with query and score"
             )
         queries, documents = self._judged_rows(dataset_id)
-        return runs.run_of_scores(np.asarray(run), queries, documents)
+        return runs.run_of_scores(np.asarray(with_nan(run)), queries, documents)
 
     def _judged_rows(self, dataset_id: str) -> tuple[list[str], list[str]]:
         response = self.transport.request("GET", f"/v1/datasets/{dataset_id}/qrels")
@@ -149,7 +150,10 @@ class SystemCalls(DatasetReferences):
         self, systems: Sequence[System] | Mapping[str, System], dataset_id: str
     ) -> list[dict[str, Any]]:
         if isinstance(systems, Mapping):
-            return [self._system(system, dataset_id, name) for name, system in systems.items()]
+            return [
+                self._system(system, dataset_id, name, names_files=True)
+                for name, system in systems.items()
+            ]
         if isinstance(systems, str) or not isinstance(systems, Sequence):
             raise WrongType(f"a list of two or more systems is expected here, not {described(systems)}")
         return [
@@ -157,8 +161,17 @@ class SystemCalls(DatasetReferences):
             for place, system in enumerate(systems, start=1)
         ]
 
-    def _system(self, system: System, dataset_id: str, name: str = "scores") -> dict[str, Any]:
-        """Return a system as a field of a comparison; upload LightGBM models and scores first."""
+    def _system(
+        self, system: System, dataset_id: str, name: str = "scores", *, names_files: bool = False
+    ) -> dict[str, Any]:
+        """Return a system as a field of a comparison; upload LightGBM models and scores first.
+
+        Args:
+            system: Argument of `compare`.
+            dataset_id: The dataset that scores belong to.
+            name: Name of uploaded models and scores.
+            names_files: Whether scores in a file get this name instead of the file name.
+        """
         if isinstance(system, Mapping) and set(system) <= _REFERENCES:
             return dict(system)
         if is_booster(system) or _is_model_file(system):
@@ -169,7 +182,7 @@ class SystemCalls(DatasetReferences):
             return system_of(system)
         if isinstance(system, str) and not Path(system).is_file():
             return system_of(system)
-        named = None if isinstance(system, str | Path) else name
+        named = None if isinstance(system, str | Path) and not names_files else name
         job = self.upload_run(system, dataset_id, name=named)
         return {"ranking_id": job.wait().made("ranking_id")}
 

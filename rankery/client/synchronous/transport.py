@@ -107,6 +107,7 @@ class Transport:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
+        read_seconds: float | None = None,
     ) -> httpx.Response:
         """Send a request with retries.
 
@@ -118,21 +119,19 @@ class Transport:
             content: Body as bytes, instead of `json`.
             headers: Additional headers.
             repeatable: Whether the request is idempotent, so that it may be retried.
+            read_seconds: Time that the service may take for the response, if longer than the timeout.
 
         Raises:
             RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
         """
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
+        options: dict[str, Any] = {"json": json, "content": content, "headers": headers}
+        if read_seconds is not None:
+            longest = max(self._timeout_seconds, read_seconds)
+            options["timeout"] = httpx.Timeout(self._timeout_seconds, read=longest)
         while True:
-            response = self._attempt(
-                attempts,
-                method,
-                with_query(path, parameters or {}),
-                json=json,
-                content=content,
-                headers=headers,
-            )
+            response = self._attempt(attempts, method, with_query(path, parameters or {}), **options)
             if response is not None:
                 return response
 
@@ -209,7 +208,7 @@ class Transport:
             ) as response:
                 if response.status_code in UNAVAILABLE:
                     raise ServiceUnreachable(f"the service at {self.base_url} is not available at present")
-                if response.is_error:
+                if not response.is_success:
                     response.read()
                     checked(response, has_key=self._has_key)
                 for line in response.iter_lines():
@@ -257,7 +256,7 @@ class Transport:
             return self._http.request(method, url, **options)
         part, on_bytes = into
         with self._http.stream(method, url, **options) as response:
-            if response.is_error:
+            if not response.is_success:
                 response.read()
                 return response
             total = part.begin(response)

@@ -1,5 +1,6 @@
 """Frames of candidates, and frames of scores."""
 
+import json
 from typing import Any
 
 import pandas
@@ -7,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
+from rankery.client.frames.interleaved import as_queries
 from rankery.client.frames.runs import run_of_frame, run_of_mapping, run_of_table, scores_of_rows
 from rankery.errors import DataUnusable, DataWarning
 
@@ -61,6 +63,12 @@ def test_a_feature_without_any_value_is_missing(empty: object) -> None:
     column = candidates.table.column("age")
     assert column.null_count == 3
     assert pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+
+
+def test_booleans_are_numbers_in_json() -> None:
+    """Requests in JSON for explanations and interleaved lists have the numbers of requests in Arrow."""
+    table = pa.table({"query_id": ["a"], "document_id": ["x"], "new": [True], "emb": [[False, True]]})
+    assert json.dumps(as_queries(table)[0]["documents"][0]["features"]) == '{"new": 1, "emb": [0, 1]}'
 
 
 def test_a_long_frame_is_cut_between_queries() -> None:

@@ -1,11 +1,12 @@
 """Candidates as dictionaries."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rankery.client.documents import scoring_queries, with_locations
+from rankery.client.documents import batches, scoring_queries, with_locations
 from rankery.errors import DataUnusable, RankeryApiError, WrongType
 
 
@@ -54,6 +55,23 @@ def test_a_wrong_type_is_a_type_error(candidates: Any, sentence: str) -> None:
     with pytest.raises(WrongType, match=sentence) as raised:
         scoring_queries(candidates)
     assert isinstance(raised.value, TypeError)
+
+
+def test_a_batch_is_limited_by_its_size_in_json() -> None:
+    """A batch ends at the limit of documents, bytes or queries, and a larger query is alone."""
+    sizes = [1, 1, 3, 1, 5, 1]
+    document = {"id": "d", "features": {"a_feature_with_a_long_name": 0.12345678901234567}}
+    queries = [{"id": f"q{place}", "documents": [document] * size} for place, size in enumerate(sizes)]
+
+    def split(documents: int, n_bytes: int, most_queries: int) -> list[list[int]]:
+        found = batches(queries, documents, n_bytes, most_queries)
+        return [[len(query["documents"]) for query in batch] for batch in found]
+
+    assert split(12, 2**20, 6) == [sizes]
+    assert split(4, 2**20, 6) == [[1, 1], [3, 1], [5], [1]]
+    assert split(12, 2**20, 4) == [[1, 1, 3, 1], [5, 1]]
+    bytes_of_three = len(json.dumps(queries[2]))
+    assert split(12, bytes_of_three, 6) == [[1, 1], [3], [1], [5], [1]]
 
 
 def test_a_refusal_names_the_document() -> None:

@@ -61,6 +61,19 @@ def test_documents_not_retrieved_and_not_judged_count_as_in_trec_eval() -> None:
     assert found.means == {"recall@5": 1 / 2, "mrr": 1 / 2}
 
 
+def test_masked_values_are_missing() -> None:
+    """Masked scores and labels count like NaN, and a masked id is missing."""
+    scores, labels, ids = [3.0, 2.0, 1.0], [0, 1, 1], np.ma.masked_equal([7, 7, 8], 8)
+    masked = {"scores": np.ma.masked_equal(scores, 3.0), "labels": np.ma.masked_equal(labels, 1)}
+    missing = {"scores": [np.nan, 2.0, 1.0], "labels": [0.0, np.nan, np.nan]}
+    for name in masked:
+        given = {"scores": scores, "labels": labels, "query_ids": ["q"] * 3, "metrics": ["mrr", "ndcg@5"]}
+        expected = rankery.metrics.evaluate(**given | {name: missing[name]}).means
+        assert rankery.metrics.evaluate(**given | {name: masked[name]}).means == expected
+    with pytest.raises(InvalidArgument, match="has no query for document 2"):
+        rankery.metrics.evaluate(scores, labels, ids)
+
+
 def test_equal_scores_are_ordered_by_document_ids() -> None:
     """With trec_eval's conventions, the larger id comes first."""
     judged = ([1.0, 1.0], [1, 0], ["q", "q"])
