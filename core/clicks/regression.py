@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import lightgbm
 
 NO_PREDICTIVE_FEATURE = "no feature predicts clicks, so that relevance cannot be estimated from features"
+TOO_FEW_PAIRS = "no feature varies in enough documents for trees; the classifier logistic needs fewer"
 _MIN_CURVATURE = 1e-6
 _RIDGE = 1e-3
 _TREES = {
@@ -158,7 +159,13 @@ class _Trees:
         self._booster = lightgbm.Booster(parameters, data)
 
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
-        """Add a tree; return the log-odds, (n_pairs,)."""
+        """Add a tree; return the log-odds, (n_pairs,).
+
+        Raises:
+            InvalidInput: There are too few pairs for a split.
+        """
+        import lightgbm
+
         found: list[Float64Array] = []
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
@@ -169,6 +176,9 @@ class _Trees:
             found.append(scores.copy())
             return []
 
-        self._booster.update(fobj=derivatives)
+        try:
+            self._booster.update(fobj=derivatives)
+        except lightgbm.basic.LightGBMError as error:  # each feature has too few distinct values to split
+            raise InvalidInput.at("/dataset_id", TOO_FEW_PAIRS) from error
         self._booster.eval_train(record_scores)
         return found[0]

@@ -42,10 +42,11 @@ def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
     of_query = numbers[log.pair_queries]
     documents = list(log.document_ids)
     order = np.argsort(of_query, kind="stable")
-    start = int(np.searchsorted(of_query[order], 0))
+    of_query = of_query[order]
+    start = int(np.searchsorted(of_query, 0))
     while start < len(order):
-        query = int(of_query[order[start]])
-        stop = int(np.searchsorted(of_query[order], query, side="right"))
+        query = int(of_query[start])
+        stop = int(np.searchsorted(of_query, query, side="right"))
         rows = {
             name: first[query] + place for place, name in enumerate(known[first[query] : first[query + 1]])
         }

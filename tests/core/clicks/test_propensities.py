@@ -143,6 +143,15 @@ def test_equal_features_with_missing_values_are_refused(classifier: str) -> None
     regression_em(shown, clicked, features, classifier, iterations=1)
 
 
+def test_too_few_pairs_for_trees_are_refused() -> None:
+    """LightGBM drops each feature that cannot split the pairs; logistic regression goes on."""
+    shown, clicked = np.full((36, 2), 4.0), np.ones((36, 2))
+    features = np.arange(36, dtype=np.float32)[:, np.newaxis]
+    with pytest.raises(InvalidInput, match="no feature varies in enough documents for trees"):
+        regression_em(shown, clicked, features, "trees", iterations=1)
+    regression_em(shown, clicked, features, "logistic", iterations=1)
+
+
 def test_expected_relevance() -> None:
     """An iteration is PBM's E-step, then θ_k = clicks / expected relevant documents."""
     shown = np.array([[10.0, 4.0], [6.0, 8.0]])
