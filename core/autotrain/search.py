@@ -114,7 +114,7 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
         refusals: The reasons why other candidates were not tried.
 
     Raises:
-        InvalidInput: No candidate is complete.
+        InvalidInput: No candidate is complete, or the metric is undefined on all held-out queries.
     """
     complete = tuple(each for each in tried if each.status == "complete")
     if not tried:
@@ -125,6 +125,12 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
             "/budget_seconds",
             f"{trials.spec.budget_seconds:g} seconds are not enough to train one candidate; increase the"
             " time budget",
+        )
+    if not any(each.is_measured for each in complete):
+        raise InvalidInput.at(
+            "/budget_seconds",
+            f"{trials.spec.metric} is undefined on every query that was held out within"
+            f" {trials.spec.budget_seconds:g} seconds; increase the time budget",
         )
     held_out = trials.held_out
     scales = tuple(held_out.deviation(each.scores) or 1.0 for each in complete)

@@ -114,6 +114,11 @@ class Tried:
         """Return the mean of the values, -inf without any."""
         return mean_of(self.values)
 
+    @property
+    def is_measured(self) -> bool:
+        """Return whether the metric is defined on a held-out query."""
+        return not bool(np.isnan(self.values).all())
+
 
 class _TimeIsUp(Exception):
     """The time of a training is up."""

@@ -55,7 +55,10 @@ class History:
         """Return whether the training is complete: all iterations are done, or early stopping applies."""
         stopping = self._spec.early_stopping
         done = len(self.reports)
-        return done >= self._total or (stopping is not None and done - self.best_iteration >= stopping.rounds)
+        if done >= self._total or stopping is None:
+            return done >= self._total
+        # Without the interval, fewer rounds would end the training before its next measurement.
+        return done - self.best_iteration >= max(stopping.rounds, self._spec.metric_interval)
 
     @property
     def is_measured_next(self) -> bool:

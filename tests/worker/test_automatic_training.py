@@ -13,6 +13,7 @@ from core.scorers import read_model
 from core.store import Job
 from core.store.artifacts.keys import model_key
 from core.store.repositories.candidates import QUEUED
+from core.store.visibility import limited_to
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import shut_down_when
 from worker.job.reporter import Reporter
@@ -196,6 +197,24 @@ def test_the_end_of_the_job_cancels_helper_jobs(
         assert {row.reason for row in tx.candidates.of(job.id) if row.status == "not-tried"} == {
             "the automatic training ended"
         }
+
+
+def test_helper_jobs_are_in_the_project_of_the_training(
+    inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller who is limited to the project sees them, and cancels them with the automatic training."""
+    job = _submit(inline_worker)
+    with inline_worker.store.begin() as tx:
+        tx.projects.move_job(tx.jobs.get(job.id), "search")
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
+    with limited_to(("search",)), inline_worker.store.begin() as tx:
+        beside = tx.candidates.helper_jobs(job.id)
+        assert beside
+        tx.jobs.request_cancel(job.id)
+    with inline_worker.store.read() as tx:
+        assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}
 
 
 def test_an_invalid_metric_is_refused(inline_worker: InlineWorker) -> None:

@@ -121,6 +121,37 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
         assert finding["severity"] == "warning"
 
 
+def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: InlineWorker) -> None:
+    """It has as many trees as folds determined, and continues the same model."""
+    dataset_id = inline_worker.add(judged(), "judged")
+    log_id, _ = simulated(inline_worker, dataset_id)
+    inline_worker.trained(dataset_id, model_name="net", scorer={"kind": "linear"}, hyperparameters={})
+    hyperparameters = {"num_iterations": 30, "num_leaves": 6, "learning_rate": 0.5}
+    by_folds = {"validation": {"folds": 2}, "early_stopping": {"metric": "ndcg@5", "rounds": 2}}
+    continued = {"init_model": "net:1"}
+    for options, naive_options in ((by_folds, {}), (continued, continued)):
+        result = inline_worker.trained(
+            dataset_id,
+            clicks={"log": log_id, "correction": "additive"},
+            hyperparameters=hyperparameters,
+            test_dataset_id=dataset_id,
+            **options,
+        )
+        with inline_worker.store.read() as tx:
+            kept = tx.models.get(result["model_id"]).best_iteration
+        assert (kept < 30) == (options is by_folds)
+        naive = inline_worker.trained(
+            dataset_id,
+            clicks={"log": log_id},
+            hyperparameters=hyperparameters | {"num_iterations": kept},
+            test_dataset_id=dataset_id,
+            **naive_options,
+        )
+        with inline_worker.store.read() as tx:
+            means = tx.models.get(naive["model_id"]).metrics or {}
+        assert result["naive"]["naive"] == pytest.approx(means["ndcg@5"])
+
+
 def test_dual_learning(inline_worker: InlineWorker) -> None:
     """A job that learns propensities with the model reports them."""
     dataset_id = inline_worker.add(judged(), "judged")

@@ -1,6 +1,7 @@
 """Studies: each trial runs once, despite lost workers, and the winner is compared once."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,10 +9,13 @@ import pytest
 
 from core.data import synthetic_dataset
 from core.store import Study, Trial
+from core.store.clock import utc_now
 from core.studies.pruning import MEDIAN_STARTUP_TRIALS
 from tests.worker.conftest import opened_inline_worker
 from tests.worker.inline_worker import InlineWorker
+from tests.worker.interruption import on_phases, shut_down_when
 from tests.worker.studies import LEAVES, RATE, add_study
+from worker.job.lease import Lease
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -177,6 +181,80 @@ def test_curves_are_pruned_by_the_median(inline_worker: InlineWorker, dataset_id
     assert lost.curve is not None
     assert max(step for step, _ in lost.curve) < 15
     assert trials[0].status == "succeeded"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("after", [3, 7])
+def test_the_curve_of_an_interrupted_trial_is_complete(
+    inline_worker: InlineWorker, dataset_id: str, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """The first fold's curve has the iterations before the interruption, in this fold or in the next one."""
+    study = add_study(inline_worker, dataset_id, trials=1, pruner="median", validation={"folds": 2})
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == after)
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", RUNNERS)
+    with inline_worker.store.read() as tx:
+        (job_id,) = tx.studies.active_jobs(study.id)
+        checkpoint = tx.jobs.get(job_id).checkpoint
+    assert checkpoint is not None
+    assert checkpoint["iteration"] == after
+    _, (trial,) = finish(inline_worker, study)
+    assert trial.curve is not None
+    assert [iteration for iteration, _ in trial.curve] == [1, 2, 3, 4, 5]
+
+
+def test_a_pause_counts_from_the_first_trial(
+    inline_worker: InlineWorker, dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the part of a pause after the start of the first trial extends the time limit."""
+    study = add_study(inline_worker, dataset_id, seconds=100.0)
+    begun = utc_now()
+
+    def at(seconds: float) -> None:
+        monkeypatch.setattr(
+            "core.store.repositories.studies.utc_now", lambda: begun + timedelta(seconds=seconds)
+        )
+
+    def change(name: str) -> Study:
+        with inline_worker.store.begin() as tx:
+            changed: Study = getattr(tx.studies, name)(study.id)
+            return changed
+
+    at(0.0)
+    change("pause")
+    at(1_000.0)
+    assert change("resume").paused_seconds == 0.0
+    change("pause")
+    at(3_000.0)
+    with inline_worker.store.begin() as tx:
+        tx.studies.start_trial(tx.studies.locked(study.id), tx.studies.trial(study.id, 0), {}, {})
+    at(3_005.0)
+    assert change("resume").paused_seconds == 5.0
+    change("pause")
+    at(3_015.0)
+    assert change("resume").paused_seconds == 15.0
+
+
+@pytest.mark.long
+def test_a_cancelled_study_has_no_conclusion(
+    inline_worker: InlineWorker, dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A study that is cancelled while its conclusion is computed stays cancelled, and no alias moves."""
+    default = {"num_leaves": 2, "learning_rate": 1e-6}
+    study = add_study(inline_worker, dataset_id, trials=2, alias="champion", hyperparameters=default)
+
+    def cancel(_lease: Lease, phase: str) -> None:
+        if phase == "comparing":
+            with inline_worker.store.begin() as tx:
+                tx.studies.cancel(study.id)
+
+    on_phases(monkeypatch, cancel)
+    ended, trials = finish(inline_worker, study)
+    assert ended.best_number == 1, trials
+    assert (ended.status, ended.conclusion) == ("cancelled", None)
+    with inline_worker.store.read() as tx:
+        assert tx.jobs.get(ended.conclude_job_id or "").status == "cancelled"
+        assert not tx.models.aliases_of_names(["web"]).get("web")
 
 
 @pytest.mark.long

@@ -25,6 +25,7 @@ from core.store import Transaction
 from core.store.artifacts.keys import candidate_key
 from core.store.clock import utc_now
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
+from core.store.repositories.projects import Labels
 from worker.job.progress import left_seconds
 from worker.job.run import JobRun
 from worker.job.training_data import TrainingData, load_and_align
@@ -131,8 +132,9 @@ class CandidateTrials:
         spec = TryCandidatesJob(
             auto_train_id=self._id, model_name=self._job.model_name, priority=self._job.priority
         )
+        labels = Labels(project=tx.jobs.get(self._id).project)
         for _ in range(len(queued) - len(tx.candidates.helper_jobs(self._id))):
-            tx.enqueue(spec, self._run.key_id)
+            tx.enqueue(spec, self._run.key_id, labels)
 
     def _try(self, number: int) -> None:
         candidate = self.portfolio[number]
@@ -191,7 +193,7 @@ class CandidateTrials:
             "out-of-time": BUDGET_EXHAUSTED,
         }
         held_out = self.trials.held_out
-        interval = held_out.interval(tried.values) if tried.folds else None
+        interval = held_out.interval(tried.values) if tried.is_measured else None
         self._record(
             number,
             status=tried.status,
@@ -199,7 +201,7 @@ class CandidateTrials:
             folds=tried.folds,
             iterations=tried.iterations,
             seconds=round(tried.seconds, 3),
-            value=held_out.in_metric_units(mean_of(tried.values)) if tried.folds else None,
+            value=held_out.in_metric_units(mean_of(tried.values)) if tried.is_measured else None,
             interval=None if interval is None else list(interval),
         )
 

@@ -18,6 +18,7 @@ from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
 from core.types import Float64Array
 from worker.job.run import JobRun
+from worker.job.sums import with_base
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData
 
@@ -111,9 +112,21 @@ class NaiveComparison:
 
 
 def compare_with_naive(
-    run: JobRun, job: BaseTrainingJob, data: TrainingData, model: ScoringModel
+    run: JobRun,
+    job: BaseTrainingJob,
+    data: TrainingData,
+    model: ScoringModel,
+    iterations: int | None = None,
 ) -> tuple[NaiveComparison, list[Finding]]:
-    """Train the naive model and compare it with the corrected model; return findings on weights, too."""
+    """Train the naive model and compare it with the corrected model; return findings on weights, too.
+
+    Args:
+        run: Job.
+        job: Specification of the corrected training.
+        data: Datasets, with the features of the training data.
+        model: The corrected model.
+        iterations: Iterations of the corrected model, where folds determined them.
+    """
     spec = job.training
     assert spec.clicks is not None  # noqa: S101 - checked by the caller
     findings = []
@@ -124,7 +137,10 @@ def compare_with_naive(
         comparison = NaiveComparison(spec.selection_metric, None)
     else:
         run.reporter.phase("training the naive model")
-        naive = read_model(_naive(run, replace(spec, clicks=None), data).content)
+        uncorrected = replace(spec, clicks=None)
+        if iterations is not None:
+            uncorrected = replace(uncorrected.with_iterations(iterations), early_stopping=None)
+        naive = read_model(_naive(run, uncorrected, data).content)
         measured = _compared if _is_judged(job, compared_on[0]) else _compared_by_clicks
         comparison = measured(run, spec, compared_on[0], compared_on[1].dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
@@ -150,7 +166,7 @@ def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
         return train_network(
             spec, data.training.dataset, validation, on_iteration, run.threads, check=run.lease.check
         )
-    return train(
+    ranker = train(
         spec,
         data.training.dataset,
         validation,
@@ -159,6 +175,7 @@ def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
         kept_bins=data.kept_bins(run.caches.binned),
         resume=data.start(run.threads),
     )
+    return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
 
 
 def _compared(

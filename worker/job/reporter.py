@@ -124,6 +124,11 @@ class Reporter:
                 self._reported_at = time.monotonic()
                 _LOG.warning("job.report_delayed", exc_info=True)
 
+    def repeat(self, iterations: Sequence[tuple[int, Values]]) -> None:
+        """Pass points of an earlier attempt, which are recorded already, to `on_iterations`."""
+        if self.on_iterations is not None and iterations:
+            self.on_iterations(iterations)
+
     def flush(self) -> None:
         """Write the collected reports, renew the lease, and check for interruptions.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from core.training import IterationReport, Snapshot
+from core.training import IterationReport, Snapshot, TrainingCheckpoint
 from worker.job.lease import WorkerStopping
 from worker.job.reporter import Reporter, Values
 
@@ -60,6 +60,10 @@ class TrainingWatch:
             self._report(report)
         if self._checkpoints is not None and self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
+
+    def settle(self, checkpoint: TrainingCheckpoint) -> None:
+        """Store this checkpoint if the worker stops later, since the training can no longer take one."""
+        self._snapshot = lambda: checkpoint
 
     def on_batch(self, done: int, total: int) -> None:
         """Report the completed and the total batches of the current epoch."""

@@ -133,6 +133,9 @@ class DistributedTraining:
     def _result(self, history: History, leader: Leader) -> TrainedRanker:
         kept, dataset = history.kept, self._dataset
         base_trees = self._state.base_trees if self._state else 0
+        if history.reports:
+            # The worker may stop after the ranks have ended.
+            self._watch.settle(self._snapshot(leader, history))
         self._run.reporter.phase("counting leaves")
         text = portable_text(leader.model_text(kept))
         # Before the boosters are freed.

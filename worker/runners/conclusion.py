@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from core.errors import InvalidInput
+from core.errors import InvalidInput, JobCancelled
 from core.evaluation import Pair, compare_systems
 from core.jobs import System
 from core.jobs.conclude import ConcludeJob
@@ -52,6 +52,7 @@ def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
 
     Raises:
         InvalidInput: A refit was not measured on the held-out queries.
+        JobCancelled: The study was cancelled.
     """
     run.reporter.phase("comparing")
     with run.store.read() as tx:
@@ -64,6 +65,7 @@ def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
         others = counts["succeeded"] + counts["pruned"] - 1
         conclusion = conclude_without_improvement(job.metric, default.trial, mean, others)
         with run.succeeding({"study_id": study.id}) as tx:
+            _require_concluding(run, tx, study.id)
             tx.studies.conclude(study.id, asdict(conclusion) | {"comparison_id": None})
         return
     _conclude(run, job, study, winner, default)
@@ -93,6 +95,7 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
         file.write(stored.read())
     result = {"study_id": study.id, "comparison_id": comparison_id, "verdict": conclusion.verdict}
     with run.succeeding(result) as tx:
+        _require_concluding(run, tx, study.id)
         tx.comparisons.add(
             comparison_id,
             job_id=run.id,
@@ -109,6 +112,16 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
         tx.studies.conclude(
             study.id, {**asdict(conclusion), "comparison_id": comparison_id, "promoted": promoted}
         )
+
+
+def _require_concluding(run: JobRun, tx: Transaction, study_id: str) -> None:
+    """Lock the study; refuse a conclusion if it was cancelled meanwhile.
+
+    Raises:
+        JobCancelled: The study was cancelled.
+    """
+    if tx.studies.locked(study_id).status == "cancelled":
+        raise JobCancelled(run.id)
 
 
 def _refit(tx: Transaction, study: Study, number: int, job_id: str | None) -> _Refit:

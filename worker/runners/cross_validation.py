@@ -82,8 +82,9 @@ class FoldedTraining:
     def cross_validate(self, after_fold: AfterFold | None = None) -> CrossValidation:
         """Train and evaluate the folds that no earlier attempt has completed; see `cross_validate`."""
         self._so_far, self._checkpoint = self._checkpoints.load(self._so_far)
-        for number in range(len(self._so_far.folds)):
+        for number, fold in enumerate(self._so_far.folds):
             if after_fold is not None:
+                self._run.reporter.repeat([(at, dict(values)) for at, values in fold.history])
                 after_fold(number, self._so_far.until(number + 1))
         while not self._so_far.is_complete:
             number = len(self._so_far.folds)

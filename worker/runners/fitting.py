@@ -61,6 +61,9 @@ def fit_model(
         InvalidInput: The specification is invalid for the data.
     """
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
+    if resume is not None:
+        points = ((report.iteration, watch.curves(report)) for report in resume.history if report.values)
+        run.reporter.repeat(list(points))
     if data.members:
         return fit_sum(run, spec, data.members, data.training, data.validation)
     if spec.scorer.is_network:

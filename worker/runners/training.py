@@ -66,7 +66,9 @@ def run_training(run: JobRun, job: TrainJob) -> None:
 
 def _compare_with_naive(run: JobRun, job: TrainJob, trained: "Trained") -> NaiveComparison:
     """Compare the model with a model trained on uncorrected clicks, and report the findings."""
-    comparison, findings = compare_with_naive(run, job, trained.data, trained.model)
+    folds = trained.cross_validation
+    iterations = None if folds is None else folds.best_iteration
+    comparison, findings = compare_with_naive(run, job, trained.data, trained.model, iterations)
     trained.findings.extend(asdict(finding) for finding in findings)
     run.reporter.report(findings=trained.findings)
     return comparison

@@ -204,7 +204,11 @@ class Studies(Repository[Study]):
         study = self.locked(study_id)
         if study.status != PAUSED:
             raise WrongState("study", study_id, study.status, "only a paused study can be resumed")
-        study.paused_seconds += seconds_between(study.paused_at, utc_now())
+        now = utc_now()
+        # A pause before the first trial does not count.
+        study.paused_seconds += min(
+            seconds_between(study.paused_at, now), seconds_between(study.started_at, now)
+        )
         study.status, study.paused_at = RUNNING, None
         self._progress.advance(study)
         return study

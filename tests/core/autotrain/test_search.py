@@ -8,8 +8,10 @@ import pytest
 
 from core.autotrain import AutoSpec, Candidate, Trials, auto_train, portfolio
 from core.autotrain.conclusion import DEFAULT_TREES
+from core.autotrain.held_out import HeldOut
 from core.data import synthetic_dataset
 from core.errors import InvalidInput
+from core.metrics import DEFAULT
 from core.scorers import read_model
 
 _DATA = synthetic_dataset(40, seed=1, documents_per_query=10, n_features=6, noise=0.5)
@@ -73,6 +75,18 @@ def test_queries_without_a_relevant_document_are_refused() -> None:
     relevant = replace(_DATA, labels=np.ones_like(_DATA.labels))
     with pytest.raises(InvalidInput, match=r"auc is undefined on every query$"):
         auto_train(AutoSpec(metric="auc"), relevant, candidates=_FEW)
+
+
+def test_held_out_queries_without_a_value_are_refused() -> None:
+    """The only fold that the budget allows lacks the only query on which the metric is defined."""
+    few = synthetic_dataset(320, seed=1, documents_per_query=4, n_features=3)
+    few = replace(few, labels=(np.arange(few.n_documents) == 0).astype(np.float32))
+    spec = AutoSpec(budget_seconds=150.0, seed=2)
+    first = next(iter(HeldOut(few, spec.metric, DEFAULT, spec.seed).folds()))
+    assert 0 not in first.held_out
+    ticks = itertools.count(0.0, 10.0)
+    with pytest.raises(InvalidInput, match=r"/budget_seconds: ndcg@10 is undefined on every query that was"):
+        auto_train(spec, few, candidates=_FEW[1:2], clock=lambda: next(ticks))
 
 
 def test_a_budget_too_small_for_one_candidate_ends_its_first_training() -> None:

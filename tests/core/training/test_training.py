@@ -98,6 +98,22 @@ def test_early_stopping_ends_after_the_given_rounds(datasets: tuple[RankingDatas
     assert "ndcg@3" in ranker.history[0].values["validation"]
 
 
+@pytest.mark.parametrize("interval", [8, 5, 3])
+def test_early_stopping_waits_for_a_measurement(
+    datasets: tuple[RankingDataset, RankingDataset], interval: int
+) -> None:
+    """A measured iteration is kept, and no training ends before its second measurement."""
+    spec = small_spec(
+        hyperparameters={"num_iterations": 400, "learning_rate": 0.5, "num_leaves": 15},
+        early_stopping={"metric": "ndcg@3", "rounds": 5},
+        metric_interval=interval,
+    )
+    ranker = train(spec, *datasets)
+    measured = [report.iteration for report in ranker.history if report.values]
+    assert ranker.best_iteration in measured
+    assert len(ranker.history) == ranker.best_iteration + max(5, interval) < 400
+
+
 def test_without_validation_every_iteration_is_kept(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """No validation metric selects a best iteration, so all are kept."""
     ranker = train(small_spec(), datasets[0])

@@ -14,10 +14,12 @@ import pytest
 from core.data import RankingDataset, synthetic_dataset
 from core.store import Job, Store
 from tests.worker.inline_worker import InlineWorker
+from tests.worker.interruption import hold, on_phases
 from tests.worker.ranks.drivers import driver_process
 from tests.worker.ranks.processes import is_alone_within
 from tests.worker.ranks.trainings import ranks
 from worker import WorkerSettings
+from worker.job.lease import Lease
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
 
@@ -157,3 +159,32 @@ def test_a_worker_that_stops_keeps_a_checkpoint(inline_worker: InlineWorker, lar
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] >= 3
     assert is_alone_within(1.0)
+
+
+@pytest.mark.long
+def test_a_worker_that_stops_after_the_last_tree_keeps_a_checkpoint(
+    inline_worker: InlineWorker, larger: RankingDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job, whose ranks have ended, is queued again with all trees, and the next attempt stores them."""
+    few = SPEC["hyperparameters"] | {"num_iterations": 3}
+    job_id = _submit(inline_worker, larger, hyperparameters=few, distribution=ranks(2))
+    settings = inline_worker.settings.model_copy(update={"checkpoint_seconds": 3600.0})
+    stop = StopFlag()
+
+    def halt(lease: Lease, phase: str) -> None:
+        if phase == "storing":
+            stop.set()
+            hold(lease)
+
+    with monkeypatch.context() as patch:
+        on_phases(patch, halt)
+        run_jobs(inline_worker.store, settings, stop, "w1", RUNNERS)
+    with inline_worker.store.read() as tx:
+        job = tx.jobs.get(job_id)
+    assert job.status == "queued", job.problem
+    assert job.checkpoint is not None
+    assert job.checkpoint["iteration"] == 3
+    job = inline_worker.run_queued(job_id)
+    assert job.status == "succeeded", job.problem
+    again = inline_worker.train(job.spec["dataset_id"], **{**SPEC, "hyperparameters": few})
+    assert inline_worker.model_text(again.result or {}) == inline_worker.model_text(job.result or {})
