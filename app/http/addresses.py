@@ -21,11 +21,15 @@ def address_of(scope: Scope) -> str | None:
 
 
 def customer_of(address: str) -> str:
-    """Return the rate-limit key of an address: itself, or its /64 network for IPv6."""
+    """Return the rate-limit key of an address: itself, or its /64 network for IPv6.
+
+    An IPv4 address that is mapped to IPv6 is that IPv4 address: all of them are in one /64 network.
+    """
     if ":" not in address:
         return address
     try:
-        return str(ipaddress.ip_network((address, _IPV6_CUSTOMER), strict=False))
+        mapped = ipaddress.IPv6Address(address).ipv4_mapped
+        return str(mapped or ipaddress.ip_network((address, _IPV6_CUSTOMER), strict=False))
     except ValueError:
         return address
 

@@ -40,6 +40,12 @@ class Filter(RequestModel):
 
     renamed: ClassVar[dict[str, str]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no field is given, or only fields that match all objects; `all` must be given for those."""
+        given = self.model_dump(exclude_none=True)
+        return all(value == [] or (name == "latest" and value is False) for name, value in given.items())
+
     def before(self) -> datetime | None:
         """Return the latest creation time of matching objects, None for any."""
         moments = [self.created_before] if self.created_before else []
@@ -154,7 +160,7 @@ class Selection(RequestModel, Generic[F]):
             raise InvalidInput.at("", "must have exactly one of ids and filter")
         if self.filter is None:
             return _resolved(store, kind, dict.fromkeys(self.ids or ()))
-        if not self.filter.model_dump(exclude_none=True):
+        if self.filter.is_empty:
             raise InvalidInput.at("/filter", 'name at least one filter, or {"all": true}')
         found = _matching(store, kind, self.filter)
         # Collect all ids first: after the latest version is deleted, its predecessor is the latest.

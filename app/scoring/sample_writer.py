@@ -1,5 +1,6 @@
 """Store sampled requests as artifacts, which drift jobs of any worker read."""
 
+import contextlib
 import gzip
 import hashlib
 import logging
@@ -12,7 +13,7 @@ import structlog
 
 from core.errors import RankeryError
 from core.store import Store, new_id
-from core.store.artifacts.keys import samples_key
+from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.repositories.ids import SCORE_SAMPLES
 
 # Uncompressed size at which a chunk is written. While the store is unavailable, twice as much is kept.
@@ -28,6 +29,7 @@ class _Chunk:
     last_at: float = 0.0
     size_bytes: int = 0
     due_at: float = 0.0
+    is_retried: bool = False  # waits until it is due, however full it is
 
 
 class SampleWriter(logging.Handler):
@@ -97,7 +99,8 @@ class SampleWriter(logging.Handler):
                 return
 
     def _is_full(self) -> bool:
-        return self._is_closing or self._chunk.size_bytes >= CHUNK_BYTES
+        chunk = self._chunk
+        return self._is_closing or (chunk.size_bytes >= CHUNK_BYTES and not chunk.is_retried)
 
     def _remaining_seconds(self) -> float | None:
         """Return the seconds until the next write; without queued records, the length of an interval."""
@@ -126,6 +129,8 @@ class SampleWriter(logging.Handler):
                 self._store.artifacts.delete(folder)
         except (RankeryError, OSError):
             _LOG.warning("samples.not_stored", requests=len(chunk.lines), exc_info=True)
+            with contextlib.suppress(RankeryError, OSError):  # no row refers to the artifact
+                self._store.artifacts.delete(samples_folder(samples_id))
             return False
         return True
 
@@ -139,5 +144,5 @@ class SampleWriter(logging.Handler):
             chunk.models |= newer.models
             chunk.last_at = max(chunk.last_at, newer.last_at)
             chunk.size_bytes += newer.size_bytes
-            chunk.due_at = time.time() + self._seconds
+            chunk.due_at, chunk.is_retried = time.time() + self._seconds, True
             self._chunk = chunk

@@ -166,9 +166,10 @@ class TableCandidates:
 def _top_k(given: str | None) -> int | None:
     if given is None:
         return None
-    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:11]) <= MAX_TOP_K:
+    digits = given.lstrip("0") if given.isascii() and given.isdecimal() else ""
+    if not digits or not int(digits[:11]) <= MAX_TOP_K:  # Python parses no more than 4,300 digits
         raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MAX_TOP_K}")
-    return int(given)
+    return int(digits)
 
 
 def _serialised(table: pa.Table, model: ServedModel, order: Int64Array, added: Mapping[str, Any]) -> bytes:

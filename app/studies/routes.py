@@ -156,8 +156,9 @@ def pause_study(study_id: str, services: UseServices) -> Study:
 def resume_study(study_id: str, services: UseServices) -> Study:
     """Queue trials again."""
     with services.store.begin() as tx:
-        study = _response(tx, tx.studies.resume(study_id))
-        queued = tx.studies.active_jobs(study_id)
+        row = tx.studies.resume(study_id)
+        _check_quota(tx, services, row)
+        study, queued = _response(tx, row), tx.studies.active_jobs(study_id)
     _wake(services, queued)
     return study
 
@@ -220,8 +221,11 @@ def change_study(
         if name in given and given[name] is None:
             raise InvalidInput.at(f"/{name}", "must not be null")
     with services.store.begin() as tx:
-        study = _response(tx, tx.studies.change_budget(study_id, **given))
-        queued = tx.studies.active_jobs(study_id)
+        before = set(tx.studies.active_jobs(study_id))
+        row = tx.studies.change_budget(study_id, **given)
+        study, queued = _response(tx, row), tx.studies.active_jobs(study_id)
+        if set(queued) - before:
+            _check_quota(tx, services, row)
     _wake(services, queued)
     return study
 
@@ -254,6 +258,15 @@ def _submit(tx: Transaction, services: Services, request: StudyRequest, key_id: 
     spec = study_spec(tx, request)
     tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs, request.parallel_trials)
     return tx.studies.add(spec, budget_of(request), request.parallel_trials, key_id, request.project)
+
+
+def _check_quota(tx: Transaction, services: Services, study: StudyRow) -> None:
+    """Refuse a change that queued more jobs than the API key of the study may have.
+
+    Raises:
+        JobQuotaExceeded: There are more jobs than that.
+    """
+    tx.quotas.allow_jobs(study.key_id, services.settings.max_active_jobs, adding=0)
 
 
 def _response(tx: Transaction, study: StudyRow) -> Study:

@@ -78,7 +78,9 @@ class Interleavings(SimpleRepository[Interleaving]):
         Raises:
             NotFound: It does not exist, or is one of another interleaving.
         """
-        row = self._session.get(ShownList, list_id, with_for_update=True, populate_existing=True)
+        row = None
+        if "\0" not in list_id:  # PostgreSQL refuses to compare a text with NUL
+            row = self._session.get(ShownList, list_id, with_for_update=True, populate_existing=True)
         if row is None or row.interleaving_id != id:
             raise NotFound("list", list_id)
         return row

@@ -42,7 +42,9 @@ class ServedRankings(Repository[ServedRanking]):
 
     def documents(self, ranking_ids: Iterable[str]) -> dict[str, list[str]]:
         """Return the documents of rankings by id, without the rankings that do not exist."""
-        wanted = select(ServedRanking.id, ServedRanking.content).where(ServedRanking.id.in_(set(ranking_ids)))
+        # PostgreSQL refuses to compare a text with NUL.
+        possible = {each for each in ranking_ids if "\0" not in each}
+        wanted = select(ServedRanking.id, ServedRanking.content).where(ServedRanking.id.in_(possible))
         return {row.id: row.content["documents"] for row in self._session.execute(wanted)}
 
     def record(self, events: Sequence[Mapping[str, Any]]) -> int:

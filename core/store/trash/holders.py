@@ -17,6 +17,7 @@ from core.store.tables import (
     Comparison,
     Experiment,
     ExperimentTraining,
+    Interleaving,
     Job,
     JobDataset,
     ModelAlias,
@@ -32,7 +33,14 @@ _SPECIFICATIONS = 500  # maximum number that one statement reads
 # Tables of holders whose project may differ from that of the held object. Aliases are absent: they are in the
 # project of their model.
 _TABLES: Mapping[str, Any] = MappingProxyType(
-    {JOB: Job, COMPARISON: Comparison, "study": Study, "experiment": Experiment, "schedule": Schedule}
+    {
+        JOB: Job,
+        COMPARISON: Comparison,
+        "study": Study,
+        "experiment": Experiment,
+        "schedule": Schedule,
+        "interleaving": Interleaving,
+    }
 )
 
 
@@ -152,6 +160,10 @@ def _holders_of_systems(
     named |= {node.name: object_id for object_id, node in systems.items() if node.kind.name == MODEL}
     for name, holder in active.holders(session, named):
         yield named[name], holder
+    of_models = select(Interleaving.id, Interleaving.name, Interleaving.model_ids)
+    for object_id, title, model_ids in session.execute(of_models.where(Interleaving.model_ids.is_not(None))):
+        for model_id in systems.keys() & set(model_ids or ()):
+            yield model_id, Holder("interleaving", object_id, title, f"includes {systems[model_id].name}")
     for schedule_id, title, requested in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
         for name in named.keys() & set(named_systems(requested)):
             yield named[name], Holder("schedule", schedule_id, title, "uses it in every run")

@@ -10,6 +10,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from app import ApiSettings
+from app.http.addresses import customer_of
 from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
@@ -112,6 +113,21 @@ def test_wrong_keys_behind_a_proxy_count_for_the_client(server: uvicorn.Server, 
     statuses = [try_key(server, "rk_wrong", PROXY, f"198.51.100.{n}, 203.0.113.1") for n in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert try_key(server, "rk_wrong", PROXY, "203.0.113.2") == 401
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("::ffff:c000:207", "192.0.2.7"),
+        ("2001:db8::7", "2001:db8::/64"),
+        ("unknown:", "unknown:"),
+    ],
+)
+def test_an_ipv4_address_is_one_customer_however_it_is_written(address: str, expected: str) -> None:
+    """Proxies that listen on IPv6 forward IPv4 addresses as ::ffff:…, all of one /64 network."""
+    assert customer_of(address) == expected
 
 
 def test_networks_are_checked() -> None:

@@ -140,6 +140,33 @@ def test_clicks_are_recorded_once(client: TestClient) -> None:
     assert (verdict["lists"], verdict["clicked_lists"]) == (1, 1)
 
 
+@pytest.mark.both_stores
+def test_an_id_with_nul_is_unknown(client: TestClient, models: list[str]) -> None:
+    """PostgreSQL, which refuses such texts, answers as SQLite does."""
+    made = create(client)
+    assert click(client, made, "lst_\0", "d1")["unknown"] == 1
+    event = {"ranking_id": "srv_\0", "document_id": "d1"}
+    answer = client.post("/v1/served-rankings/events", json={"events": [event]})
+    assert answer.json()["unknown"] == [{"index": 0, "reason": "ranking"}]
+    body = {"queries": [{"id": "q", "documents": DOCUMENTS}], "interleaving": "itl_\0"}
+    assert client.post(f"/v1/models/{models[0]}/rank", json=body).status_code == 404
+
+
+def test_models_of_an_interleaving_are_not_deleted(client: TestClient, models: list[str]) -> None:
+    """Its lists would be answered by 404; they can be deleted after the interleaving."""
+    made = create(client, models=models, rankings=None)
+    refused = client.delete(f"/v1/models/{models[0]}")
+    assert refused.status_code == 409, refused.text
+    (holder,) = [each for each in refused.json()["holders"] if each["kind"] == "interleaving"]
+    assert (holder["id"], holder["name"]) == (made["id"], "test")
+    assert "delete the interleaving" in refused.json()["detail"]
+    body = {"query": {"id": "q1", "documents": DOCUMENTS}}
+    assert client.post(f"/v1/interleavings/{made['id']}/lists", json=body).status_code == 200
+    client.delete(f"/v1/interleavings/{made['id']}")
+    again = client.delete(f"/v1/models/{models[0]}")
+    assert "interleaving" not in again.text
+
+
 @pytest.mark.parametrize("method", ["team_draft", "balanced", "probabilistic", "optimised"])
 def test_the_preferred_ranker_wins(client: TestClient, method: str) -> None:
     """Users who click the first document of one ranker prefer it, by each method."""

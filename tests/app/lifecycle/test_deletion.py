@@ -163,6 +163,7 @@ def test_an_age_counts_from_the_creation(client: TestClient, add_ended: AddModel
         ({}, ""),
         ({"ids": ["job_1"], "filter": {"all": True}}, ""),
         ({"filter": {}}, "/filter"),
+        ({"filter": {"tag": []}}, "/filter"),
         ({"filter": {"older_than_days": -1}}, "/filter/older_than_days"),
         ({"filter": {"created_before": "2026-01-01T00:00:00"}}, "/filter/created_before"),
         ({"filter": {"created_before": 1_767_225_600}}, "/filter/created_before"),
@@ -175,6 +176,18 @@ def test_an_invalid_selection_is_refused(client: TestClient, body: dict[str, Any
     """An empty filter is refused, because it would select everything."""
     answer = client.post("/v1/jobs/delete", json=body)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
+def test_filters_that_match_every_model_are_refused(client: TestClient, add_ended: AddModel) -> None:
+    """An empty list of tags and all versions select no part of the models; a filter beside them does."""
+    add_ended()
+    empty = {"latest": False, "tag": []}
+    answer = client.post("/v1/models/delete", json={"filter": empty, "dry_run": False})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter")
+    assert client.get("/v1/models/web").status_code == 200
+    assert deleted(client, "models", filter={**empty, "name": "web"})["deleted"] == {"models": 1}
+    assert deleted(client, "models", filter={**empty, "older_than_days": 0})["deleted"] == {"models": 1}
+    assert deleted(client, "models", filter={**empty, "all": True})["deleted"] == {"models": 1}
 
 
 def test_each_kind_has_its_filters(client: TestClient) -> None:

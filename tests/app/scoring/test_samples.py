@@ -1,7 +1,11 @@
 """The log of a sample of the scored requests."""
 
 import json
+import logging
+import threading
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring import samples
+from app.scoring import sample_writer, samples
+from app.scoring.sample_writer import SampleWriter
 from app.scoring.tables import MEDIA_TYPE
 from app.scoring.tensors import HEAD_BYTES
 from app.settings import ApiSettings
-from core.store import Model
+from core.errors import StoreUnavailable
+from core.store import Model, Store
 from tests.app.conftest import TestClient
 
 BODY = {
@@ -141,3 +147,31 @@ def test_documents_of_large_requests_are_drawn(
     for query_id, document in documents:
         assert document["features"][0] == int(document["id"]) / 64
         assert query_id == queries[int(document["id"])]
+
+
+def test_a_full_chunk_waits_while_the_database_is_away(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written again after an interval, not at once, and a failed write leaves no artifact."""
+    monkeypatch.setattr(sample_writer, "CHUNK_BYTES", 100)
+    failed, begin = threading.Event(), store.begin
+    tries: list[float] = []
+
+    def refuse() -> Any:
+        tries.append(time.monotonic())
+        failed.set()
+        raise StoreUnavailable("the database is away")
+
+    monkeypatch.setattr(store, "begin", refuse)
+    writer = SampleWriter(store, 2**20, 3600)
+    writer.start()
+    record = {"msg": "x" * 150, "model_name": "web", "created": time.time()}
+    writer.emit(logging.makeLogRecord(record))
+    assert failed.wait(60)
+    writer.emit(logging.makeLogRecord({**record, "msg": "y"}))
+    monkeypatch.setattr(store, "begin", begin)
+    writer.close()
+    assert len(tries) == 1
+    with store.read() as tx:
+        now = datetime.now(UTC)
+        (kept,) = tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")
+    assert kept.requests == 2
+    assert {key.split("/")[1] for key, _ in store.artifacts.sizes() if key.startswith("scored/")} == {kept.id}

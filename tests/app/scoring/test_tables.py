@@ -138,7 +138,7 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
         (error,) = response.json()["errors"]
         assert error["pointer"] == pointer
         assert reason in error["detail"]
-    for top_k in ("0", "x", "-1", "99999999999999", "1.5"):
+    for top_k in ("0", "x", "-1", "99999999999999", "1.5", f"{10:011}{0:04300}"):
         assert _post(client, good, f"?top_k={top_k}").json()["errors"][0]["pointer"] == "/top_k"
     other = client.post("/v1/models/web/rank", content=good, headers={"Content-Type": "text/csv"})
     assert (other.status_code, MEDIA_TYPE in other.json()["detail"]) == (415, True)

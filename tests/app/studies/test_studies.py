@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.settings import ApiSettings
 from core.store import Store
 from core.store.repositories.studies import TrialResult
 from tests.app.conftest import TestClient
@@ -277,6 +278,43 @@ def test_a_clone_keeps_the_limits_that_are_not_changed(
     clone = client.post(f"/v1/studies/{first['id']}/clone", json={"budget": changes})
     assert clone.status_code == 202, clone.text
     assert clone.json()["budget"] == expected
+
+
+class TestOfAQuota:
+    """Changes of studies whose trials exceed the quota of jobs."""
+
+    @pytest.fixture
+    def settings(self, settings: ApiSettings) -> ApiSettings:
+        """Settings that allow two active jobs."""
+        return settings.model_copy(update={"max_active_jobs": 2})
+
+    def test_further_trials_beyond_the_quota_are_refused(
+        self, client: TestClient, request_of: Callable[..., Any]
+    ) -> None:
+        """More parallel trials are queued only within the quota; a refused change changes nothing."""
+        study = client.post("/v1/studies", json=request_of(parallel_trials=1)).json()
+        path = f"/v1/studies/{study['id']}"
+        refused = client.patch(path, json={"parallel_trials": 3})
+        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        found = client.get(path).json()
+        assert (found["parallel_trials"], found["counts"]["asked"]) == (1, 1)
+        assert client.patch(path, json={"parallel_trials": 2}).json()["counts"]["asked"] == 2
+        assert client.patch(path, json={"trials": 9}).status_code == 200
+
+    def test_a_study_is_resumed_within_the_quota(
+        self, client: TestClient, request_of: Callable[..., Any], train_request: dict[str, Any]
+    ) -> None:
+        """Jobs that were submitted during the pause count."""
+        study = client.post("/v1/studies", json=request_of(parallel_trials=1)).json()
+        path = f"/v1/studies/{study['id']}"
+        client.post(f"{path}/pause")
+        client.patch(path, json={"parallel_trials": 2})
+        job = client.post("/v1/jobs", json=train_request).json()
+        refused = client.post(f"{path}/resume")
+        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        assert client.get(path).json()["status"] == "paused"
+        client.post(f"/v1/jobs/{job['id']}/cancel")
+        assert client.post(f"{path}/resume").json()["counts"]["asked"] == 2
 
 
 def test_a_failed_default_fails_the_study(

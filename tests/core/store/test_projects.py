@@ -275,3 +275,17 @@ def test_invalid_bindings_are_refused(store: Store, scopes: list[str], names: li
     with pytest.raises(InvalidInput) as refused, store.begin() as tx:
         tx.api_keys.create("bad", scopes, projects=names)
     assert [problem.pointer for problem in refused.value.problems] == [place]
+
+
+@pytest.mark.both_stores
+def test_a_queued_job_with_nul_does_not_affect_others(store: Store) -> None:
+    """PostgreSQL cannot extract a member of such a specification; the names of other jobs stay known."""
+    with store.begin() as tx:
+        tx.jobs.add("train", {"model_name": "a", "features": {"leave_out": ["\0"]}})
+        tx.projects.claim_name("web", "ads")
+        tx.jobs.add("train", {"model_name": "web"})
+    with store.begin() as tx, pytest.raises(InvalidInput, match="web belong to the project ads"):
+        tx.projects.claim_name("web", "shop")
+    with store.begin() as tx:
+        tx.projects.claim_name("we", "ads")
+        assert tx.projects.claim_name("we", "shop") == "shop"

@@ -7,6 +7,7 @@ import {
   datasetPage,
   evaluationPage,
   experimentPage,
+  interleavingPage,
   jobPage,
   modelPage,
   rankingPage,
@@ -208,6 +209,7 @@ const PAGES = {
   dataset: datasetPage,
   study: studyPage,
   experiment: experimentPage,
+  interleaving: interleavingPage,
 };
 
 /** @param {Holder} holder */

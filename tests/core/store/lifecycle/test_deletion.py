@@ -141,6 +141,23 @@ def schedule(store: Store, _: Author, story: Story) -> tuple[str, str]:
     return "schedule", row.id
 
 
+def interleaving(store: Store, _: Author, story: Story) -> tuple[str, str]:
+    """Let an interleaving show lists of the model."""
+    with store.begin() as tx:
+        row = tx.interleavings.add(
+            name="new features",
+            rankers=["web:9", story.model.reference],
+            model_ids=[new_id("mdl_"), story.model.id],
+            method="team_draft",
+            length=10,
+            seed=42,
+            unit="user",
+            rule={"error": 0.05, "miss": 0.2, "difference": 0.05},
+            click_window_seconds=0,
+        )
+    return "interleaving", row.id
+
+
 def study(store: Store, _: Author, story: Story) -> tuple[str, str]:
     """Let a study conclude from the training."""
     with store.begin() as tx:
@@ -182,7 +199,10 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "hold",
-    [alias, comparison, active_job, continued_training, teaching, ensemble, schedule, study, experiment],
+    [
+        *(alias, comparison, active_job, continued_training, teaching, ensemble),
+        *(schedule, interleaving, study, experiment),
+    ],
 )
 @pytest.mark.parametrize("manner", [PERMANENT, TO_TRASH])
 def test_a_needed_object_prevents_the_whole_deletion(
