@@ -10,6 +10,7 @@ from core.types import Float64Array
 
 RESAMPLES = 4_000
 LEVEL = 0.95
+MAX_CLUSTERS = 20_000  # more clusters are merged, as the time of a resample grows with their number
 
 
 def bootstrap_intervals(

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.bootstrap import interval_of, resampled_sums
+from core.evaluation.bootstrap import MAX_CLUSTERS, interval_of, resampled_sums
 from core.interleaving.sequential import (
     Conclusion,
     SequentialResult,
@@ -51,7 +51,7 @@ class PairVerdict:
         ties: Number of lists with a click and equal credit.
         delta: Δ = (wins + ½ ties) / all − ½ (Chapelle et al. 2012), None without lists.
         delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users; a list without a user is
-            resampled like one user.
+            resampled like one user. More than 20,000 users are resampled in groups.
         delta_upper: Upper end of the 95% interval of Δ.
         decided: Number of units of the sequential test that prefer one ranker.
         preferring_first: Number of units that prefer the first ranker.
@@ -196,8 +196,9 @@ def _delta(
 ) -> tuple[float | None, float | None, float | None]:
     if not len(signs):
         return None, None, None
-    counts = np.bincount(users).astype(np.float64)
-    sums = np.bincount(users, weights=signs.astype(np.float64))
+    clusters = users % MAX_CLUSTERS
+    counts = np.bincount(clusters).astype(np.float64)
+    sums = np.bincount(clusters, weights=signs.astype(np.float64))
     seen = counts > 0
     columns = np.column_stack([sums, counts])[seen]
     drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)

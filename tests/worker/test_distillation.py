@@ -139,7 +139,9 @@ def test_the_difference_from_the_teacher_is_reported(
     apart_of_both = {"test": {"fraction": 0.2}, "seed": 7}
     inline_worker.train(dataset_id, **apart_of_both)
     held_out = {**student, "labels_from": "model:web:2", **apart_of_both}
-    assert "may have been trained on" not in _of_teacher(inline_worker.train(dataset_id, **held_out))["advice"]
+    assert (
+        "may have been trained on" not in _of_teacher(inline_worker.train(dataset_id, **held_out))["advice"]
+    )
 
 
 def _of_teacher(job: Any) -> dict[str, Any]:

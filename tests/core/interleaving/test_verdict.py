@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,10 @@ import pytest
 from scipy import stats
 
 from core.errors import InvalidInput
+from core.evaluation.bootstrap import resampled_sums
 from core.interleaving import SequentialRule, Verdict, sample_size, sequential_test, verdict, winning_share
 from core.interleaving.verdict import sign_test
+from core.types import Float64Array
 
 RULE = SequentialRule(error=0.05, miss=0.2, difference=0.05)
 BoolArray = npt.NDArray[np.bool_]
@@ -150,6 +153,22 @@ def test_statistic_and_interval() -> None:
     assert pair.delta_upper == pytest.approx(pair.delta + 1.96 * error, abs=0.01)
     assert found.winner == "new"
     assert found.sentence.startswith("new is better than old, preferred by 80.0% of 200 decided users")
+
+
+def test_many_users_are_resampled_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interval is that of single users, and the time of a resample is bounded."""
+    sizes = []
+
+    def counted(columns: Float64Array, **options: Any) -> Float64Array:
+        sizes.append(len(columns))
+        return resampled_sums(columns, **options)
+
+    monkeypatch.setattr("core.interleaving.verdict.resampled_sums", counted)
+    differences = [-1.0] * 26_000 + [1.0] * 24_000
+    (pair,) = _verdict(differences, [*(f"u{index}" for index in range(50_000))]).pairs
+    assert sizes == [20_000]
+    assert pair.delta is not None
+    assert pair.delta_lower == pytest.approx(pair.delta - 1.96 * 0.5 / math.sqrt(50_000), abs=3e-4)
 
 
 def test_a_busy_user_counts_once() -> None:
