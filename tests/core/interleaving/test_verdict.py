@@ -1,6 +1,7 @@
 """The sequential test, its sample size, and the verdict of a table of credits."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -163,7 +164,7 @@ def test_many_users_are_resampled_in_groups(monkeypatch: pytest.MonkeyPatch) -> 
         sizes.append(len(columns))
         return resampled_sums(columns, **options)
 
-    monkeypatch.setattr("core.interleaving.verdict.resampled_sums", counted)
+    monkeypatch.setattr(sys.modules[sign_test.__module__], "resampled_sums", counted)
     differences = [-1.0] * 26_000 + [1.0] * 24_000
     (pair,) = _verdict(differences, [*(f"u{index}" for index in range(50_000))]).pairs
     assert sizes == [20_000]
