@@ -87,3 +87,22 @@ def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared:
     for route in held:
         route.continue_()
     visit.settle()
+
+
+def test_limits_typed_with_pauses_are_applied(visit: Visit, prepared: Prepared) -> None:
+    """The table of queries takes a limit in several steps, and two limits one right after the other."""
+    dataset_id = prepared.synthetic("few queries", 15)
+    model = prepared.get(f"/v1/jobs/{_training(prepared)}")["result"]["model_id"]
+    found = prepared.job(kind="evaluate", dataset_id=dataset_id, model=model)
+    page = visit.open(f"/evaluations/{found['evaluation_id']}")
+    least, most = (page.get_by_label(re.compile(f"^{end} ")) for end in ("Minimum", "Maximum"))
+    with page.expect_response(re.compile(r"/queries\?.*min=0\.&|/queries\?.*min=0\.$")):
+        least.press_sequentially("0.")
+    visit.settle()
+    with page.expect_response(re.compile(r"/queries\?.*min=0\.5\b")):
+        least.press_sequentially("5")
+    visit.settle()
+    with page.expect_response(re.compile(r"/queries\?.*min=0\.25&max=0\.75\b")):
+        least.fill("0.25")
+        most.fill("0.75")
+    visit.settle()

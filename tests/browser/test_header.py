@@ -54,6 +54,39 @@ def test_pages_and_actions_are_found(visit: Visit) -> None:
     page.wait_for_url("**/train")
 
 
+def test_results_do_not_change_the_choice(visit: Visit) -> None:
+    """Results that arrive later neither move the marked option nor choose another one after Enter."""
+    page = visit.open("/jobs")
+    held: list[Route] = []
+    page.route("**/v1/search?**", lambda route: held.append(route))
+    page.get_by_role("banner").get_by_role("button", name="Search").click()
+    dialog = page.get_by_role("dialog", name="Search")
+    field = dialog.get_by_role("combobox")
+    hits = page.locator("#search-results")
+    dark = hits.locator("[role=option]", has_text="Dark theme")
+
+    with page.expect_request("**/v1/search?**"):
+        field.fill("them")
+    page.keyboard.press("ArrowDown")
+    expect(dark).to_have_attribute("aria-selected", "true")
+    held.pop().fulfill(json=_one_hit("early"))
+    expect(hits).to_contain_text("early")
+    expect(dark).to_have_attribute("aria-selected", "true")
+
+    with page.expect_request("**/v1/search?**"):
+        field.fill("theme")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    held.pop().fulfill(json=_one_hit("late"))
+    expect(hits).to_contain_text("late")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def _one_hit(name: str) -> dict[str, list[dict[str, str | None]]]:
+    return {"items": [{"kind": "dataset", "id": "ds_1", "name": name, "detail": None}]}
+
+
 def test_the_guide_is_found(visit: Visit, built_guide: Path) -> None:
     """The search lists headings of the guide, and Enter opens the guide at the heading."""
     assert (built_guide / "how-to" / "clicks").is_dir()

@@ -196,6 +196,24 @@ def test_several_jobs_are_cancelled_together(visit: Visit, start_trainings: Call
     assert "tick=" not in page.url
 
 
+def test_more_jobs_than_fit_in_one_request_are_cancelled(visit: Visit) -> None:
+    """Each selected job is in one of the requests."""
+    ids = [f"job_{number}" for number in range(201)]
+    page = visit.open(f"/jobs?prefix=none-of-these&{urlencode({'tick': ids}, doseq=True)}")
+    asked: list[str] = []
+
+    def cancel(route: Route) -> None:
+        some = (route.request.post_data_json or {})["ids"]
+        asked.extend(some)
+        route.fulfill(json={"items": [{"id": each, "outcome": "cancelled"} for each in some]})
+
+    page.route("**/v1/jobs/cancel", cancel)
+    bar = page.get_by_role("region", name="Selected jobs")
+    bar.get_by_role("button", name="Cancel 201 jobs").click()
+    expect(bar).to_be_hidden()
+    assert asked == ids
+
+
 def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
     """The dialog sets a tag and shows the refusal of an invalid one, and the rows show the new tag."""
     visit.refusals_expected = True
@@ -279,3 +297,56 @@ def test_a_form_opens_in_a_dialog(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_be_hidden()
+
+
+def test_the_actions_for_selected_rows_keep_the_focus(
+    visit: Visit, store: Store, start_trainings: Callable[..., list[str]]
+) -> None:
+    """A poll with new progress leaves the buttons for the selected rows in place."""
+    (job_id,) = start_trainings("live-bar")
+    page = visit.open("/jobs?prefix=live-bar")
+    row = page.locator(f'[data-job="{job_id}"]')
+    row.get_by_role("checkbox").check()
+    button = page.get_by_role("region", name="Selected jobs").get_by_role("button", name="Cancel 1 job")
+    button.focus()
+    with store.begin() as tx:
+        progress = {"phase": "training", "iteration": 8, "total": 10, "eta_seconds": None}
+        tx.jobs.record(job_id, 1, progress=progress)
+    expect(row.locator(".progress-words")).to_contain_text("8 of 10")
+    expect(button).to_be_focused()
+
+
+def test_the_reason_why_a_dataset_is_kept_stays(visit: Visit, prepared: Prepared, store: Store) -> None:
+    """If one of two datasets is in use, the list shows the reason after the other one is gone."""
+    used, _ = (prepared.synthetic(f"kept or gone {number}", queries=3, seed=number) for number in (1, 2))
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {"model_name": "runs"}, [used])
+        tx.jobs.claim(job.id, "trainer-9:1/1", 3600.0)
+    page = visit.open("/datasets?prefix=kept+or+gone")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="Delete 2 datasets").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(dataset_row(page, "kept or gone 2")).to_have_count(0)
+    expect(page.get_by_text("In use: kept or gone 1: ")).to_be_visible()
+    with store.begin() as tx:
+        tx.jobs.end_cancelled(job.id, 1)
+
+
+def test_an_invalid_alias_is_corrected(visit: Visit) -> None:
+    """The page of aliases shows why an alias is refused, and then the targets of a valid one."""
+    visit.refusals_expected = True
+    page = visit.open("/aliases")
+    field = page.get_by_label("Alias", exact=True)
+    field.fill("Not An Alias")
+    expect(page.locator("#aliases .problem")).to_be_visible()
+    field.fill("pointing-nowhere")
+    expect(page.get_by_text("No model has the alias pointing-nowhere.")).to_be_visible()
+
+
+def test_more_targets_of_an_alias_than_are_listed_are_mentioned(visit: Visit) -> None:
+    """A note below the targets of an alias mentions that the list may be incomplete."""
+    item = {"version": 1, "alias": "champion", "gated": False, "updated_at": "2026-01-06T03:00:00Z"}
+    answer = {"items": [{**item, "name": f"many-{number}"} for number in range(50)]}
+    visit.page.route("**/v1/aliases?**", lambda route: route.fulfill(json=answer))
+    page = visit.open("/aliases")
+    expect(page.get_by_text("Only the 50 models whose alias moved last are shown.")).to_be_visible()

@@ -69,6 +69,25 @@ def test_an_unreachable_api_is_shown_until_it_answers(visit: Visit, prepared: Pr
     expect(notice).to_be_hidden()
 
 
+def test_a_list_above_the_rate_limit_is_read_again(visit: Visit, prepared: Prepared) -> None:
+    """A refusal for too many requests leaves the list as it is, and the list is read again."""
+    visit.refusals_expected = True
+    prepared.synthetic("present", queries=5)
+    page = visit.open("/jobs")
+    page.locator("[data-job]").first.wait_for()
+    problem = '{"title": "Too many requests", "status": 429, "detail": "try again in 1 s"}'
+    page.route(
+        "**/v1/jobs?**",
+        lambda route: route.fulfill(status=429, content_type="application/problem+json", body=problem),
+    )
+    page.get_by_role("button", name="Submitted").click()
+    notice = page.get_by_role("status").filter(has_text="try again in 1 s. The page may be out of date.")
+    expect(notice).to_be_visible()
+    expect(page.locator("[data-job]").first).to_be_visible()
+    page.unroute("**/v1/jobs?**")
+    expect(notice).to_be_hidden()
+
+
 def test_an_unknown_job_has_a_message(visit: Visit) -> None:
     """The page of an unknown job has a message and a link to all jobs."""
     visit.refusals_expected = True

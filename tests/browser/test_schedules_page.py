@@ -63,3 +63,24 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
     page.locator("#undo").get_by_role("button", name="Undo").click()
     expect(card, "as it was: paused").to_contain_text("paused")
     expect(page.locator("#undo")).to_contain_text("was scheduled again")
+
+
+def test_a_training_older_than_the_offered_ones_is_chosen(visit: Visit, prepared: Prepared) -> None:
+    """The link of an old training opens the form with this training, not with the newest one."""
+    old, new = (
+        prepared.training(
+            model_name=name,
+            dataset_id=prepared.dataset("learnt from.csv", 1),
+            loss={"name": "lambdarank"},
+            hyperparameters={"num_iterations": 1, "num_leaves": 4},
+            metrics=["ndcg@10"],
+        )
+        for name in ("long-ago", "today")
+    )
+    offered = [prepared.get(f"/v1/jobs/{new}")]
+    visit.page.route(
+        "**/v1/jobs?kind=train&**",
+        lambda route: route.fulfill(json={"items": offered, "next_cursor": None}),
+    )
+    page = visit.open(f"/schedules?from={old}")
+    expect(page.get_by_label("Training to repeat")).to_have_value(old)

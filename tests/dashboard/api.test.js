@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Unavailable, failure, newIdempotencyKey, messageOf, Problem } from "../../app/dashboard/static/page/api.js";
+import {
+  Unavailable,
+  failure,
+  isFinal,
+  newIdempotencyKey,
+  messageOf,
+  Problem,
+} from "../../app/dashboard/static/page/api.js";
 
 test("a problem has the title, detail and errors of its answer", () => {
   const errors = [{ pointer: "/seed", detail: "Not a number" }];
@@ -20,6 +27,11 @@ test("statuses 502, 503 and 504 mean an unavailable service, and other statuses 
   for (const status of [502, 503, 504]) assert.ok(failure(status, "") instanceof Unavailable, String(status));
   for (const status of [400, 404, 500]) assert.ok(failure(status, "{}") instanceof Problem, String(status));
   assert.equal(failure(503, '{"detail": "No database."}').message, "No database.");
+});
+
+test("a refusal is final unless the service failed or the caller is above a limit", () => {
+  for (const status of [403, 404, 422]) assert.ok(isFinal(failure(status, "{}")), String(status));
+  for (const status of [429, 500, 503]) assert.ok(!isFinal(failure(status, "{}")), String(status));
 });
 
 test("every thrown value has a message", () => {

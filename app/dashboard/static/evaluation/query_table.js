@@ -63,6 +63,8 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   const table = h("table", {}, tableHead("Query", ...headings), body);
   const load = latestReader(below);
   let typing = 0;
+  /** Typed limits that are not applied yet. @type {Partial<QuerySelection>} */
+  let pending = {};
 
   /** @returns {string} */
   function chosenSegment() {
@@ -81,7 +83,10 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     const value = field.value.trim().replace(",", ".").replace("−", "-");
     const isNumber = value === "" || Number.isFinite(Number(value));
     setAttribute(field, "aria-invalid", !isNumber && "true");
-    if (isNumber) typing = setTimeout(() => changeSelection({ [name]: value }), TYPING_MILLISECONDS);
+    if (isNumber) pending[name] = value;
+    else delete pending[name];
+    // The fields keep the text: the user may still be typing.
+    typing = setTimeout(() => changeSelection({}), TYPING_MILLISECONDS);
   }
 
   /** @param {Column} column */
@@ -100,9 +105,11 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     segment.focus();
   }
 
-  /** Change the selection, and read its queries. @param {Partial<QuerySelection>} changes */
+  /** Apply the typed limits and then the changes, and read the queries. @param {Partial<QuerySelection>} changes */
   function changeSelection(changes) {
-    Object.assign(selection, changes);
+    clearTimeout(typing);
+    Object.assign(selection, pending, changes);
+    pending = {};
     for (const name of /** @type {const} */ (["min", "max"])) {
       if (name in changes) limits[name].value = selection[name] && short(Number(selection[name]));
     }

@@ -4,7 +4,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { historyReader, learningCurve, metricsOf, TIME_PARTS } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { hasClickResult, outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
-import { get, Problem } from "../page/api.js";
+import { get, isFinal } from "../page/api.js";
 import {
   changes,
   dataTable,
@@ -289,7 +289,7 @@ export function jobDetail(first) {
       await read(job);
     } catch (error) {
       // A refused request for one job must not end the polling of all jobs.
-      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      if (!isFinal(error)) throw error;
       replace(problem, problemBox(error));
     }
     lastReadStatus = job.status;

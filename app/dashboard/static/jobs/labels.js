@@ -119,7 +119,7 @@ export function datasetOf(job) {
   return job.spec?.dataset_id || job.result?.dataset_id || null;
 }
 
-// Phases whose steps are shown as a percentage.
+/** Phases whose steps are shown as a percentage. */
 const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
 
 /**

@@ -74,6 +74,16 @@ export function failure(status, text) {
   return new Problem(status, body);
 }
 
+/**
+ * Check whether the API refused a request for good. A caller above its rate limit (429) may send the request again.
+ *
+ * @param {unknown} error
+ * @returns {error is Problem}
+ */
+export function isFinal(error) {
+  return error instanceof Problem && error.status < 500 && error.status !== 429;
+}
+
 /** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
 export function refusal(error) {
   if (error instanceof Problem || error instanceof Unavailable) return error;

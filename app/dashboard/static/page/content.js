@@ -1,27 +1,23 @@
 /** Content that is read once, pages of missing objects, code to copy and files to download. @module */
 import { urlOf } from "./addresses.js";
-import { failure, Problem, refusal, Unavailable } from "./api.js";
+import { failure, isFinal, refusal, Unavailable } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
+/** Readers by place. @type {WeakMap<HTMLElement, ReturnType<typeof latestReader>>} */
+const readers = new WeakMap();
+
 /**
- * Read content once and show it: a skeleton while it loads, a retry button where it fails.
+ * Read content once and show it: a skeleton while it loads, a retry button where it fails. Of several pending reads
+ * into a place, only the last one is shown.
  *
  * @param {HTMLElement} place
  * @param {() => Promise<Child[]>} read what to show in the place
  */
 export async function loadInto(place, read) {
-  place.setAttribute("aria-busy", "true");
   replace(place, h("div", { class: "skeleton chart" }));
-  try {
-    replace(place, ...(await read()));
-  } catch (error) {
-    replace(
-      place,
-      failureBox(error, () => loadInto(place, read)),
-    );
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
+  const run = readers.get(place) ?? latestReader(place);
+  readers.set(place, run);
+  await run(read, (content) => replace(place, ...content));
 }
 
 /**
@@ -72,7 +68,7 @@ export function latestReader(place, refused = (error, retry) => replace(place, f
  * @property {string} [action] words of the link to the list
  */
 
-/** Show that an object does not exist, or another problem. @param {HTMLElement} place @param {Problem} problem @param {Missing} missing */
+/** Show that an object does not exist, or another problem. @param {HTMLElement} place @param {import("./api.js").Problem} problem @param {Missing} missing */
 export function showMissing(place, problem, { noun, id, list, sentence, action }) {
   const words = sentence ?? (id === undefined ? problem.message : `No ${noun} has the id ${id}.`);
   const all = action ?? `All ${list.slice(1).replaceAll("-", " ")}`;
@@ -100,7 +96,7 @@ export async function openObject(place, draw, missing) {
     await draw();
     place.removeAttribute("aria-busy");
   } catch (error) {
-    if (error instanceof Problem && error.status < 500) showMissing(place, error, missing);
+    if (isFinal(error)) showMissing(place, error, missing);
     else
       showOnly(
         place,

@@ -3,7 +3,7 @@
  * cannot be reached.
  * @module
  */
-import { newAnswers, Problem, Unavailable } from "./api.js";
+import { isFinal, newAnswers, Problem, Unavailable } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
@@ -19,7 +19,7 @@ function showUnavailable(reason, seconds, retry) {
   strip.hidden = false;
   replace(
     strip,
-    h("span", {}, `${reason} The page may be out of date. Retrying in ${seconds} s.`),
+    h("span", {}, `${reason.replace(/\.?$/, ".")} The page may be out of date. Retrying in ${seconds} s.`),
     h("button", { class: "quiet small", click: retry }, "Try now"),
   );
 }
@@ -121,7 +121,7 @@ export function poll(task, onProblem) {
       return isConnected() ? STREAM_SECONDS : busy ? BUSY_SECONDS : IDLE_SECONDS;
     } catch (error) {
       changed = true;
-      if (error instanceof Problem && error.status < 500) {
+      if (isFinal(error)) {
         ended = true;
         onProblem(error);
         return 0;

@@ -144,6 +144,7 @@ function find() {
     ["Pages", PAGES.filter(({ name }) => matches(name, text))],
   ];
   entered = false;
+  active = 0;
   clearTimeout(timer);
   show(text ? local : local.reverse(), text && "Searching…");
   if (text) timer = setTimeout(() => ask(text, number, local), TYPING_MILLISECONDS);
@@ -162,7 +163,7 @@ async function ask(text, number, local) {
   }
   if (number !== asked) return;
   show(groups, emptyText);
-  if (entered) options[0]?.choose();
+  if (entered && dialog.open) options[0]?.choose();
 }
 
 /** @param {Schemas["SearchHit"][]} items @returns {[string, Choice[]][]} */
@@ -180,7 +181,7 @@ function show(groups, emptyText) {
   replace(list, ...filled.map(([heading, choices], index) => group(heading, choices, `search-group-${index}`)));
   setText(status, options.length ? "" : emptyText);
   status.hidden = options.length > 0;
-  activate(0);
+  activate(active);
 }
 
 /** @param {string} heading @param {Choice[]} choices @param {string} id of the heading */
@@ -229,7 +230,7 @@ function onKey(event) {
     options[active].option.scrollIntoView({ block: "nearest" });
   } else if (event.key === "Enter") {
     event.preventDefault();
-    entered = true;
+    entered = !options.length;
     options[active]?.choose();
   }
 }

@@ -76,14 +76,17 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  * @property {[sentence: string, href: string, action: string]} empty text and link where there is no item yet
  */
 
-/** Set parameters of the URL. @param {Record<string, string | null>} values null removes a parameter */
+/**
+ * Set parameters of the URL. Commas and colons, which separate columns and metrics, are legal in a query.
+ *
+ * @param {Record<string, string | null>} values null removes a parameter
+ */
 function remember(values) {
   const query = parameters();
   for (const [name, value] of Object.entries(values)) {
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  // Commas and colons separate columns and metrics; they are legal in a query.
   const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
   history.replaceState(null, "", `${location.pathname}${text && `?${text}`}${location.hash}`);
 }

@@ -1,5 +1,5 @@
 /** Selected rows of a list, and the bar with the actions for them. @module */
-import { h, replace, setText } from "../page/dom.js";
+import { changes, h, replace, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
@@ -25,6 +25,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     hidden: true,
   });
   const words = h("span", { role: "status" });
+  const isNew = changes();
   const all = /** @type {HTMLInputElement} */ (
     h("input", { type: "checkbox", "aria-label": "Select all on this page", change: tickAll })
   );
@@ -44,6 +45,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     all.focus();
   }
 
+  /** Keep the selected ids in the URL and in the links to other pages, and show them. */
   function changed() {
     const query = parameters();
     query.delete("tick");
@@ -51,7 +53,6 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
     show();
     redraw();
-    // Add the selected ids to the links to other pages.
     for (const link of document.querySelectorAll("#pager a")) {
       if (!(link instanceof HTMLAnchorElement)) continue;
       const url = new URL(link.href);
@@ -61,6 +62,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     }
   }
 
+  /** Show the selection. Buttons that would be the same stay, with the focus and the reason of a refusal beside them. */
   function show() {
     for (const box of place.querySelectorAll("td.tick input"))
       if (box instanceof HTMLInputElement && box !== all) box.checked = ids.has(box.value);
@@ -70,13 +72,9 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     bar.hidden = ids.size === 0;
     setText(words, ids.size ? `${count(ids.size)} selected` : "");
     const ticked = { kind, ids: [...ids], items, clear, filters, reload };
-    if (!bar.hidden)
-      replace(
-        bar,
-        words,
-        ...actions.map((action) => action(ticked)),
-        h("button", { class: "quiet", click: clear }, "Clear"),
-      );
+    const made = bar.hidden ? [] : actions.map((action) => action(ticked));
+    if (isNew([ticked.ids, made.map((node) => node && [node.textContent, node.href])]))
+      replace(bar, words, ...made, h("button", { class: "quiet", click: clear }, "Clear"));
   }
 
   return {

@@ -4,8 +4,8 @@
  */
 import { showOnly } from "../page/content.js";
 import { modelPage } from "../page/addresses.js";
-import { get } from "../page/api.js";
-import { changes, dataTable, elementById, emptyState, h, problemBox, replace, rowHead } from "../page/dom.js";
+import { get, Problem } from "../page/api.js";
+import { changes, dataTable, elementById, emptyState, h, hint, problemBox, replace, rowHead } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -33,14 +33,33 @@ function applyFilter() {
   pollNow();
 }
 
+function wantedAlias() {
+  return field.value.trim() || "champion";
+}
+
 async function refresh() {
-  const alias = field.value.trim() || "champion";
-  const { items } = await get(
-    /** @type {const} */ (`/v1/aliases?${new URLSearchParams({ alias, limit: `${LIMIT}` })}`),
-  );
-  if (!isNew([alias, items])) return false;
-  showOnly(place, items.length ? table(items) : emptyTable(alias));
+  let alias;
+  let found;
+  // Read again if the field changed while the request was pending.
+  do {
+    alias = wantedAlias();
+    found = await read(alias);
+  } while (alias !== wantedAlias());
+  if (!isNew([alias, found instanceof Problem ? found.message : found])) return false;
+  if (found instanceof Problem) showOnly(place, problemBox(found));
+  else showOnly(place, found.length ? table(found) : emptyTable(alias));
   return false;
+}
+
+/** Return the targets of an alias, or the refusal of an invalid alias, which the user can correct. @param {string} alias */
+async function read(alias) {
+  const query = new URLSearchParams({ alias, limit: `${LIMIT}` });
+  try {
+    return (await get(/** @type {const} */ (`/v1/aliases?${query}`))).items;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 422) return error;
+    throw error;
+  }
 }
 
 /** @param {string} alias */
@@ -56,6 +75,7 @@ function table(items) {
     "div",
     { class: "panel list-panel", "data-wide": true },
     dataTable("Aliases", heads, items.map(row), { class: "list" }),
+    items.length === LIMIT && hint(`Only the ${LIMIT} models whose alias moved last are shown.`),
   );
 }
 

@@ -180,14 +180,14 @@ function cancelActive(ticked) {
   async function click() {
     button.disabled = true;
     try {
-      const { body } = await request("/v1/jobs/cancel", {
-        method: "POST",
-        json: { ids: ids.slice(0, MAX_CANCELLED) },
-      });
-      const stopped = body.items.filter(
-        (/** @type {{outcome: string}} */ { outcome }) => outcome === "cancelled" || outcome === "stopping",
-      ).length;
-      announce(`${counted(stopped, "job")} cancelled; ${count(body.items.length - stopped)} had already ended.`);
+      /** @type {{outcome: string}[]} */
+      const items = [];
+      for (let at = 0; at < ids.length; at += MAX_CANCELLED) {
+        const json = { ids: ids.slice(at, at + MAX_CANCELLED) };
+        items.push(...(await request("/v1/jobs/cancel", { method: "POST", json })).body.items);
+      }
+      const stopped = items.filter(({ outcome }) => outcome === "cancelled" || outcome === "stopping").length;
+      announce(`${counted(stopped, "job")} cancelled; ${count(items.length - stopped)} had already ended.`);
       ticked.clear();
       ticked.reload();
     } catch (error) {

@@ -104,10 +104,13 @@ async function offerTrainings() {
   const items = pages
     .flatMap((page) => page.items)
     .sort((one, other) => other.created_at.localeCompare(one.created_at));
-  const options = items.map(({ id, title }) => h("option", { value: id }, `${title}, ${id}`));
-  replace(training, ...options);
+  /** @param {{id: string, title: string}} job */
+  const option = ({ id, title }) => h("option", { value: id }, `${title}, ${id}`);
+  replace(training, ...items.map(option));
   const wanted = new URLSearchParams(location.search).get("from");
-  if (wanted && items.some(({ id }) => id === wanted)) training.value = wanted;
+  if (!wanted) return;
+  if (!items.some(({ id }) => id === wanted)) training.prepend(option(await get(jobApi(wanted))));
+  training.value = wanted;
 }
 
 /**
