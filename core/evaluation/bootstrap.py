@@ -6,11 +6,23 @@ from core.errors import InvalidInput
 from core.jit import bare
 from core.losses.randomness import mix
 from core.ranges import for_kernels, over_ranges, use_threads
-from core.types import Float64Array
+from core.types import Float64Array, Int64Array
 
 RESAMPLES = 4_000
 LEVEL = 0.95
-MAX_CLUSTERS = 20_000  # more clusters are merged, as the time of a resample grows with their number
+MAX_CLUSTERS = 20_000  # the time of a resample grows with their number
+
+
+def merge_clusters(clusters: Int64Array) -> Int64Array:
+    """Merge more than 20,000 clusters into as many groups at random, whatever their order.
+
+    Args:
+        clusters: Number of the cluster of each item, from 0.
+    """
+    n_clusters = int(clusters.max(initial=-1)) + 1
+    if n_clusters <= MAX_CLUSTERS:
+        return clusters
+    return np.random.default_rng(0).permutation(n_clusters)[clusters] % MAX_CLUSTERS
 
 
 def bootstrap_intervals(

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.bootstrap import MAX_CLUSTERS, interval_of, resampled_sums
+from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
 from core.interleaving.sequential import (
     Conclusion,
     SequentialResult,
@@ -196,7 +196,7 @@ def _delta(
 ) -> tuple[float | None, float | None, float | None]:
     if not len(signs):
         return None, None, None
-    clusters = users % MAX_CLUSTERS
+    clusters = merge_clusters(users)
     counts = np.bincount(clusters).astype(np.float64)
     sums = np.bincount(clusters, weights=signs.astype(np.float64))
     seen = counts > 0

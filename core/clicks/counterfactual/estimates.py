@@ -10,7 +10,7 @@ from core.clicks.counterfactual.importance import SlotEstimator
 from core.clicks.counterfactual.rows import NewRanking, Rows, examination_rows, logged_rows, slot_rows
 from core.clicks.log import ClickLog
 from core.errors import InvalidInput
-from core.evaluation.bootstrap import MAX_CLUSTERS, interval_of, resampled_sums
+from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
 from core.types import Float64Array, Int64Array
 
 Estimator = SlotEstimator | Literal["examination"]
@@ -168,9 +168,9 @@ def _common_lists(log: ClickLog, rankings: Sequence[NewRanking]) -> ClickLog:
 
 
 def _clusters(log: ClickLog) -> Int64Array:
-    """Return the (n_lists,) bootstrap clusters: users or lists, merged if equal modulo 20,000."""
+    """Return the (n_lists,) bootstrap clusters: users or lists, at most 20,000 after merging."""
     users = np.arange(log.n_lists) if log.list_users is None else np.asarray(log.list_users, np.int64)
-    numbers: Int64Array = np.unique(users % MAX_CLUSTERS, return_inverse=True)[1]
+    numbers: Int64Array = np.unique(merge_clusters(users), return_inverse=True)[1]
     return numbers
 
 
