@@ -206,4 +206,4 @@ def _response(tx: Transaction, row: StoredWebhook) -> Webhook:
 def _check_url(deliverer: Deliverer, text: str) -> None:
     """Refuse an invalid URL, and a host that resolves to a forbidden address."""
     url = checked_url(text, "/url")
-    deliverer.check_address(url.host, url.port or (443 if url.scheme == "https" else 80))
+    deliverer.check_address(url.raw_host.decode(), url.port or (443 if url.scheme == "https" else 80))

@@ -16,6 +16,7 @@ _LOG = structlog.stdlib.get_logger("rankery.outbound")
 Resolve = Callable[[str, int], Sequence[str]]
 MAX_URL_LENGTH = 2_000
 MAX_PORT = 65_535
+_MAX_LABEL = 63  # of a name between two dots; the resolver raises no OSError for longer ones
 _HOST = re.compile(r"[A-Za-z0-9._:-]+")
 
 
@@ -28,8 +29,8 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
         schemes: Allowed schemes, in lower case.
 
     Raises:
-        InvalidInput: The text is too long or is not a URL with an allowed scheme, a host and a valid port, or
-            the URL has a user name or password.
+        InvalidInput: The text is too long or is not a URL with an allowed scheme, a valid host and a valid
+            port, or the URL has a user name or password.
     """
     if len(url) > MAX_URL_LENGTH:
         raise InvalidInput.at(pointer, f"must have at most {MAX_URL_LENGTH:,} characters")
@@ -42,6 +43,8 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
     if parsed.scheme not in schemes or not _HOST.fullmatch(parsed.raw_host.decode("ascii")):
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
         raise InvalidInput.at(pointer, f"must be a URL that begins with {beginnings} and names a host")
+    if not all(0 < len(label) <= _MAX_LABEL for label in parsed.raw_host.removesuffix(b".").split(b".")):
+        raise InvalidInput.at(pointer, f"must name a host whose parts have 1 to {_MAX_LABEL} characters")
     if parsed.userinfo:
         raise InvalidInput.at(pointer, "must not contain a user name or password")
     return parsed

@@ -53,9 +53,15 @@ class StudySpec:
 
     @property
     def dataset_ids(self) -> tuple[str, ...]:
-        """The datasets that trials and refits read."""
+        """The datasets that refits and the conclusion read."""
         ids = (self.stored["dataset_id"], self.stored.get("test_dataset_id"))
         return tuple(each for each in ids if each)
+
+    @property
+    def dataset_ids_of_trials(self) -> tuple[str, ...]:
+        """The datasets that trials and the jobs after them read."""
+        validation = (self.stored["objective"].get("validation") or {}).get("dataset_id")
+        return (*self.dataset_ids, validation) if validation else self.dataset_ids
 
     def trial_training(self, parameters: Mapping[str, Any]) -> Json:
         """Return the JSON of the training job that a trial validates.

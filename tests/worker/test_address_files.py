@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import fsspec
 import pyarrow.parquet as pq
@@ -184,6 +185,16 @@ class TestWeb:
         assert imports.stored(parts) == imports.stored(whole)
         assert parts.sha256 is None
         assert parts.size_bytes == sum(read["size_bytes"] for read in parts.source["read"])
+
+    def test_a_name_may_have_more_bytes_than_a_file_system_allows(
+        self, imports: Imports, server: WebServer
+    ) -> None:
+        """A hundred characters of Chinese are 300 bytes; the end of the name is kept."""
+        path = "/" + quote("\u5546\u54c1" * 50) + ".parquet"
+        file = server.files[path] = server.files["/whole.parquet"]
+        dataset = imports.read(f"{server.url}{path}")
+        assert dataset.status == "ready", dataset.problem
+        assert dataset.sha256 == file.sha256
 
     def test_private_hosts_are_refused(
         self, store: Store, settings: WorkerSettings, server: WebServer

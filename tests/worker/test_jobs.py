@@ -1,17 +1,18 @@
 """A claimed job: reports, interruptions and outcomes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
 
-from core.errors import JobCancelled, LeaseLost
-from core.store import Store
+from core.errors import JobCancelled, LeaseLost, StoreUnavailable
+from core.store import Store, Transaction
 from worker import WorkerSettings
 from worker.job.lease import WorkerStopping
 from worker.job.run import JobRun
-from worker.process.tasks import RUNNERS
+from worker.process.tasks import RUNNERS, record_outcome
 
 Claim = Callable[..., JobRun]
 
@@ -238,3 +239,69 @@ def test_artifacts_of_a_result_are_kept(store: Store, claim_job: Claim) -> None:
         pass
     run.artifacts.discard()
     assert store.artifacts.read_bytes("models/mdl_x/model.txt") == b"tree"
+
+
+def test_artifacts_of_a_commit_whose_answer_is_lost_are_kept(
+    store: Store, claim_job: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database commits a result and then fails: the job has succeeded, with all its artifacts."""
+    run = claim_job()
+    write_model(run)
+
+    @contextmanager
+    def lose_the_answer() -> Iterator[Transaction]:
+        with Store.begin(store) as tx:
+            yield tx
+        raise StoreUnavailable("the database cuts connections")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "begin", lose_the_answer)
+        with pytest.raises(StoreUnavailable) as lost, run.succeeding({"model_id": "mdl_x"}):
+            pass
+    assert record_outcome(run, lost.value) == "lost"
+    with store.read() as tx:
+        assert tx.jobs.get(run.id).status == "succeeded"
+    assert store.artifacts.exists("models/mdl_x/model.txt")
+
+
+def test_an_interruption_after_the_commit_leaves_the_artifacts(store: Store, claim_job: Claim) -> None:
+    """The heartbeat gives up a job that commits its result at the same moment."""
+    run = claim_job()
+    write_model(run)
+    with store.begin() as tx:
+        run.artifacts.record_checksums(tx)
+        tx.jobs.succeed(run.id, run.lease.token, {"model_id": "mdl_x"})
+    assert record_outcome(run, JobCancelled(run.id)) == "lost"
+    assert store.artifacts.exists("models/mdl_x/model.txt")
+
+
+def test_a_lost_job_leaves_the_artifacts_of_the_next_claim(
+    store: Store, settings: WorkerSettings, claim_job: Claim
+) -> None:
+    """Claims of a trial write the same key: the worker that lost the job does not remove the result."""
+    run = claim_job()
+    write_model(run)
+    with store.begin() as tx:
+        tx.jobs.take_back(tx.jobs.running_on(""), 10)
+    again = JobRun.claim_next(store, settings, RUNNERS, "w2")
+    assert again is not None
+    write_model(again)
+    with again.succeeding({"model_id": "mdl_x"}):
+        pass
+    assert record_outcome(run, LeaseLost(run.id)) == "lost"
+    assert store.artifacts.exists("models/mdl_x/model.txt")
+
+
+@pytest.mark.parametrize("error", [JobCancelled("job_x"), ValueError("a defect"), WorkerStopping()])
+def test_an_unsuccessful_job_leaves_no_artifact(store: Store, claim_job: Claim, error: Exception) -> None:
+    """The artifacts of an unfinished result are removed with the outcome."""
+    run = claim_job()
+    write_model(run)
+    record_outcome(run, error)
+    assert not store.artifacts.exists("models/mdl_x")
+
+
+def write_model(run: JobRun) -> None:
+    """Write a file of a model as an artifact of the job."""
+    with run.artifacts.writing("models/mdl_x/model.txt") as file:
+        file.write(b"tree")

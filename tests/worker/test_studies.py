@@ -10,6 +10,10 @@ import pytest
 from core.data import synthetic_dataset
 from core.store import Study, Trial
 from core.store.clock import utc_now
+from core.store.lifecycle.deletion import UPKEEP, DeletionMode, delete_objects
+from core.store.repositories.studies import TrialResult
+from core.store.trash.kinds import KINDS
+from core.store.visibility import limited_to
 from core.studies.pruning import MEDIAN_STARTUP_TRIALS
 from tests.worker.conftest import opened_inline_worker
 from tests.worker.inline_worker import InlineWorker
@@ -291,3 +295,60 @@ def run_one(inline_worker: InlineWorker, stop: StopFlag) -> None:
     run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "w1")
     assert run is not None
     assert run_job(run, inline_worker.settings, stop) == "succeeded"
+
+
+def test_a_trial_that_is_cancelled_in_another_project_ends_in_its_study(
+    inline_worker: InlineWorker, dataset_id: str
+) -> None:
+    """A key of the project to which the job of a trial was moved does not see the study, which goes on."""
+    store, study = inline_worker.store, add_study(inline_worker, dataset_id)
+    with store.begin() as tx:
+        (job_id,) = tx.studies.active_jobs(study.id)
+        tx.jobs.label(job_id, {"project": "shop"}, {})
+    with limited_to(("shop",)), store.begin() as tx:
+        tx.jobs.request_cancel(job_id)
+    with store.read() as tx:
+        assert tx.studies.trial(study.id, 0).status == "cancelled"
+        assert tx.studies.get(study.id).status == "failed"
+
+
+def test_a_study_protects_the_datasets_that_it_reads_later(
+    inline_worker: InlineWorker, dataset_id: str
+) -> None:
+    """The data to validate and to test on cannot be deleted while a trial is queued."""
+    others = [inline_worker.add(synthetic_dataset(20, seed=seed), str(seed)) for seed in (2, 3)]
+    validation, test_dataset_id = {"dataset_id": others[0]}, others[1]
+    add_study(inline_worker, dataset_id, validation=validation, test=None, test_dataset_id=test_dataset_id)
+    for each in (dataset_id, *others):
+        (refused,) = delete_objects(
+            inline_worker.store, KINDS["dataset"], [each], DeletionMode(), UPKEEP
+        ).refused
+        assert [holder.kind for holder in refused.holders] == ["job"]
+
+
+@pytest.mark.parametrize("ending", ["succeeded", "failed"])
+def test_a_study_whose_test_data_are_gone_fails(
+    inline_worker: InlineWorker, dataset_id: str, ending: str
+) -> None:
+    """The end of the last trial is recorded, by its worker or by a sweep, although no refit can follow."""
+    store, test_dataset_id = inline_worker.store, inline_worker.add(synthetic_dataset(20, seed=2), "test")
+    study = add_study(inline_worker, dataset_id, trials=1, test=None, test_dataset_id=test_dataset_id)
+    with store.begin() as tx:
+        (job_id,) = tx.studies.active_jobs(study.id)
+        job = tx.jobs.claim(job_id, "w1", 15)
+        assert job is not None
+        training = {name: study.spec["base"][name] for name in ("loss", "hyperparameters")}
+        tx.studies.start_trial(tx.studies.locked(study.id), tx.studies.trial(study.id, 0), {}, training)
+        tx.studies.end_trial(study.id, 0, TrialResult("succeeded", 0.5, [], None, [], 3))
+        tx.datasets.get(test_dataset_id).deleted_at = utc_now()
+    with store.begin() as tx:
+        if ending == "succeeded":
+            tx.jobs.succeed(job_id, job.token, {})
+        else:
+            tx.jobs.take_back(tx.jobs.running_on(""), 1)
+    with store.read() as tx:
+        ended = tx.studies.get(study.id)
+        assert tx.jobs.get(job_id).status == ending
+        assert tx.studies.active_jobs(study.id) == []
+    assert (ended.status, ended.conclude_job_id, ended.default_job_id) == ("failed", None, None)
+    assert test_dataset_id in str(ended.problem)

@@ -1,6 +1,6 @@
 """Write the artifacts of a job's result, and delete those that the job no longer needs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
@@ -10,6 +10,7 @@ from core.errors import RankeryError
 from core.store import Transaction
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import ChecksummedFile
+from core.store.artifacts.keys import data_folder
 
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -25,14 +26,14 @@ class ArtifactWriter:
     def __init__(self, artifacts: Artifacts, job_id: str) -> None:
         self._artifacts = artifacts
         self._job_id = job_id
-        self._folders: list[str] = []
+        self._keys: list[str] = []
         self._checksums: dict[str, ChecksummedFile] = {}
         self._deleted_on_end: list[str] = []
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
         """Open an artifact for writing; artifact and checksum are kept only if the job succeeds."""
-        self._folders.append(path.rpartition("/")[0])
+        self._keys.append(path)
         with self._artifacts.writing(path) as file:
             checksummed = ChecksummedFile(file)
             yield cast("BinaryIO", checksummed)
@@ -45,13 +46,21 @@ class ArtifactWriter:
 
     def commit(self) -> None:
         """Keep the written artifacts of a job that has succeeded."""
-        self._folders.clear()
+        self._keys.clear()
         self.delete_registered()
 
-    def discard(self) -> None:
-        """Remove the written artifacts of a job that has not succeeded."""
-        while self._folders:
-            self.remove(self._folders.pop())
+    @property
+    def uncommitted(self) -> tuple[str, ...]:
+        """The keys of the written artifacts, until `commit`."""
+        return tuple(self._keys)
+
+    def discard(self, kept: Collection[str] = ()) -> None:
+        """Remove the written artifacts of a job that has not succeeded, except folders with a kept key."""
+        kept_folders = set(map(data_folder, kept))
+        while self._keys:
+            folder = data_folder(self._keys.pop())
+            if folder not in kept_folders:
+                self.remove(folder)
 
     def delete_on_end(self, path: str) -> None:
         """Register artifacts to delete when the job ends; a requeued job keeps them."""

@@ -26,7 +26,7 @@ from worker.job.limits import LimitReached
 from worker.job.reporter import Reporter
 from worker.job.run import JobRun
 
-_MAX_NAME_LENGTH = 200
+_MAX_NAME_BYTES = 200  # file systems allow 255 bytes, and a record has a longer name
 # After these errors the job is not retried, so that no attempt resumes the download.
 _FINAL = (DatasetError, InvalidInput, AddressRefused, ExtraMissing, JobCancelled, LimitReached)
 
@@ -112,7 +112,7 @@ class Downloads:
                 files = remote.find(self._addresses, source.get("files"), source.get("credentials"))
             except DownloadInterrupted as error:
                 raise StoreUnavailable(f"the files cannot be listed: {error}") from error
-            self.names = [file.address.name[-_MAX_NAME_LENGTH:] for file in files]
+            self.names = [_file_name(file.address.name) for file in files]
             for number, file in enumerate(files):
                 self.path(number).parent.mkdir(exist_ok=True)
                 target = PartialFile(self.path(number))
@@ -120,6 +120,11 @@ class Downloads:
                 progress = _DownloadProgress(self._run.reporter, number, len(files), taken_bytes)
                 downloads.append((file, download(file, target, limits.without(taken_bytes), progress.report)))
         return downloads
+
+
+def _file_name(name: str) -> str:
+    """Return a name, or its end if it is too long for a file."""
+    return name.encode()[-_MAX_NAME_BYTES:].decode(errors="ignore")
 
 
 def _described(file: RemoteFile, downloaded: Downloaded) -> dict[str, Any]:

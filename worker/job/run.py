@@ -4,6 +4,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import structlog
+
+from core.errors import StoreUnavailable
 from core.jobs import JobLimits
 from core.store import Job, Store, Transaction
 from worker.job.artifact_writer import ArtifactWriter
@@ -14,6 +17,8 @@ from worker.job.limits import Bounds
 from worker.job.phases import Phases
 from worker.job.reporter import Reporter, Values
 from worker.settings import WorkerSettings
+
+_LOG = structlog.stdlib.get_logger(__name__)
 
 RETRY_LATER = "put_off"  # outcome of an attempt, as logged; the stored ending is `handed_back`
 
@@ -138,6 +143,23 @@ class JobRun:
         with self.store.begin() as tx:
             tx.jobs.retry_later(self.id, self.lease.token, problem["detail"])
         return RETRY_LATER
+
+    def discard_artifacts(self) -> None:
+        """Remove the written artifacts, except those of a committed result.
+
+        The result of this claim may be committed although the job raised an error: the answer to the commit
+        was lost, or an interruption came too late. A later claim may have committed the same keys.
+        """
+        written = self.artifacts.uncommitted
+        if not written:
+            return
+        try:
+            with self.store.read() as tx:
+                kept = tx.artifacts.recorded(written)
+        except StoreUnavailable:
+            _LOG.warning("job.artifacts_orphaned", job_id=self.id, paths=written, exc_info=True)
+            return
+        self.artifacts.discard(kept)
 
     @contextmanager
     def _ending_unsuccessfully(self) -> Iterator[Transaction]:

@@ -149,15 +149,17 @@ def record_outcome(run: JobRun, error: Exception) -> str:
 
     Nothing is written for a job whose lease is lost.
     """
-    run.artifacts.discard()
     try:
-        return _record(run, error)
+        outcome = _record(run, error)
     except LeaseLost:
-        return "lost"
+        outcome = "lost"
     except StoreUnavailable:
-        # The lease expires, and the sweep of a worker that reaches the database requeues the job.
+        # The lease expires, and the sweep of a worker that reaches the database requeues the job. Its
+        # artifacts stay: the result may still be committed.
         _LOG.exception("job.outcome_not_recorded")
         return "lost"
+    run.discard_artifacts()
+    return outcome
 
 
 def _record(run: JobRun, error: Exception) -> str:

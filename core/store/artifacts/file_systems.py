@@ -125,7 +125,7 @@ class FileSystem:
     def send(self, file: str, path: str) -> None:
         """Upload a local file; on object storages it becomes visible when complete."""
         if _protocol(self._url) == "s3":
-            self.run(lambda files: send_to_s3(files, Path(file), path))
+            self.run(lambda files: send_to_s3(files, Path(file), path, self.run))
         else:
             self.run(lambda files: files.put_file(file, path))
 

@@ -1,7 +1,7 @@
 """Upload local files to S3 in parts that are read from the disk while they are sent."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -65,13 +65,15 @@ class FileRange(io.RawIOBase):
         super().close()
 
 
-def send_to_s3(files: Any, path: Path, target: str) -> None:
+def send_to_s3(files: Any, path: Path, target: str, run: Callable[[Callable[[Any], Any]], Any]) -> None:
     """Upload a file; the object appears when the upload is complete.
 
     Args:
         files: The `s3fs` file system.
         path: The file.
         target: Bucket and key.
+        run: Runs an action on the file system, repeatedly if it fails. A large upload takes longer than
+            failures are retried, so each part is retried by itself.
     """
     bucket, key, _ = files.split_path(target)
     place = {"Bucket": bucket, "Key": key}
@@ -80,7 +82,7 @@ def send_to_s3(files: Any, path: Path, target: str) -> None:
         with closing(FileRange(path, 0, size_bytes)) as content:
             files.call_s3("put_object", Body=content, **place)
     else:
-        _send_parts(files, list(ranges(size_bytes)), path, place)
+        _send_parts(files, list(ranges(size_bytes)), path, place, run)
 
 
 def ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
@@ -90,13 +92,21 @@ def ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
         yield start, min(part_bytes, size_bytes - start)
 
 
-def _send_parts(files: Any, parts: list[tuple[int, int]], path: Path, place: dict[str, str]) -> None:
+def _send_parts(
+    files: Any,
+    parts: list[tuple[int, int]],
+    path: Path,
+    place: dict[str, str],
+    run: Callable[[Callable[[Any], Any]], Any],
+) -> None:
     upload = {**place, "UploadId": files.call_s3("create_multipart_upload", **place)["UploadId"]}
 
     def send(number: int) -> dict[str, Any]:
-        with closing(FileRange(path, *parts[number - 1])) as content:
-            answer = files.call_s3("upload_part", PartNumber=number, Body=content, **upload)
-        return {"PartNumber": number, "ETag": answer["ETag"]}
+        def send_once(files: Any) -> Any:
+            with closing(FileRange(path, *parts[number - 1])) as content:
+                return files.call_s3("upload_part", PartNumber=number, Body=content, **upload)
+
+        return {"PartNumber": number, "ETag": run(send_once)["ETag"]}
 
     try:
         with ThreadPoolExecutor(CONCURRENT_PARTS, "parts") as senders:

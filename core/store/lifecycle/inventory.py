@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from core.errors import ArtifactDamaged, NotFound
@@ -22,7 +22,7 @@ class Inventory:
         damaged: Keys of artifacts that do not match their checksum.
         missing: Keys of artifacts that do not exist.
         unverified: Keys of artifacts without a checksum, which the next read computes.
-        orphaned: Keys of files without a row, older than an hour.
+        orphaned: Keys of files without a row, older than an hour at the start.
     """
 
     artifacts: int = 0
@@ -41,12 +41,13 @@ def take_inventory(store: Store) -> Inventory:
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.
     """
+    before = utc_now() - ORPHAN_GRACE_PERIOD  # rows of later artifacts may be newer than the reading below
     with store.read() as tx:
         keys, folders = tx.artifacts.referenced(), tx.artifacts.referenced_folders()
     found = Inventory(artifacts=len(keys))
     for key in sorted(keys):
         _examine(store, key, found)
-    found.orphaned = sorted(_orphaned(store, keys, folders))
+    found.orphaned = sorted(_orphaned(store, keys, folders, before))
     return found
 
 
@@ -61,8 +62,7 @@ def _examine(store: Store, key: str, found: Inventory) -> None:
             (found.damaged if store.artifacts.exists(key) else found.missing).append(key)
 
 
-def _orphaned(store: Store, keys: set[str], folders: set[str]) -> Iterator[str]:
-    before = utc_now() - ORPHAN_GRACE_PERIOD
+def _orphaned(store: Store, keys: set[str], folders: set[str], before: datetime) -> Iterator[str]:
     for key, written_at in store.artifacts.files():
         above = {str(folder) for folder in PurePosixPath(key).parents}
         if written_at < before and key not in keys and not above & folders:

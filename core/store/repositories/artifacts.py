@@ -1,5 +1,7 @@
 """Checksums of artifacts, and the artifacts that rows refer to."""
 
+from collections.abc import Collection
+
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
@@ -41,6 +43,10 @@ class ArtifactRecords:
     def find(self, key: str) -> ArtifactDigest | None:
         """Return the record of an artifact's checksum or damage, None without one."""
         return self._session.get(ArtifactDigest, key)
+
+    def recorded(self, keys: Collection[str]) -> set[str]:
+        """Return those of some keys that have a record."""
+        return set(self._session.scalars(select(ArtifactDigest.key).where(ArtifactDigest.key.in_(keys))))
 
     def keep(self, key: str, sha256: str, size_bytes: int) -> None:
         """Store the checksum of an artifact and clear its mark as damaged."""

@@ -209,13 +209,14 @@ class Experiments(Repository[Experiment]):
 
     def _awaited(self, job_ids: Iterable[str], id: str) -> set[str]:
         """Return the given jobs that other active experiments wait for."""
+        wanted = set(job_ids)
         rows = (
-            select(ExperimentTraining.job_id)
+            select(ExperimentTraining.job_id, ExperimentTraining.evaluation_job_id)
             .join(Experiment, Experiment.id == ExperimentTraining.experiment_id)
             .where(
-                ExperimentTraining.job_id.in_(list(job_ids)),
+                ExperimentTraining.job_id.in_(wanted) | ExperimentTraining.evaluation_job_id.in_(wanted),
                 Experiment.id != id,
                 Experiment.status.in_(ACTIVE_EXPERIMENTS),
             )
         )
-        return {job_id for job_id in self._session.scalars(rows) if job_id is not None}
+        return {job_id for pair in self._session.execute(rows) for job_id in pair if job_id in wanted}

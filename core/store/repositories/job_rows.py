@@ -15,6 +15,7 @@ from core.store.repositories import ids
 from core.store.repositories.counters import Counters, count_attempt, count_job
 from core.store.repositories.repository import Repository, added
 from core.store.tables import ClickLog, Dataset, Job, JobAttempt, JobDataset, JobIteration
+from core.store.visibility import limited_to
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 # Options of an UPDATE that returns its rows: refresh the rows of the session.
@@ -89,8 +90,9 @@ class JobRows(Repository[Job]):
         if job is not None and job.problem is not None:
             self._invalidate_data(job)
         if job is not None and target in TERMINAL:
-            for record_outcome in self._ending:
-                record_outcome(job)
+            with limited_to(None):  # the study of a trial may be in another project
+                for record_outcome in self._ending:
+                    record_outcome(job)
         return job
 
     def _invalidate_data(self, job: Job) -> None:

@@ -79,7 +79,9 @@ class StudyProgress:
         """
         latest = self._session.scalar(select(func.max(Trial.number)).where(Trial.study_id == study.id))
         number = 0 if latest is None else latest + 1
-        job = self._enqueue(TrialJob(number=number, **_study_fields(study)), study)
+        # Trials also protect the datasets of the refits from deletion.
+        datasets = StudySpec(study.spec).dataset_ids_of_trials
+        job = self._enqueue(TrialJob(number=number, **_study_fields(study)), study, datasets)
         trial = Trial(
             study_id=study.id,
             number=number,
@@ -115,7 +117,11 @@ class StudyProgress:
             trial.status = CANCELLED if job.status == JobStatus.CANCELLED else FAILED
             trial.problem, trial.finished_at = job.problem, utc_now()
             self._session.flush()
-        self.advance(study)
+        try:
+            with self._session.begin_nested():
+                self.advance(study)
+        except NotFound as gone:  # jobs of earlier releases do not protect all datasets of their study
+            self.end(study, FAILED, {"title": "The study cannot continue", "detail": str(gone)})
 
     def _record_conclusion(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
@@ -136,7 +142,8 @@ class StudyProgress:
         refits = [each for each in (study.default_job_id, study.winner_job_id) if each]
         done = select(func.count()).where(Job.id.in_(refits), Job.status == JobStatus.SUCCEEDED)
         if self._session.scalar(done) == len(refits):
-            study.conclude_job_id = self._enqueue(ConcludeJob(**_study_fields(study)), study).id
+            conclusion = ConcludeJob(**_study_fields(study))
+            study.conclude_job_id = self._enqueue(conclusion, study, StudySpec(study.spec).dataset_ids).id
             self._session.flush()
 
     def _trials_to_queue(self, study: Study, rows: Sequence[Any], active: int) -> int:
@@ -179,11 +186,11 @@ class StudyProgress:
         study.winner_job_id = queue_refit(study.best_number) if study.best_number else None
         self._session.flush()
 
-    def _enqueue(self, job: StudyJob, study: Study) -> Job:
+    def _enqueue(self, job: StudyJob, study: Study, dataset_ids: Sequence[str]) -> Job:
         return self._jobs.add(
             job.kind,
             job.to_json(),
-            dataset_ids=job.dataset_ids.values(),
+            dataset_ids=dataset_ids,
             priority=job.queue_priority,
             key_id=study.key_id,
             labels=Labels(project=study.project),

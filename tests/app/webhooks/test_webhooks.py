@@ -96,6 +96,7 @@ def test_the_life_of_a_webhook(client: TestClient) -> None:
         ({"url": "ftp://example.com/"}, "/url"),
         ({"url": "https://user:secret@example.com/"}, "/url"),
         ({"url": "example.com"}, "/url"),
+        ({"url": "https://hooks..example.com/"}, "/url"),
         ({"url": ""}, "/url"),
         ({}, "/url"),
         ({"url": "http://127.0.0.1/", "events": ["job.begun"]}, "/events/0"),
@@ -109,6 +110,11 @@ def test_bad_requests(client: TestClient, body: dict[str, Any], pointer: str) ->
     answer = client.post("/v1/webhooks", json=body)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+def test_an_emoji_may_be_the_name_of_a_host(client: TestClient) -> None:
+    """Such names are in use, although IDNA 2008 does not allow them."""
+    assert client.post("/v1/webhooks", json={"url": "http://xn--ls8h.invalid/"}).status_code == 201
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://169.254.169.254/", "http://[::1]:8000/"])

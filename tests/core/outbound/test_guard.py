@@ -297,6 +297,8 @@ def test_metadata_is_allowed_by_its_own_address_alone() -> None:
         ("https://user:secret@example.com/", "user name or password"),
         ("https://example.com:99999/", "must be a URL"),
         ("https://exa mple.com/", "names a host"),
+        ("https://example..com/", "1 to 63 characters"),
+        (f"https://{'a' * 64}.com/", "1 to 63 characters"),
         ("https://example.com/" + "a" * 2_000, "at most 2,000 characters"),
     ],
 )

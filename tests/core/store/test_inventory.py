@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,21 @@ def test_orphaned_files(store: Store, kept: dict[str, str]) -> None:
     found = take_inventory(store)
     assert found.orphaned == ["models/mdl_gone/model.txt", run_key("run_gone")]
     assert replace(found, orphaned=[]) == Inventory(artifacts=3)
+
+
+@pytest.mark.embedded
+def test_a_result_that_is_stored_during_the_inventory_is_not_orphaned(
+    store: Store, kept: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The verification of many artifacts takes hours, in which jobs store their results."""
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    monkeypatch.setenv("RANKERY_TEST_CLOCK", str(clock))
+
+    def check_for_hours(key: str, *, again: bool) -> bool:
+        store.artifacts.write_bytes("models/mdl_new/model.txt", TEXT)
+        clock.write_text(str(HOURS_AGO))
+        return again
+
+    monkeypatch.setattr(store.verified, "check", check_for_hours)
+    assert take_inventory(store) == Inventory(artifacts=3)

@@ -216,6 +216,27 @@ def test_a_training_that_ends_during_a_cancellation_keeps_its_result(
         assert [tx.jobs.get(job.id).status for job in (claimed, queued)] == ["succeeded", "cancelled"]
 
 
+def test_cancelling_an_experiment_keeps_evaluations_of_others(store: Store, claimed: Job) -> None:
+    """Two experiments share a training and its evaluation; one of them is cancelled."""
+    with store.begin() as tx:
+        tx.jobs.succeed(claimed.id, claimed.token, {})
+        evaluation = tx.jobs.add("evaluate", {})
+        columns = {"digest": "d", "sharing_key": "s", "spec": {}, "needs_training_values": True}
+        jobs = {"job_id": claimed.id, "evaluation_job_id": evaluation.id}
+        first, second = (
+            tx.experiments.add(
+                paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+            )
+            for _ in range(2)
+        )
+        for experiment in (first, second):
+            tx.experiments.add_training(experiment.id, fold=0, place=0, **jobs, **columns)
+    for experiment, stopped in ((first, []), (second, [evaluation.id])):
+        with store.begin() as tx:
+            _, cancelled = tx.experiments.cancel(experiment.id)
+        assert [job.id for job in cancelled] == stopped
+
+
 def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
     """A worker keeps its job if its heartbeat is received before the job is taken back."""
     with store.begin() as tx:

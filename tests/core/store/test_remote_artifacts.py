@@ -4,8 +4,11 @@ import os
 import threading
 import time
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import fsspec
 import numpy as np
@@ -14,7 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import NotFound, StoreUnavailable
+from core.store.artifacts import file_systems
 from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.file_systems import FileSystem
 from core.store.artifacts.multipart import MAX_PARTS, PART_BYTES, ranges
 from tests.servers import S3Server, TcpProxy
 
@@ -100,6 +105,35 @@ def test_a_large_object_that_was_cut_short_is_sent_again(
     bucket = storage_url.removeprefix("s3://").partition("/")[0]
     files = fsspec.filesystem("s3", skip_instance_cache=True)
     assert "Uploads" not in files.call_s3("list_multipart_uploads", Bucket=bucket)
+
+
+def test_a_part_is_retried_however_long_the_upload_takes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One failure of a part, a minute after the start, does not end the upload."""
+    seconds = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: seconds[0], sleep=lambda _: None)
+    monkeypatch.setattr(file_systems, "time", clock)
+    calls: Counter[str] = Counter()
+
+    class Server:
+        def split_path(self, path: str) -> tuple[str, str, None]:
+            return "bucket", path, None
+
+        def call_s3(self, name: str, **_: Any) -> dict[str, str]:
+            calls[name] += 1
+            if name == "create_multipart_upload":
+                seconds[0] = 60.0
+            if name == "upload_part" and calls[name] == 2:
+                raise ConnectionResetError("by the server")
+            return {"UploadId": "u", "ETag": "e"}
+
+    files = FileSystem("s3://bucket", 30.0)
+    monkeypatch.setattr(files, "_files", Server())
+    (tmp_path / "file").write_bytes(bytes(3 * PART_BYTES))
+    files.send(str(tmp_path / "file"), "key")
+    assert (calls["create_multipart_upload"], calls["upload_part"]) == (1, 4)
+    assert (calls["complete_multipart_upload"], calls["abort_multipart_upload"]) == (1, 0)
 
 
 def test_parts_cover_a_file_of_any_size() -> None:
