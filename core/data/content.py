@@ -16,6 +16,8 @@ _SUPPORTED_FORMATS = (
     "LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard"
 )
 _PARQUET = b"PAR1"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_LIKE_NAMES = (b"PARE", b"ORC")  # signatures that the name of a column may begin with
 _UNSUPPORTED_SIGNATURES = {
     b"PK\x03\x04": "a ZIP archive (Excel sheets are ZIP archives, too)",
     b"PK\x05\x06": "an empty ZIP archive",
@@ -117,7 +119,7 @@ def binary_kind(text: Bytes) -> str | None:
     """Return the format name of a binary file, None where the bytes may be UTF-8 text."""
     start = text[:_SAMPLE_BYTES].tobytes()
     for signature, name in _UNSUPPORTED_SIGNATURES.items():
-        if start.startswith(signature):
+        if start.startswith(signature) and (signature not in _LIKE_NAMES or _CONTROL.search(start)):
             return name
     if start[257:262] == b"ustar":
         return "a tar archive"

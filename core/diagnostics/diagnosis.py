@@ -1,6 +1,6 @@
 """Compute the diagnostics of a loss at given scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -72,19 +72,21 @@ def diagnose(
     strictly = strictly_incoherent_queries(gradient, *judged, cutoff)
     sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, None))
     terms = BoundTerms.of(loss)
-    ranked = [RankedQuery.of(scores[rows], labels[rows], terms) for rows in sample]
+    ranked = (RankedQuery.of(scores[rows], labels[rows], terms) for rows in sample)
     return {
         "incoherent-queries": float(incoherent.mean()),
         "strictly-incoherent-queries": float(strictly.mean()),
-        **_bounds([query for query in ranked if query.max_dcg > 0.0]),
+        **_bounds(query for query in ranked if query.max_dcg > 0.0),
         **_symmetry(loss, *judged, iteration, seed, queries // 8),
     }
 
 
-def _bounds(queries: Sequence[RankedQuery]) -> Values:
-    if not queries:
+def _bounds(queries: Iterable[RankedQuery]) -> Values:
+    # All bounds of a query before the next query, as each query caches matrices of its pairs.
+    by_query = [[bound.sides(query) for bound in BOUNDS.values()] for query in queries]
+    if not by_query:
         return dict.fromkeys((*_SIDES, "broken-bounds"))
-    sides = {name: np.array([bound.sides(query) for query in queries]) for name, bound in BOUNDS.items()}
+    sides = dict(zip(BOUNDS, np.swapaxes(by_query, 0, 1), strict=True))
     broken = [
         ~(lower <= upper + _ROUNDING * np.maximum(1.0, np.abs(upper)))  # NaN is broken, too
         for lower, upper in map(np.transpose, sides.values())

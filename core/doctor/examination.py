@@ -83,7 +83,7 @@ def _profile_features(
             zeros=float(columns.zeros[j] / dataset.n_documents),
             constant=not columns.varies[j],
             constant_in_queries=not columns.varies_in_queries[j],
-            ndcg_at_10=float(ndcg[j]) if single.queries else None,
+            ndcg_at_10=None if np.isnan(ndcg[j]) else float(ndcg[j]),
             direction="ascending" if ascending[j] else "descending",
         )
         for j, name in enumerate(dataset.feature_names)

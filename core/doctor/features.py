@@ -39,7 +39,7 @@ def feature_findings(
 
 
 def _leaking(dataset: RankingDataset, leaking: Flags, single: SingleFeatures) -> Finding:
-    reached = f"NDCG@{CUTOFF} {single.better.max():.3f}, a random order has {single.by_chance:.3f}"
+    reached = f"NDCG@{CUTOFF} {np.nanmax(single.better):.3f}, a random order has {single.by_chance:.3f}"
     return Finding.of_share(
         "leaking-features",
         "warning",

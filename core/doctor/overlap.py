@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.features import Features, copy_features
 from core.doctor.hashing import Flags, Hashes, hash_rows
 from core.doctor.report import Finding, queries_of, query_examples
 
@@ -27,7 +28,7 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
         return
     of_train, of_other = np.array(common, np.int64).T.copy()
     train_hashes, train_filled = hash_rows(train.features, of_train)
-    hashes, filled = hash_rows(other.features, of_other)
+    hashes, filled = hash_rows(_in_codes_of(train, other), of_other)
     shared = filled & _among(hashes, np.sort(train_hashes[train_filled]))
     count, total = int(shared.sum()), other.n_documents
     if not count:
@@ -73,6 +74,25 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         " all documents of a query are in one dataset.",
         examples=query_examples(other, shared),
     )
+
+
+def _in_codes_of(train: RankingDataset, other: RankingDataset) -> Features:
+    """Return the features of `other` in the training data's codes of categories, infinite where unknown."""
+    recoded = {
+        name: values
+        for name, values in train.categories.items()
+        if name in other.feature_names and other.categories.get(name) != values
+    }
+    if not recoded:
+        return other.features
+    features = copy_features(other.features)
+    for name, categories in recoded.items():
+        column, source = other.feature_names.index(name), other.categories.get(name)
+        values = other.features[:, column]
+        codes = categories.recoded(values, source) if source else categories.codes_of_numbers(values)
+        unknown = np.isnan(codes) & ~np.isnan(values)
+        features[:, column] = np.where(unknown, np.float32(np.inf), codes)
+    return features
 
 
 def _among(hashes: Hashes, known: Hashes) -> Flags:

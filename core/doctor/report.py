@@ -95,7 +95,7 @@ class FeatureProfile:
         constant: Whether all documents have the same value.
         constant_in_queries: Whether all documents of a query have the same value, in every query.
         ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None without a
-            query that distinguishes orders.
+            query that distinguishes orders, and for categorical features.
         direction: Whether the feature ranks better "descending" or "ascending".
     """
 

@@ -22,8 +22,9 @@ class SingleFeatures:
     """Mean NDCG@10 over the sampled queries, each feature as the only score.
 
     Attributes:
-        descending: (n_features,) the largest value first; NaN without a usable query.
-        ascending: (n_features,) the smallest value first; NaN without a usable query.
+        descending: (n_features,) the largest value first; NaN without a usable query, and for categorical
+            features, whose codes have no order.
+        ascending: (n_features,) the smallest value first; NaN likewise.
         by_chance: Expected NDCG@10 of a random order; NaN without a usable query.
         queries: Number of queries in the sample.
         documents: Number of documents of these queries.
@@ -178,6 +179,7 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
     sums = descending, ascending
     n = len(cuts) - 1
     over_ranges(_sum_ndcg, n, sample, own, offsets, discounts, cuts, ideal, *sums, work=sample.size)
+    descending[:, dataset.categorical_columns] = ascending[:, dataset.categorical_columns] = np.nan
     return SingleFeatures(
         descending=descending.sum(axis=0) / len(queries),
         ascending=ascending.sum(axis=0) / len(queries),

@@ -1,6 +1,6 @@
 """Compare two samples of queries, column by column."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ MIN_QUERIES = 30
 PERMUTATIONS = 999
 # Number of quantile bins of a numerical column for the distance between the samples.
 _FINE_BINS = 100
+_BLOCK_BINS = 1_024  # bins counted at a time: 32 MB for the largest samples
 
 Verdict = Literal["drift", "shift", "none", "too_few"]
 
@@ -150,13 +151,18 @@ def compare(
         return Comparison("too_few")
     later = memberships(before.n_queries, after.n_queries, permutations, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
+    sizes = np.bincount(query, minlength=before.n_queries + after.n_queries).astype(np.float32)
     found, permuted = [], []
     for place, column in enumerate(columns):
         earlier_values, later_values = before.values[:, place], after.values[:, place]
         values = np.concatenate([earlier_values, later_values])
         fine, _ = _bins(values, values, column, _FINE_BINS)
-        by_query = _counts(query, fine, before.n_queries + after.n_queries)
-        permuted.append(distances(by_query, later, ordered=column.categories is None))
+        is_ordered = column.categories is None
+        by_block = [
+            distances(counts, later, ordered=is_ordered, sizes=sizes)
+            for counts in _counts(query, fine, len(sizes))
+        ]
+        permuted.append(np.sum(by_block, axis=0))
         found.append(_described(column, earlier_values, later_values, float(permuted[-1][0])))
     p_values = np.minimum(1.0, families * adjusted_p_values(permuted))
     judged = tuple(_with_verdict(each, float(p), thresholds) for each, p in zip(found, p_values, strict=True))
@@ -175,11 +181,16 @@ def _bins(
     return bin_numbers(values, edges), edges
 
 
-def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Float32Array:
+def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Iterator[Float32Array]:
+    """Yield the number of documents of each query in each bin; numbers have few bins, in one block."""
     _, bins = np.unique(bins, return_inverse=True)  # drops the many categories that do not occur
     n_bins = int(bins.max(initial=0)) + 1
-    counts = np.bincount(query * n_bins + bins, minlength=n_queries * n_bins)
-    return counts.reshape(n_queries, n_bins).astype(np.float32)
+    order = np.argsort(bins, kind="stable")
+    for first in range(0, n_bins, _BLOCK_BINS):
+        width = min(_BLOCK_BINS, n_bins - first)
+        rows = order[slice(*np.searchsorted(bins, [first, first + width], sorter=order))]
+        counts = np.bincount(query[rows] * width + bins[rows] - first, minlength=n_queries * width)
+        yield counts.reshape(n_queries, width).astype(np.float32)
 
 
 def _described(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> ColumnDrift:

@@ -19,20 +19,24 @@ def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Fl
     return found
 
 
-def distances(counts: Float32Array, later: Float32Array, *, ordered: bool) -> Float64Array:
+def distances(
+    counts: Float32Array, later: Float32Array, *, ordered: bool, sizes: Float32Array | None = None
+) -> Float64Array:
     """Return the distance between the two samples for each assignment, (n_memberships,).
 
     For ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`; for
-    categories the total variation, `1/2 Σ |a_i - b_i|`.
+    categories the total variation, `1/2 Σ |a_i - b_i|`, which is the sum of those of blocks of categories.
 
     Args:
         counts: (n_queries, n_bins) number of documents of each query in each bin.
         later: (n_memberships, n_queries), see `memberships`.
         ordered: Whether the bins have an order.
+        sizes: (n_queries,) number of documents of each query in all bins, if `counts` has only some.
     """
-    in_later = (later @ counts).astype(np.float64)
+    sizes = np.sum(counts, axis=1) if sizes is None else sizes
+    in_later, n_later = (later @ counts).astype(np.float64), (later @ sizes).astype(np.float64)
     in_earlier = np.sum(counts, axis=0, dtype=np.float64) - in_later
-    gaps = _shares(in_later) - _shares(in_earlier)
+    gaps = _shares(in_later, n_later) - _shares(in_earlier, np.sum(sizes, dtype=np.float64) - n_later)
     if ordered:
         return np.asarray(np.max(np.abs(np.cumsum(gaps, axis=1)), axis=1))
     return np.asarray(np.sum(np.abs(gaps), axis=1) / 2)
@@ -65,5 +69,5 @@ def _standardised(distance: Float64Array) -> Float64Array:
     return (distance - np.mean(distance)) / spread if spread > 0 else np.zeros_like(distance)
 
 
-def _shares(counts: Float64Array) -> Float64Array:
-    return np.asarray(counts / np.maximum(np.sum(counts, axis=1, keepdims=True), 1))
+def _shares(counts: Float64Array, totals: Float64Array) -> Float64Array:
+    return np.asarray(counts / np.maximum(totals, 1)[:, np.newaxis])

@@ -43,8 +43,8 @@ def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
 
     Returns:
         The input order, a random order, and the single feature with the highest NDCG@10 on a sample of the
-        queries, missing values last. The feature is omitted where the dataset has no features, or NDCG is
-        undefined for all queries.
+        queries, missing values last. The feature is omitted where the dataset has no numeric features, or
+        NDCG is undefined for all queries.
     """
     return [
         _input_order(dataset),
@@ -204,7 +204,7 @@ def _best_single_feature(dataset: RankingDataset, seed: int) -> list[Baseline]:
     if not dataset.n_features:
         return []
     single = rank_by_single_features(dataset, seed)
-    if not single.queries:
+    if np.isnan(single.better).all():
         return []
     best = int(np.nanargmax(single.better))
     ascending = bool(single.ascending[best] > single.descending[best])

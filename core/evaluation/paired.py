@@ -140,13 +140,13 @@ def queries_needed(difference: float, deviation: float) -> int | None:
         deviation: s, the standard deviation of the differences.
 
     Returns:
-        None where there is no difference.
+        None where there is no difference, apart from rounding.
 
     Example:
         >>> queries_needed(0.02, 0.1)
         199
     """
-    if difference == 0.0:
+    if abs(difference) <= _ROUNDING * deviation or difference == 0.0:  # a tiny mean is a rounding error
         return None
     from scipy import special
 

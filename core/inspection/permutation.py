@@ -1,6 +1,6 @@
 """Permutation importance: the deterioration of a metric when the values of a feature are shuffled."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,7 +11,7 @@ from core.data.features import copy_features
 from core.evaluation import Summary, measure, summarise_all
 from core.inspection.importance import features_of
 from core.inspection.shuffling import shuffle
-from core.metrics import DEFAULT, Conventions, parse_metric
+from core.metrics import DEFAULT, Conventions, Metric, parse_metric
 from core.scorers import ScoringModel, TreeModel
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, Int64Array
@@ -121,7 +121,9 @@ class _Trial:
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
         self._buffer = copy_features(dataset.features)
-        self.summary = self._summary(self._metric_values(self._scores_of(model)))
+        self._parsed = parse_metric(metric, conventions)
+        values = self._metric_values(self._scores_of(model))
+        self.summary = self._summary(values, {metric: self._parsed})
 
     def deteriorations(self, feature: int) -> Iterator[Float64Array]:
         """Shuffle a feature repeatedly; yield the (n_queries,) deterioration of the metric for each repeat.
@@ -135,7 +137,7 @@ class _Trial:
             unaffected = self._scores_of(self._trees(self._model.text, feature, using=False))
         unpermuted = self._metric_values(unaffected + self._scores_of(scored))
         column = self._buffer[:, feature].copy()
-        sign = 1.0 if parse_metric(self._spelling).higher_is_better else -1.0
+        sign = 1.0 if self._parsed.higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             shuffled = column.copy()
@@ -166,6 +168,9 @@ class _Trial:
     def _metric_values(self, scores: Float64Array) -> Float64Array:
         return measure(scores, self._dataset, [self._spelling], self._conventions)[self._spelling]
 
-    def _summary(self, values: Float64Array) -> Summary:
-        seed, threads = self._permutations.seed, self._threads
-        return summarise_all({"": values}, resamples=RESAMPLES, seed=seed, threads=threads)[""]
+    def _summary(self, values: Float64Array, metrics: Mapping[str, Metric] | None = None) -> Summary:
+        """Summarise values of the metric, within its bounds if it is given, or its differences."""
+        seed, threads, name = self._permutations.seed, self._threads, self._spelling
+        return summarise_all(
+            {name: values}, resamples=RESAMPLES, seed=seed, threads=threads, metrics=metrics
+        )[name]

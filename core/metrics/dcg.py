@@ -9,7 +9,7 @@ import numpy as np
 from core.jit import compiled
 from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.conventions import Conventions
-from core.metrics.ranked import Ideal, RankedLabels
+from core.metrics.ranked import Ideal, RankedLabels, order_by_score
 from core.ranges import per_query
 from core.types import Float64Array, Int64Array
 
@@ -52,15 +52,15 @@ def _sum_gains(
 
 def max_dcg(ideal: Ideal, conventions: Conventions, cutoff: int | None = None) -> Float64Array:
     """Return the DCG of each query's ideal ranking up to a cutoff, cached in `ideal`."""
-    return ideal.once(
-        ("max_dcg", conventions.gain, conventions.discount, cutoff),
-        lambda: sum_gains(
-            ideal.gains(conventions.gain),
-            ideal.boundaries,
-            weights(conventions, ideal.boundaries),
-            finite_cutoff(cutoff),
-        ),
-    )
+
+    def compute() -> Float64Array:
+        gained = ideal.gains(conventions.gain)
+        if isinstance(conventions.gain, tuple):  # the gains of a list need not rise with the labels
+            gained = gained[order_by_score(gained, ideal.boundaries)]
+        by_rank = weights(conventions, ideal.boundaries)
+        return sum_gains(gained, ideal.boundaries, by_rank, finite_cutoff(cutoff))
+
+    return ideal.once(("max_dcg", conventions.gain, conventions.discount, cutoff), compute)
 
 
 @compiled

@@ -75,7 +75,10 @@ class Labels:
             InvalidInput: When a label is too large, or missing in the list of gains.
         """
         if gain not in self._gains:
-            self._gains[gain] = label_gains(gain, np.where(self.labels > 0.0, self.labels, 0.0))
+            judged = self.labels >= 0.0
+            found = label_gains(gain, np.where(judged, self.labels, 0.0))
+            found[~judged] = 0.0  # a list may have a gain for label 0
+            self._gains[gain] = found
         return self._gains[gain]
 
 

@@ -13,7 +13,7 @@ import pytest
 from core.data import read_dataset
 from core.data.options import Columns
 from core.data.reading import JudgedFile, read_file
-from core.errors import InvalidInput
+from core.errors import DatasetError, InvalidInput
 from tests.core.data.strategies import assert_same
 
 LETOR = b"1 qid:1 1:2 3:4 # a\n0 qid:2 2:5\n"
@@ -39,6 +39,18 @@ def test_packing_is_recognised_by_content(tmp_path: Path, packed: bytes) -> None
     plain.write_bytes(LETOR)
     other.write_bytes(packed)
     assert_same(read_dataset(other), read_dataset(str(plain), "letor"))
+
+
+@pytest.mark.parametrize("first", ["ORCID", "PARENT_ID"])
+def test_a_column_may_begin_like_the_signature_of_a_binary_format(tmp_path: Path, first: str) -> None:
+    """Upper-case names such as ORCID are text; ORC and encrypted Parquet go on with control characters."""
+    path = tmp_path / "judged"
+    path.write_text(f"{first},label,query_id,bm25\n1,2,q1,0.5\n2,0,q1,0.25\n")
+    assert read_dataset(path).feature_names == (first, "bm25")
+    for signature, name in ((b"ORC\n\x03\x00", "an ORC file"), (b"PARE\x18\x00\x00", "an encrypted Parquet")):
+        path.write_bytes(signature)
+        with pytest.raises(DatasetError, match=name):
+            read_dataset(path)
 
 
 @pytest.mark.parametrize("arguments", [{"format": "arff"}, {"repeated_features": "first"}])

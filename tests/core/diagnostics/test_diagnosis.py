@@ -1,5 +1,6 @@
 """All diagnostics together."""
 
+import tracemalloc
 from typing import cast
 
 import numpy as np
@@ -128,3 +129,22 @@ def test_diagnostics_without_relevant_documents_are_none() -> None:
     found = diagnose(make_loss("lambdarank"), np.array([0.2, 0.1]), np.zeros(2), np.array([0, 2]), cutoff=1)
     assert (found["ndcg-cost"], found["broken-bounds"], found["asymmetric-jacobians"]) == (None, None, None)
     assert found["incoherent-queries"] == 0.0
+
+
+def test_a_diagnosis_holds_the_matrices_of_one_query_at_a_time() -> None:
+    """The pairs of a long list take megabytes, which a sample of 256 lists would multiply."""
+
+    def peak_bytes(queries: int) -> int:
+        generator = np.random.default_rng(0)
+        boundaries: Int64Array = np.arange(queries + 1) * 200
+        n = int(boundaries[-1])
+        judged = generator.standard_normal(n), (generator.random(n) < 0.1).astype(float), boundaries
+        tracemalloc.start()
+        try:
+            diagnose(make_loss("lambdarank"), *judged, cutoff=5, queries=queries)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak_bytes(2)  # compiles
+    assert peak_bytes(16) < 1.5 * peak_bytes(2)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
+from core.data.categories import Categories
 from core.doctor import Finding, compare
 from tests.core.doctor.judged import DOCUMENTS, QUERIES, sound
 
@@ -71,6 +72,25 @@ def test_shared_documents_are_counted_by_their_features() -> None:
     )
     assert (finding.count, finding.total, finding.unit) == (12, ROWS, "documents")
     assert finding.examples == ("other0", "other1")
+
+
+def _of_brands(dataset: RankingDataset, brands: tuple[str, ...], names: list[str]) -> RankingDataset:
+    """The dataset with its first feature as the brand of each document."""
+    codes = Categories(brands).codes(names)
+    features = np.column_stack([codes, np.zeros((len(names), dataset.n_features - 1), np.float32)])
+    return dataset.with_features(
+        features, dataset.feature_names, {dataset.feature_names[0]: Categories(brands)}
+    )
+
+
+def test_categories_of_shared_documents_are_compared_by_value() -> None:
+    """The code of a value depends on the other values of its dataset."""
+    train = _of_brands(sound(), ("acme", "zenith"), ["acme", "zenith"] * (ROWS // 2))
+    equal = _of_brands(_other(), ("zenith", "zone"), ["zone"] * (ROWS - 12) + ["zenith"] * 12)
+    (found,) = [each for each in compare(train, equal, "test") if each.code == "shared-documents"]
+    assert found.count == 12
+    unequal = _of_brands(_other(), ("apex", "nadir"), ["apex", "nadir"] * (ROWS // 2))
+    assert "shared-documents" not in [each.code for each in compare(train, unequal, "test")]
 
 
 def test_few_shared_documents_are_information() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, synthetic_dataset
+from core.doctor import examine
 from core.doctor.single_feature import MAX_QUERIES, SingleFeatures, rank_by_single_features
 from core.metrics import parse_metric
 from tests.core.doctor.judged import labels, sound
@@ -151,3 +152,20 @@ def test_the_sample_has_a_limit_of_values(monkeypatch: pytest.MonkeyPatch) -> No
     single = rank_by_single_features(dataset, 0)
     assert single.documents <= 30
     assert single.queries >= 3
+
+
+def test_codes_of_categories_are_not_tried_as_scores() -> None:
+    """Codes count the values in the order of the file, which says nothing about relevance."""
+    judged = np.tile([2.0, 1.0, 0.0], 40)
+    dataset = RankingDataset.from_arrays(
+        np.column_stack([np.arange(120), np.tile([0.0, 1.0, 0.5], 40)]),
+        judged,
+        np.arange(0, 121, 3),
+        feature_names=["product", "price"],
+        categories={"product": [f"p{number}" for number in range(120)]},
+    )
+    single = rank_by_single_features(dataset, 0)
+    assert np.isnan(single.better).tolist() == [True, False]
+    report = examine(dataset)
+    assert [profile.ndcg_at_10 is None for profile in report.features] == [True, False]
+    assert "leaking-features" not in [finding.code for finding in report.findings]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -107,6 +108,25 @@ def test_a_distance_is_that_of_distribution_functions() -> None:
     functions = [np.cumsum(each) for each in shares]
     assert distances(counts, later, ordered=True) == pytest.approx(max(abs(functions[0] - functions[1])))
     assert distances(counts, later, ordered=False) == pytest.approx(sum(abs(shares[0] - shares[1])) / 2)
+
+
+def test_many_categories_are_compared_block_by_block() -> None:
+    """A feature of product ids takes no memory for each query and each id, and has the same distance."""
+    rng = np.random.default_rng(5)
+    n, size = 20_000, 300
+    column = Column("product", tuple(map(str, range(n))))
+    boundaries = np.arange(61) * size
+    before, after = (
+        QuerySample(rng.integers(0, n, (60 * size, 1)).astype(np.float32), boundaries) for _ in range(2)
+    )
+    tracemalloc.start()
+    try:
+        (found,) = compare(before, after, [column], DEFAULT, 1, permutations=99).columns
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    counts = [np.bincount(each.values[:, 0].astype(int), minlength=n) for each in (before, after)]
+    assert found.distance == pytest.approx(abs(counts[0] - counts[1]).sum() / (2 * 60 * size))
 
 
 def test_a_membership_keeps_the_sizes() -> None:

@@ -64,6 +64,21 @@ def test_without_a_telling_query_no_feature_is_best() -> None:
     assert [baseline.name for baseline in baselines(dataset, seed=0)] == ["input order", "random"]
 
 
+def test_a_category_is_never_the_best_single_feature() -> None:
+    """The codes of a category rise down a file that is sorted by label, and rank it perfectly."""
+    labels = np.tile([2.0, 1.0, 0.0], 20)
+    products = {"product": [f"p{number}" for number in range(60)]}
+    codes, price = np.arange(60.0), np.tile([0.2, 0.9, 0.1], 20)
+    for features, names, best in (
+        ([codes, price], ["product", "price"], ["price, highest first"]),
+        ([codes], ["product"], []),
+    ):
+        dataset = RankingDataset.from_arrays(
+            np.column_stack(features), labels, np.arange(0, 61, 3), feature_names=names, categories=products
+        )
+        assert [baseline.detail for baseline in baselines(dataset, seed=0)[2:]] == best
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_worse_and_unproven_baselines_are_named_with_the_numbers(sign: float) -> None:
     """Shown to be worse is an error, not shown to be better a warning; of a cost less is better."""

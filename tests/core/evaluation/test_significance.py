@@ -99,6 +99,16 @@ def test_the_number_of_queries_needed_is_unknown_for_one_query() -> None:
     assert compared.queries_needed is None
 
 
+def test_a_difference_of_rounding_errors_needs_no_number_of_queries() -> None:
+    """Gains and losses that cancel leave a mean of about 1e-18, for which no number of queries would do."""
+    gained = np.random.default_rng(3).random(50)
+    differences = np.random.default_rng(4).permutation(np.concatenate((gained, -gained)))[:, None]
+    (compared,) = paired_differences(np.zeros_like(differences), differences)
+    assert compared is not None
+    assert 0.0 < abs(compared.difference) < 1e-15
+    assert compared.queries_needed is None
+
+
 def test_few_differing_queries_are_named() -> None:
     """Five queries that all differ have p = 0.0625 at the least."""
     for differing, words in ((5, "Only 5 queries differ"), (1, "Only 1 query differs"), (6, None)):

@@ -147,6 +147,15 @@ def test_a_metric_that_no_query_defines_gives_no_importance() -> None:
     assert unused.mean == 0.0
 
 
+def test_the_interval_of_the_metric_stays_within_its_bounds() -> None:
+    """NDCG is at most 1, so its interval ends there, as in evaluations."""
+    dataset = judged(12, 4, seed=2)
+    baseline, _ = permutation_importance(TreeModel(staircase(0, 4)), dataset, METRIC)
+    assert baseline.mean is not None
+    assert baseline.upper is not None
+    assert 0.95 < baseline.mean < baseline.upper <= 1.0
+
+
 def test_a_callback_can_stop_the_computation() -> None:
     """An exception of the callback ends the computation immediately."""
 

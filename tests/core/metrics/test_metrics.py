@@ -74,6 +74,25 @@ def test_a_tie_across_the_cutoff_counts_by_its_share_above(spelling: str, expect
     )
 
 
+def test_a_list_of_gains_gives_unjudged_documents_nothing() -> None:
+    """Only judged documents gain, also where the label 0 has a gain and documents were not judged."""
+    scores, labels = np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([np.nan, np.nan, 1.0, -1.0, 0.0])
+    found = parse_metric("dcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)
+    assert found[0] == pytest.approx(2 / math.log2(4) + 1 / math.log2(6), abs=1e-15)
+    assert parse_metric("ndcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)[0] < 1.0
+
+
+@pytest.mark.parametrize("cutoff", ["", "@2"])
+def test_a_perfect_ranking_by_gains_that_do_not_rise_is_one(cutoff: str) -> None:
+    """The ideal ranking is by gain: here label 1 is worth more than label 2."""
+    labels = np.array([1.0, 2.0, 0.0, 2.0, 1.0])
+    gains = np.array([0.0, 3.0, 1.0])
+    found = parse_metric(f"ndcg{cutoff}", {"gain": gains.tolist()})(
+        gains[labels.astype(int)], labels, ONE_QUERY
+    )
+    assert found[0] == 1.0
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) -> None:
     """The value is NaN, except for metrics that are defined without a relevant document."""
