@@ -155,7 +155,7 @@ def test_the_sample_has_a_limit_of_values(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_codes_of_categories_are_not_tried_as_scores() -> None:
-    """Codes count the values in the order of the file, which says nothing about relevance."""
+    """Codes count the values in the order of the file, which is unrelated to relevance."""
     judged = np.tile([2.0, 1.0, 0.0], 40)
     dataset = RankingDataset.from_arrays(
         np.column_stack([np.arange(120), np.tile([0.0, 1.0, 0.5], 40)]),
