@@ -50,8 +50,8 @@ class Projects(ResponseModel):
 def list_projects(services: UseServices) -> Projects:
     """List the projects with their number of objects by kind.
 
-    A project is listed as long as an object of these kinds or a click log has its name. A key that is bound
-    to projects gets all of its projects, empty ones included.
+    A project is listed as long as an object of these kinds has its name. A key that is bound to projects gets
+    all of its projects, empty ones included.
     """
     allowed = projects()
     with services.store.read() as tx:

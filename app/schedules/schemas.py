@@ -137,7 +137,7 @@ class ScheduleRequest(RequestModel):
     only_new_data: bool = Field(
         False,
         description="Skip due runs if the newest datasets are the same as in the last run with a result; no"
-        " effect with `served_clicks`",
+        " effect with `served_clicks` and drift jobs",
     )
     enabled: bool = Field(True, description="Whether the schedule is active; false pauses it")
     project: NewProject = Field(

@@ -94,7 +94,7 @@ def open_click_log(folder: Path) -> ClickLog:
 
     Raises:
         OSError: A file is missing.
-        ValueError: The manifest is not JSON, a text is not UTF-8, or a size does not fit its type.
+        ValueError: The manifest is damaged, a text is not UTF-8, or a size does not fit its type.
     """
     return click_log_of({name: folder / name for name in file_names(folder / MANIFEST)})
 
@@ -107,7 +107,7 @@ def file_names(manifest: Path) -> list[str]:
 
     Raises:
         OSError: The file does not exist.
-        ValueError: The file is not JSON.
+        ValueError: The file is not JSON, or does not name columns.
     """
     try:
         return [f"{name}.bin" for name in json.loads(manifest.read_text())["columns"]]
@@ -123,7 +123,7 @@ def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
 
     Raises:
         OSError: A file is missing.
-        ValueError: A text is not UTF-8, or the size of a file does not fit its type.
+        ValueError: A column is absent, a text is not UTF-8, or the size of a file does not fit its type.
     """
     columns: dict[str, Any] = {
         name: _mapped(paths[f"{name}.bin"], dtype) for name, dtype in _TYPES.items() if f"{name}.bin" in paths

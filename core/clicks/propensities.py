@@ -77,8 +77,8 @@ class Propensities:
         values: (n_ranks,) propensities relative to rank 1, whose value is 1.
         lower: (n_ranks,) lower ends of 95% intervals, NaN with fewer than two resamples.
         upper: (n_ranks,) upper ends.
-        impressions: (n_ranks,) number of selected impressions, those of pairs without features included.
-        n_pairs: Number of selected pairs, those without features included.
+        impressions: (n_ranks,) number of used impressions.
+        n_pairs: Number of used pairs.
         units: Resampled units: `users` or `lists`.
         failed_resamples: Number of resamples that allow no estimate, such as those without clicks at a rank.
         intercepts: (n_ranks,) probability of a click on an irrelevant document, for `trust-em`; else None.

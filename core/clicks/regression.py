@@ -53,7 +53,7 @@ def classifier_of(name: str, features: Float32Array, start: float, threads: int)
     """Return the classifier of pairs, `trees` or `logistic`, with initial log-odds `start`.
 
     Raises:
-        InvalidInput: All pairs have the same features, without missing values.
+        InvalidInput: All pairs have the same features; missing values are equal.
     """
     if np.array_equal(features, np.broadcast_to(features[0], features.shape), equal_nan=True):
         raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
@@ -87,7 +87,7 @@ def regression_em(
         threads: Threads for the trees, which do not change the result.
 
     Raises:
-        InvalidInput: A rank has no clicks, or all pairs have the same features, see `classifier_of`.
+        InvalidInput: A rank has no clicks, all pairs have the same features, or `trees` has too few pairs.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
     if not clicks.all():

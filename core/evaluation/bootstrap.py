@@ -10,7 +10,7 @@ from core.types import Float64Array, Int64Array
 
 RESAMPLES = 4_000
 LEVEL = 0.95
-MAX_CLUSTERS = 20_000  # the time of a resample grows with their number
+_MAX_CLUSTERS = 20_000  # the time of a resample grows with their number
 
 
 def merge_clusters(clusters: Int64Array) -> Int64Array:
@@ -20,9 +20,9 @@ def merge_clusters(clusters: Int64Array) -> Int64Array:
         clusters: Number of the cluster of each item, from 0.
     """
     n_clusters = int(clusters.max(initial=-1)) + 1
-    if n_clusters <= MAX_CLUSTERS:
+    if n_clusters <= _MAX_CLUSTERS:
         return clusters
-    return np.random.default_rng(0).permutation(n_clusters)[clusters] % MAX_CLUSTERS
+    return np.random.default_rng(0).permutation(n_clusters)[clusters] % _MAX_CLUSTERS
 
 
 def bootstrap_intervals(

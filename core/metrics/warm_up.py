@@ -1,4 +1,4 @@
-"""Compile the kernels of the metrics with default conventions, or load them from the disk cache."""
+"""Compile, or load from the disk cache, every kernel of the metrics."""
 
 import numpy as np
 

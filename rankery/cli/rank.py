@@ -23,8 +23,6 @@ from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
 _BLANK = re.compile(r"\s")
-# Default limits of one request; the operator may change them. The bytes are 1 MiB below the limit.
-_MAX_QUERIES, _MAX_DOCUMENTS, _MAX_CELLS, _MAX_BYTES = 1_000, 10_000, 2**24, 15 * 2**20
 
 
 @on_service
@@ -76,7 +74,7 @@ def rank(
     Example: `rankery rank web documents.csv --keep --user ann --json`
     """
     from rankery.candidates import read_candidates
-    from rankery.client.documents import batches
+    from rankery.client.documents import MAX_BYTES, MAX_CELLS, MAX_DOCUMENTS, MAX_QUERIES, batches
 
     if trec and session.json:
         raise WrongUsage("--trec and --json exclude each other; choose one")
@@ -84,8 +82,8 @@ def rank(
     with _input_path(file) as path:
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
     ranked: list[dict[str, Any]] = []
-    most_documents = min(_MAX_DOCUMENTS, _MAX_CELLS // len(found.feature_names))
-    for batch in batches(candidates, most_documents, _MAX_BYTES, _MAX_QUERIES):
+    most_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
+    for batch in batches(candidates, most_documents, MAX_BYTES, MAX_QUERIES):
         answer = session.client.rank(
             found, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
         )

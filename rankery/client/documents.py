@@ -49,6 +49,10 @@ def scoring_queries(candidates: Any) -> list[Query]:
     ]
 
 
+# Default limits of one scoring request; the operator may change them. The bytes are 1 MiB below the limit.
+MAX_QUERIES, MAX_DOCUMENTS, MAX_CELLS, MAX_BYTES = 1_000, 10_000, 2**24, 15 * 2**20
+
+
 def batches(
     queries: Sequence[Query], most_documents: int, most_bytes: int, most_queries: int
 ) -> Iterator[list[Query]]:

@@ -41,10 +41,7 @@ class ListColumn:
         return self._values
 
     def set_absent(self, lists: Int32Array, values: Any, n_lists: int) -> None:
-        """Set the values of lists without a value; of several rows of a list, the first counts.
-
-        The value of that row may be `absent`: then later rows of the same call do not count, either.
-        """
+        """Set the values of lists without a value; of several values for a list, the first counts."""
         column = self.reserve(n_lists)
         new = np.flatnonzero((column[lists] == self._absent) & (values != self._absent))[::-1]
         column[lists[new]] = values[new]

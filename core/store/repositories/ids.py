@@ -41,6 +41,11 @@ _lock = threading.Lock()
 _last = 0
 
 
+def is_possible(text: str) -> bool:
+    """Return whether a text may be an id: no id has NUL, which PostgreSQL refuses to compare."""
+    return "\0" not in text
+
+
 def _renew_lock() -> None:
     global _lock
     _lock = threading.Lock()

@@ -79,7 +79,7 @@ class Interleavings(SimpleRepository[Interleaving]):
             NotFound: It does not exist, or is one of another interleaving.
         """
         row = None
-        if "\0" not in list_id:  # PostgreSQL refuses to compare a text with NUL
+        if ids.is_possible(list_id):
             row = self._session.get(ShownList, list_id, with_for_update=True, populate_existing=True)
         if row is None or row.interleaving_id != id:
             raise NotFound("list", list_id)

@@ -52,8 +52,7 @@ class Repository(Generic[Row]):
         Raises:
             NotFound: It does not exist.
         """
-        # PostgreSQL refuses to compare a text with NUL, which no id has.
-        return self._existing(None if "\0" in id else self._session.get(self.table, id), id)
+        return self._existing(self._session.get(self.table, id) if ids.is_possible(id) else None, id)
 
     def locked(self, id: str) -> Row:
         """Return one current row, locked until the transaction ends.

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from rankery.client.arguments import CandidateColumns
 from rankery.client.asynchronous.resource import AsyncCalls
-from rankery.client.documents import batches, scoring_queries, with_locations
+from rankery.client.documents import (
+    MAX_BYTES,
+    MAX_CELLS,
+    MAX_DOCUMENTS,
+    MAX_QUERIES,
+    batches,
+    scoring_queries,
+    with_locations,
+)
 from rankery.client.frames.candidates import (
     Candidates,
     Order,
@@ -40,9 +48,7 @@ if TYPE_CHECKING:
 
 _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
-# The default limits of a service; the bytes are 1 MiB below its limit.
-_MAX_ROWS, _MAX_CELLS, _MAX_BYTES, _MAX_EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
-_MAX_JSON_QUERIES = 1_000
+_MAX_EXPLAINED = 200  # default limit of a service
 
 
 class AsyncScoringCalls(AsyncCalls):
@@ -297,7 +303,7 @@ class AsyncScoringCalls(AsyncCalls):
 
         parts = []
         for first, end in split_into_requests(
-            table, min(_MAX_ROWS, _MAX_CELLS // table.num_columns), _MAX_BYTES
+            table, min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns), MAX_BYTES
         ):
             response = await self.transport.request(
                 "POST",
@@ -319,10 +325,10 @@ class AsyncScoringCalls(AsyncCalls):
     ) -> "pa.Table":
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
-        most_rows = min(_MAX_ROWS, _MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(table, most_rows, _MAX_BYTES, _MAX_JSON_QUERIES):
+        most_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
+        for first, end in split_into_requests(table, most_rows, MAX_BYTES, MAX_QUERIES):
             queries = as_queries(table.slice(first, end - first))
-            for batch in batches(queries, most_rows, _MAX_BYTES, _MAX_JSON_QUERIES):
+            for batch in batches(queries, most_rows, MAX_BYTES, MAX_QUERIES):
                 body = given({"queries": batch, "top_k": top_k, **shown_to})
                 response = await self.transport.request("POST", _rank_path(model_id), json=body)
                 ranked += document_of(response)["queries"]

@@ -3159,7 +3159,7 @@ class ScheduleRequest(TypedDict):
     """Promotion of the trained model; no promotion when null. For a study, set its `alias` instead"""
 
     only_new_data: NotRequired[bool]
-    """Skip due runs if the newest datasets are the same as in the last run with a result; no effect with `served_clicks`"""
+    """Skip due runs if the newest datasets are the same as in the last run with a result; no effect with `served_clicks` and drift jobs"""
 
     enabled: NotRequired[bool]
     """Whether the schedule is active; false pauses it"""
