@@ -59,7 +59,7 @@ class Selected:
         """Return the file content of the model.
 
         Args:
-            fitted: The files of the members, fitted on all queries.
+            fitted: The files of the members.
             feature_names: The features of the training data.
         """
         if len(fitted) == 1:
@@ -143,7 +143,7 @@ def reserve_seconds(trials: Trials, tried: Sequence[Tried]) -> float:
     """Return the seconds that the final trainings of the best candidates so far may take."""
     best = sorted((each for each in tried if each.folds), key=lambda each: -each.mean)[:_EXPECTED_MEMBERS]
     n_folds = trials.held_out.n_folds
-    return sum(each.seconds / each.folds * n_folds / (n_folds - 1) for each in best)
+    return sum(each.seconds / each.folds * n_folds / (n_folds - 1) for each in best if not each.content)
 
 
 def trial_seconds(spec: AutoSpec) -> float:
@@ -200,7 +200,7 @@ def auto_train(
 
     Each candidate is trained without each fold of the queries; candidates that are shown to be worse are
     stopped. A weighted sum of candidates is selected by the held-out scores, and its members are trained
-    again on all queries.
+    again on all queries. Where the budget allows one fold only, its models are the members.
 
     Args:
         spec: The specification.
@@ -261,7 +261,7 @@ def auto_train(
     fitted = []
     for each, _ in selected.members:
         report(f"fitting {each.candidate.name}", len(listed))
-        fitted.append(trials.fit(each.candidate, each.iterations).content)
+        fitted.append(trials.fitted(each))
     return AutoTrained(
         selected.content(fitted, dataset.feature_names),
         tuple(dataset.feature_names),

@@ -22,10 +22,11 @@ from core.training.binning import SharedBins
 from core.training.boosting import bin_features
 from core.training.labels import check_labels
 from core.training.memory import memory_need
+from core.training.models import EndTraining
 from core.types import Float64Array, Int64Array
 
 Status = Literal["complete", "stopped", "out-of-time"]
-_FIRST_TRAINING_SHARE = 0.25  # share of the time budget for the first training
+_ONLY_TRAINING_SHARE = 0.25  # share of the time budget for the first or only training of a candidate
 _MIN_COMPLETE_CANDIDATES = 4  # candidates for which the time budget should suffice
 
 
@@ -59,12 +60,14 @@ class FoldScores:
         scores: float64 (k, n_documents of the fold) scores, documents in ascending order of their rows.
         seconds: Running time of the training.
         ended_early: Whether the training was ended because its time was up.
+        content: Model file of the best of these iterations; empty where several folds are held out.
     """
 
     iterations: Int64Array
     scores: Float64Array
     seconds: float
     ended_early: bool = False
+    content: bytes = field(default=b"", repr=False)
 
 
 class KeptScores(Protocol):
@@ -99,6 +102,7 @@ class Tried:
         seconds: Running time of its trainings.
         folds: Number of held-out folds.
         status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
+        content: Model file of the only fold; empty where several folds are held out.
     """
 
     candidate: Candidate
@@ -108,6 +112,7 @@ class Tried:
     seconds: float
     folds: int
     status: Status
+    content: bytes = field(default=b"", repr=False)
 
     @property
     def mean(self) -> float:
@@ -118,10 +123,6 @@ class Tried:
     def is_measured(self) -> bool:
         """Return whether the metric is defined on a held-out query."""
         return not bool(np.isnan(self.values).all())
-
-
-class _TimeIsUp(Exception):
-    """The time of a training is up."""
 
 
 class Trials:
@@ -215,10 +216,13 @@ class Trials:
                 longest = max((each.seconds for _, each in done), default=0.0)
                 if not is_first and time_left() <= longest:
                     return self._tried(candidate, done, "out-of-time")
-                max_seconds = time_left() if not is_first else np.inf if done else self._first_seconds
-                scores = self._fold_scores(candidate, spec, fold, max_seconds)
+                is_only_fold = (folds or 1) == 1
+                max_seconds = np.inf if is_first else time_left()
+                if is_only_fold:
+                    max_seconds = min(max_seconds, self._only_training_seconds)
+                scores = self._fold_scores(candidate, spec, fold, max_seconds, keep_model=is_only_fold)
                 kept.keep(number, fold.number, scores)
-            if scores.ended_early and not is_first:
+            if scores.ended_early and (folds or 1) > 1:
                 return self._tried(candidate, done, "out-of-time")
             done.append((fold, scores))
             folds = folds or self._affordable_folds(scores.seconds, time_left())
@@ -229,6 +233,14 @@ class Trials:
             if best is not None and self._is_worse(best, done):
                 return self._tried(candidate, done, "stopped")
         return self._tried(candidate, done, "complete")
+
+    def fitted(self, tried: Tried) -> bytes:
+        """Return the model file of a candidate.
+
+        Where the budget allows one fold only, this is the model of that fold. Another training would take as
+        long as another candidate.
+        """
+        return tried.content or self.fit(tried.candidate, tried.iterations).content
 
     def fit(self, candidate: Candidate, iterations: int) -> TrainedModel:
         """Train a candidate on all queries for the given number of iterations."""
@@ -248,8 +260,8 @@ class Trials:
         )
 
     @property
-    def _first_seconds(self) -> float:
-        return _FIRST_TRAINING_SHARE * self.spec.budget_seconds
+    def _only_training_seconds(self) -> float:
+        return _ONLY_TRAINING_SHARE * self.spec.budget_seconds
 
     def _affordable_folds(self, seconds: float, left: float) -> int:
         """Return the folds to hold out, so that several candidates can be complete within the budget."""
@@ -257,48 +269,51 @@ class Trials:
         return int(np.clip(affordable, 1, self.held_out.total_folds))
 
     def _fold_scores(
-        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, max_seconds: float
+        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, max_seconds: float, *, keep_model: bool
     ) -> FoldScores:
         began = self._clock()
         measured: dict[int, Float64Array] = {}
         ended_early = False
 
         def check() -> None:
+            nonlocal ended_early
             self._check()
             if self._clock() - began >= max_seconds and measured:
-                raise _TimeIsUp
+                ended_early = True
+                raise EndTraining
 
         def on_scores(iteration: int, scores: Float64Array) -> None:
             measured[iteration] = scores.copy()
 
         kept, held_out = self.dataset.select_queries(fold.kept), self.dataset.select_queries(fold.held_out)
-        try:
-            if candidate.is_network:
-                from core.training.networks import train_network
+        trained: TrainedModel
+        if candidate.is_network:
+            from core.training.networks import train_network
 
-                train_network(spec, kept, held_out, threads=self._threads, on_scores=on_scores, check=check)
-            else:
-                rows = self.held_out.rows
-                bins = SharedBins(self._binned(spec), rows(fold.kept), rows(fold.held_out))
-                trained = train(
-                    spec,
-                    kept,
-                    held_out,
-                    threads=self._threads,
-                    bins=bins,
-                    on_scores=on_scores,
-                    on_iteration=lambda *_: check(),
-                )
-                if not measured:  # no further split was found before the first measured iteration
-                    measured[spec.metric_interval] = read_model(trained.content).score(held_out.features)
-        except _TimeIsUp:
-            ended_early = True
+            trained = train_network(
+                spec, kept, held_out, threads=self._threads, on_scores=on_scores, check=check
+            )
+        else:
+            rows = self.held_out.rows
+            bins = SharedBins(self._binned(spec), rows(fold.kept), rows(fold.held_out))
+            trained = train(
+                spec,
+                kept,
+                held_out,
+                threads=self._threads,
+                bins=bins,
+                on_scores=on_scores,
+                on_iteration=lambda *_: check(),
+            )
+            if not measured:  # no further split was found before the first measured iteration
+                measured[spec.metric_interval] = read_model(trained.content).score(held_out.features)
         iterations = sorted(measured)
         return FoldScores(
             np.array(iterations, np.int64),
             np.stack([measured[iteration] for iteration in iterations]),
             self._clock() - began,
             ended_early,
+            trained.content if keep_model else b"",
         )
 
     def _tried(self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status) -> Tried:
@@ -308,7 +323,8 @@ class Trials:
             values = np.full(self.dataset.n_queries, np.nan)
             return Tried(candidate, 0, scores, values, seconds, 0, "out-of-time")
         iterations, scores, values = self._best(done)
-        return Tried(candidate, iterations, scores, values, seconds, len(done), status)
+        content = done[0][1].content if len(done) == 1 else b""
+        return Tried(candidate, iterations, scores, values, seconds, len(done), status, content)
 
     def _best(self, done: list[tuple[Fold, FoldScores]]) -> tuple[int, Float64Array, Float64Array]:
         """Return the best iteration over the folds so far, with its scores and values."""

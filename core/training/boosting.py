@@ -1,7 +1,7 @@
 """The boosting loop: LightGBM grows trees from the derivatives of a loss."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import lightgbm
@@ -17,7 +17,7 @@ from core.training.grower import Grower, lightgbm_parameters, portable_text
 from core.training.growth import growth_of
 from core.training.history import History
 from core.training.measure import Measure
-from core.training.models import IterationReport, TrainingCheckpoint
+from core.training.models import EndTraining, IterationReport, TrainingCheckpoint
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import METRICS
 from core.types import Float64Array
@@ -82,7 +82,7 @@ def train(
         validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
             `dart`.
         on_iteration: Called after each iteration with its report and a function that takes a checkpoint;
-            may raise to stop.
+            may raise `EndTraining` to end the training, or another exception to abandon it.
         threads: Threads for LightGBM and the loss.
         kept_bins: Cache of binned features, which does not change the model.
         resume: A checkpoint of the same resumable specification and data, or of an initial model, see
@@ -169,11 +169,12 @@ class _Training:
         self._history = History(spec, resume, validates=validation is not None)
 
     def run(self, on_iteration: Callable[[IterationReport, Snapshot], None] | None) -> TrainedRanker:
-        while not self._history.is_complete and self._grower.grow():
-            values = self._measured()
-            report = self._history.add(values, self._grower.stopwatch.lap(), self._grower.diagnosed)
-            if on_iteration is not None:
-                on_iteration(report, self._checkpoint)
+        with suppress(EndTraining):
+            while not self._history.is_complete and self._grower.grow():
+                values = self._measured()
+                report = self._history.add(values, self._grower.stopwatch.lap(), self._grower.diagnosed)
+                if on_iteration is not None:
+                    on_iteration(report, self._checkpoint)
         self._grower.finish()
         best_iteration = self._history.kept
         text = self._model_text(best_iteration)

@@ -9,6 +9,10 @@ from core.training.findings import Growth
 Values = Mapping[str, Mapping[str, float | None]]
 
 
+class EndTraining(Exception):
+    """Raised by a callback of a training to end it; the model is the best iteration so far."""
+
+
 @dataclass(frozen=True)
 class IterationReport:
     """The report of an iteration.

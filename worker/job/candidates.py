@@ -3,7 +3,7 @@
 import io
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -187,7 +187,7 @@ class CandidateTrials:
     def _store_tried(self, number: int, tried: Tried) -> None:
         self._tried[number] = tried
         with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
-            np.savez(file, scores=tried.scores)
+            np.savez(file, scores=tried.scores, content=np.frombuffer(tried.content, np.uint8))
         reasons = {
             "stopped": "significantly worse than the best candidate so far",
             "out-of-time": BUDGET_EXHAUSTED,
@@ -219,7 +219,7 @@ class CandidateTrials:
     def _read(self, row: CandidateRow) -> Tried:
         content = self._run.store.artifacts.read_bytes(candidate_key(self._id, f"{row.number}.npz"))
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            scores = arrays["scores"]
+            scores, content = arrays["scores"], _content(arrays)
         return Tried(
             self.portfolio[row.number],
             row.iterations or 0,
@@ -228,6 +228,7 @@ class CandidateTrials:
             row.seconds,
             row.folds,
             cast("Status", row.status),
+            content,
         )
 
     def _new_row(self, candidate: Candidate) -> Json:
@@ -262,6 +263,7 @@ class _StoredFolds:
                     arrays["scores"],
                     float(arrays["seconds"]),
                     bool(arrays["ended_early"]),
+                    _content(arrays),
                 )
         except _UNREADABLE:
             return None
@@ -275,10 +277,16 @@ class _StoredFolds:
                 scores=scores.scores,
                 seconds=scores.seconds,
                 ended_early=scores.ended_early,
+                content=np.frombuffer(scores.content, np.uint8),
             )
 
     def _key(self, candidate: int, fold: int) -> str:
         return candidate_key(self.auto_train_id, f"{candidate}-{fold}.npz")
+
+
+def _content(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return the stored model of a fold; earlier releases stored none."""
+    return arrays["content"].tobytes() if "content" in arrays else b""
 
 
 def _planned_folds(rows: Sequence[CandidateRow]) -> int | None:

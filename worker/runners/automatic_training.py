@@ -86,13 +86,13 @@ class _SearchResult:
 
 
 def _fitted(run: JobRun, candidates: CandidateTrials, tried: Tried) -> bytes:
-    """Return the file of a member, fitted on all queries by this attempt or an earlier one."""
+    """Return the file of a member, fitted by this attempt or an earlier one."""
     run.reporter.phase(f"fitting {tried.candidate.name}")
     key = candidate_key(run.id, f"{candidates.portfolio.index(tried.candidate)}.model")
     try:
         return run.store.artifacts.read_bytes(key)
     except NotFound:
-        content = candidates.trials.fit(tried.candidate, tried.iterations).content
+        content = candidates.trials.fitted(tried)
         with run.store.artifacts.writing(key) as file:
             file.write(content)
         return content

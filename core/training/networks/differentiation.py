@@ -24,10 +24,11 @@ except ImportError as error:
 
 from core.scorers import Mlp, NetworkScorer  # noqa: E402
 from core.scorers.kernels import EPSILON  # noqa: E402
-from core.types import Float32Array, Float64Array, FloatArray  # noqa: E402
+from core.types import Float32Array, Float64Array, FloatArray, UInt32Array  # noqa: E402
 
 Parameters = list[dict[str, Any]]
 
+_KEYS_AT_ONCE = 1_024  # a key alone takes longer to derive than a step on a small batch
 _KEPT_COMPILATIONS = 8  # for the latest trainings, such as the networks of an automatic training
 # Hyperparameters that the compiled functions take as arguments, or do not use.
 _ARGUMENTS = ("epochs", "batch_documents", "learning_rate", "inputs", "log1p", "missing_indicators")
@@ -111,8 +112,9 @@ class _Functions:
         self._factors = key.factors
         activation, dropout = key.activation, key.dropout
 
-        def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
+        def pull_back(parameters: Parameters, inputs: Any, key_data: Any) -> Any:
             """Return the scores, and the vector-Jacobian product: the gradient of the weights for scores."""
+            key = None if key_data is None else jax.random.wrap_key_data(key_data)
             return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
 
         self.score = jax.jit(partial(scores_of, activation=activation))
@@ -153,6 +155,7 @@ class Differentiation:
         key = _CompilationKey.of(scorer, parameters, factors)
         self._functions = _functions(key)
         self._key = jax.random.key(seed) if key.dropout else None
+        self._first_key = -_KEYS_AT_ONCE  # step of the first of the derived keys
         self.restart(parameters)
 
     def restart(self, parameters: Parameters) -> None:
@@ -203,14 +206,31 @@ class Differentiation:
             learning_rate: Size of the step.
             number: Number of the step, which determines the dropped units.
         """
-        key = None if self._key is None else jax.random.fold_in(self._key, number)
-        scores, vjp = self._functions.pull_back(self._parameters, _padded(inputs, size), key)
+        scores, vjp = self._functions.pull_back(
+            self._parameters, _padded(inputs, size), self._key_data(number)
+        )
         gradient = np.zeros(size, scores.dtype)
         value, gradient[: len(inputs)] = loss(np.asarray(scores, np.float64)[: len(inputs)])
         self._parameters, self._optimizer_state = self._functions.step(
             self._parameters, self._optimizer_state, vjp, gradient, learning_rate
         )
         return value
+
+    def _key_data(self, number: int) -> Any:
+        """Return the data of the random key of a step, uint32 (2,); None without dropout."""
+        if self._key is None:
+            return None
+        if not 0 <= number - self._first_key < _KEYS_AT_ONCE:
+            self._first_key = number
+            self._keys: UInt32Array = np.asarray(_derived_keys(self._key, np.uint32(number)))
+        return self._keys[number - self._first_key]
+
+
+@jax.jit
+def _derived_keys(key: Any, first: Any) -> Any:
+    """Return the data of the keys of consecutive steps, uint32 (_KEYS_AT_ONCE, 2)."""
+    numbers = first + jnp.arange(_KEYS_AT_ONCE, dtype=jnp.uint32)
+    return jax.random.key_data(jax.vmap(partial(jax.random.fold_in, key))(numbers))
 
 
 def _padded(inputs: FloatArray, size: int) -> FloatArray:

@@ -1,6 +1,7 @@
 """The training loop of networks: epochs of batches of whole queries."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
@@ -17,7 +18,7 @@ from core.ranges import use_threads
 from core.scorers import InputTransform, Layer, Linear, Mlp, Network, NetworkScorer, write_network
 from core.training.history import History
 from core.training.measure import Measure
-from core.training.models import IterationReport
+from core.training.models import EndTraining, IterationReport
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
 from core.training.networks.initialization import drawn_weights, gradient_factors, varying_inputs
@@ -98,7 +99,8 @@ def train_network(
         threads: Threads for the loss and the metrics; the network uses XLA's threads.
         resume: A checkpoint of the same specification and data to continue from.
         on_batch: Called before each step with the number of batches done in the epoch, and their total.
-        check: Called between batches and between blocks of documents; may raise to stop.
+        check: Called between batches and between blocks of documents; may raise `EndTraining` to end the
+            training, or another exception to abandon it.
         on_scores: Called after each measured epoch with its number and the validation scores.
 
     Raises:
@@ -163,7 +165,8 @@ class _NetworkTraining:
             self._network.restore(resume.weights, resume.optimizer)
 
     def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> TrainedNetwork:
-        self._run_epochs(on_iteration, on_batch)
+        with suppress(EndTraining):
+            self._run_epochs(on_iteration, on_batch)
         weights = self._best_weights or self._network.weights()
         return TrainedNetwork(
             write_network(self._as_network(weights)),

@@ -97,6 +97,23 @@ def test_a_budget_too_small_for_one_candidate_ends_its_first_training() -> None:
     assert {each.reason for each in found.not_tried} == {"the time budget was used up"}
 
 
+def test_on_a_budget_for_one_fold_its_models_are_the_members() -> None:
+    """Each training gets a quarter of the budget, and none is repeated on all queries."""
+    ticks = itertools.count(0.0, 1.0)
+    found = auto_train(AutoSpec(budget_seconds=100.0), _DATA, candidates=_FEW, clock=lambda: next(ticks))
+    assert [(each.candidate, each.folds, each.status) for each in found.tried] == [
+        (each, 1, "complete") for each in _FEW
+    ]
+    fold = next(iter(HeldOut(_DATA, "ndcg@10", DEFAULT, AutoSpec.seed).folds()))
+    held_out = _DATA.select_queries(fold.held_out)
+    for each in found.tried:
+        scores = each.scores[0][~np.isnan(each.scores[0])]
+        np.testing.assert_allclose(read_model(each.content).score(held_out.features), scores, rtol=1e-5)
+    members = found.selected.members
+    content = found.selected.content([each.content for each, _ in members], _DATA.feature_names)
+    assert found.content == content
+
+
 def test_candidates_after_the_budget_are_listed() -> None:
     """The time budget ends after the first candidate, and the others are listed as not tried."""
     now = [0.0]

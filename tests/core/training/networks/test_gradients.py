@@ -159,3 +159,12 @@ def test_steps_follow_the_differences_of_the_loss(
     for ours, theirs in zip(found, expected, strict=True):
         for key, array in ours.items():
             np.testing.assert_allclose(array, theirs[key], rtol=1e-6, atol=1e-7 * largest, err_msg=key)
+
+
+def test_keys_of_dropout_are_those_of_single_steps() -> None:
+    """Keys are derived for many steps at once; each equals the key derived from its step alone."""
+    scorer = Mlp(hidden=(3,), dropout=0.5)
+    network = Differentiation(scorer, parameters_of(scorer, np.random.default_rng(0)), seed=7)
+    for number in (0, 1, 1_023, 1_024, 5_000, 3, 2**32 - 1):
+        expected = jax.random.key_data(jax.random.fold_in(jax.random.key(7), number))
+        np.testing.assert_array_equal(network._key_data(number), expected)
