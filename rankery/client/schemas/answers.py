@@ -3163,7 +3163,7 @@ class SlackResidue(Answer):
     """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int
-    """Number of such splits, with thresholds under about 1e-6 or with some negative powers of two"""
+    """Number of such splits: their thresholds are below about 1e-6 or are certain negative powers of two"""
 
     widest_range: float
     """The longest range of values between LightGBM's threshold and Solr's"""
@@ -3206,7 +3206,7 @@ class ExportParity(Answer):
     """Kind of the model: `trees`, `linear`, `mlp` or `sum`"""
 
     exact: bool
-    """Trees: no decision differs, neither over data nor over neighbours. Linear scorers and networks: rounding explains all score differences, over data and edge cases. Sums: both"""
+    """Trees: no decision differs, neither over data nor over neighbours. Linear scorers and networks: rounding explains all score differences, over data and edge cases. Sums: both hold"""
 
     trees: int
     """Number of trees of the export, 0 without trees"""

@@ -48,7 +48,7 @@ class AddressDatasetRequest(TypedDict):
 
 
 class AddressLogRequest(TypedDict):
-    """URLs of files that become a click log, allowed by `RANKERY_SOURCES`, or a finished resumable upload."""
+    """URLs that `RANKERY_SOURCES` allows, or a resumable upload, to read as a click log."""
 
     source: str | list[str]
     """URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or `upload:` and an id; with `files` the URL of a folder"""
