@@ -49,7 +49,7 @@ class AliasMove(Answer):
     """Job that compared the two versions for a gate; null without a gate"""
 
     report: dict[str, Any] | None = None
-    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`; `counterfactual` as the result of a job of that kind"""
+    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`, and `counterfactual`, the same object as the result of a counterfactual job"""
 
     at: AwareDatetime
 

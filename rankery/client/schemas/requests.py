@@ -2914,7 +2914,7 @@ class LossDiagnosticsRequest(TypedDict):
 
 
 class EvaluateRequest(TypedDict):
-    """Evaluate a model or an uploaded ranking on a dataset."""
+    """Evaluate a model or a stored ranking on a dataset."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs with a higher priority start first; equal priorities alternate between API keys"""
