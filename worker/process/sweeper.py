@@ -177,7 +177,7 @@ class Sweeper:
         return silent + [job for job in running if self._is_gone(job) and job not in silent]
 
     def _is_gone(self, job: Job) -> bool:
-        """Return whether a pool process of this worker ran the job and has died, before the lease ends."""
+        """Return whether a pool process of this worker ran the job and has died."""
         worker, _, pid = (job.worker or "").rpartition("/")
         return worker == self._worker and not _is_alive(int(pid))
 

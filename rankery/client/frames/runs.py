@@ -171,7 +171,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
         queries: (n_documents,) query ids of the dataset's rows, without blanks.
 
     Raises:
-        DataUnusable: The dataset has another number of documents for a query, or does not have the query.
+        DataUnusable: A query's numbers of scores and of documents in the dataset differ.
     """
     from rankery.client.frames.arrow import np
 

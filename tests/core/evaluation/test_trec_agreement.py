@@ -48,7 +48,7 @@ WANTED = {
     "ndcg_cut.1,5,10,20",
 }
 
-# Names that both tools use; under any preset, they follow its conventions and not those of trec_eval.
+# Names that both tools use: here they follow the preset, unlike the other names of trec_eval.
 SHARED = {"ndcg", "map", "bpref"}
 
 Qrels = dict[str, dict[str, int]]
@@ -179,7 +179,7 @@ def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
 
 
 def test_the_geometric_mean_agrees_with_trec_eval() -> None:
-    """It averages logarithms of at least log 1e-5 over all judged queries (-c), as does its interval."""
+    """Mean and interval are of logarithms, at least log 1e-5 each, over all judged queries (-c)."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     evaluation = evaluate(joined.scores, joined, ["gm_map", "gm-map", "map"], PRESETS["trec_eval"])
