@@ -22,7 +22,7 @@ def _column(number: int) -> set[str]:
 SHORT, LONG = _column(2), _column(3)
 
 
-def test_what_the_table_names_exists() -> None:
+def test_all_entries_of_the_table_exist() -> None:
     """All files, folders and make targets in the table exist."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert SHORT
@@ -59,7 +59,7 @@ def test_every_benchmark_is_in_the_table_of_the_guide() -> None:
 
 
 def test_every_folder_of_tests_is_in_the_table() -> None:
-    """The table has each folder, or the folders and files within it."""
+    """The table has each folder with tests, or a folder around it."""
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")} - {ROOT / "tests"}
     held = {ROOT / name for name in SHORT if name.startswith("tests/")}
     assert [each for each in folders if not any(each.is_relative_to(name) for name in held)] == []

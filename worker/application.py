@@ -16,8 +16,8 @@ from worker.process.shutdown import StopFlag
 from worker.process.sweeper import Sweeper
 from worker.settings import WorkerSettings
 
-# A message is only a wake-up, and the database has the state of the job: Redis must not deliver a message
-# again while its job still runs.
+# Redis delivers an unacknowledged message again after this time. A pool process acknowledges a message when
+# its jobs have ended; the job of a killed process is requeued by its lease.
 _VISIBILITY_SECONDS = 24 * 3600
 # A pool process is ready only after it has compiled the kernels that it cannot load from the cache.
 _POOL_START_SECONDS = 900.0

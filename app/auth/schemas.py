@@ -38,7 +38,7 @@ class AuditEntry(ResponseModel):
     status: int = Field(
         description="Status of the response; 499 if the client disconnected before the response"
     )
-    request_id: str = Field(description="`X-Request-ID` of the request, by which the log has further details")
+    request_id: str = Field(description="`X-Request-ID` of the request, which is in all its log messages")
     address: str | None = Field(description="Address of the client")
 
 

@@ -96,7 +96,7 @@ FORMAT_LIST = list(FORMATS)
 
 
 class AddressLogRequest(RequestModel):
-    """URLs of files that become a click log, allowed by `RANKERY_SOURCES`, or a finished resumable upload."""
+    """URLs that `RANKERY_SOURCES` allows, or a resumable upload, to read as a click log."""
 
     source: _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or"

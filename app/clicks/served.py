@@ -96,8 +96,9 @@ def make_served_log(
 ) -> Response:
     """Create a click log from the rankings that a model served with `keep`, and from their events.
 
-    A job creates it. Each list has the version of the model, the time, the hashed user or else session, and
-    propensities of 1, since a version always gives the same ranking.
+    A job creates it. Each list has the version of the model, the time, and the hash of the user, or of the
+    session without a user. The propensity of each rank, its probability, is 1: a version always gives one
+    ranking.
     """
     since, until = body.period()
     options = {} if body.actions is None else {"actions": body.actions}

@@ -14,7 +14,7 @@ TITLE = "Page not found"
 
 
 class MissingPages(HttpMiddleware):
-    """ASGI middleware that replaces responses with the status 404 by a page, for browsers that expect a page.
+    """ASGI middleware that returns a page instead of a 404 response to browsers that expect a page.
 
     Other clients get the JSON problem.
     """

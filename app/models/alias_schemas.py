@@ -122,7 +122,7 @@ class AliasMove(ResponseModel):
     )
     report: Json | None = Field(
         description="The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`,"
-        " `findings`, `rule`; `counterfactual` as the result of a job of that kind"
+        " `findings`, `rule`, and `counterfactual`, the same object as the result of a counterfactual job"
     )
     at: datetime
 

@@ -191,8 +191,8 @@ class SlackResidue(ResponseModel):
     """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int = Field(
-        description="Number of such splits, with thresholds under about 1e-6 or with some negative powers"
-        " of two",
+        description="Number of such splits: their thresholds are below about 1e-6 or are certain negative"
+        " powers of two",
         examples=[0],
     )
     widest_range: float = Field(
@@ -254,7 +254,7 @@ class ExportParity(ResponseModel):
     )
     exact: bool = Field(
         description="Trees: no decision differs, neither over data nor over neighbours. Linear scorers"
-        " and networks: rounding explains all score differences, over data and edge cases. Sums: both",
+        " and networks: rounding explains all score differences, over data and edge cases. Sums: both hold",
         examples=[True],
     )
     trees: int = Field(description="Number of trees of the export, 0 without trees", examples=[500])

@@ -56,7 +56,7 @@ def create_schedule(
 ) -> Response:
     """Queue a job at each due time of a cron expression, on the newest datasets of some names.
 
-    The job is validated now. Due times that pass without a worker get one run together; a due time during the
+    The job is validated now. Due times that pass while no worker runs share one run; a due time during the
     previous run is skipped. Jobs belong to the API key that changed the schedule last; if the key is revoked
     or expires, the schedule is paused.
     """

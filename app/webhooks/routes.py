@@ -63,7 +63,7 @@ def create_webhook(
     caller: UseCaller,
     response: Response,
 ) -> NewWebhook:
-    """Create a webhook, whose URL gets all later events, and return its secret, which is shown only once.
+    """Create a webhook for later events of the requested kinds; return its secret, which is shown only once.
 
     The secret is stored, encrypted where `RANKERY_ENCRYPTION_KEYS` is set. The request takes no
     `Idempotency-Key`.

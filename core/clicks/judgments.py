@@ -127,8 +127,9 @@ def beta_prior(successes: Float64Array, trials: Float64Array) -> Prior:
     mean = min(max(float(successes.sum() / total), 1e-6), 1.0 - 1e-6)
     spread = float((trials * (successes / trials - mean) ** 2).sum()) / (mean * (1.0 - mean))
     shares = 1.0 - trials / total
-    beyond = float((shares * (trials - 1.0)).sum())
-    correlation = (spread - float(shares.sum())) / beyond if beyond > 0.0 else 0.0
+    # The expected spread is sum(shares) + correlation * factor.
+    factor = float((shares * (trials - 1.0)).sum())
+    correlation = (spread - float(shares.sum())) / factor if factor > 0.0 else 0.0
     strength = 1.0 / correlation - 1.0 if correlation > 0.0 else _MAX_PRIOR_COUNT
     strength = min(max(strength, _MIN_PRIOR_COUNT), _MAX_PRIOR_COUNT)
     return mean * strength, (1.0 - mean) * strength
@@ -149,8 +150,9 @@ def gamma_prior(clicks: Float64Array, expected: Float64Array) -> Prior:
         return 1.0, 1.0
     mean = max(float(clicks.sum() / total), 1e-6)
     spread = float((expected * (clicks / expected - mean) ** 2).sum())
-    beyond = float(total - (expected**2).sum() / total)
-    variance = (spread - mean * (len(clicks) - 1)) / beyond if beyond > 0.0 else 0.0
+    # The expected spread is mean * (n - 1) + variance * factor.
+    factor = float(total - (expected**2).sum() / total)
+    variance = (spread - mean * (len(clicks) - 1)) / factor if factor > 0.0 else 0.0
     rate = (
         min(max(mean / variance, _MIN_PRIOR_COUNT), _MAX_PRIOR_COUNT) if variance > 0.0 else _MAX_PRIOR_COUNT
     )

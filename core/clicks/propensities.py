@@ -22,7 +22,7 @@ _HARVESTING_METHODS: Mapping[str, Callable[[Float64Array, Float64Array], Float64
 )
 BY_FEATURES = ("regression-em", "trust-em")
 METHODS = ("shuffled", *_HARVESTING_METHODS, *BY_FEATURES)
-Table = tuple[Float64Array, Float64Array]
+Counts = tuple[Float64Array, Float64Array]  # impressions and clicks, (n_pairs, n_ranks) each
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,9 @@ def estimate_propensities(
 ) -> Propensities:
     """Estimate the propensities of the first ranks.
 
-    Intervals assume a normal distribution of ln p with the standard deviation of the resamples; intervals of
-    intercepts assume it of the intercept. The bootstrap resamples users, or lists where the log has no users.
+    Intervals assume that ln p is normally distributed with the standard deviation of the resamples; intervals
+    of intercepts assume this of the intercept itself. The bootstrap resamples users, or lists in logs without
+    users.
     All methods but `trust-em` assume that the probability of a click is examination by rank times relevance.
     No method is valid for cascades, where examination depends on the documents above.
 
@@ -167,16 +168,16 @@ def estimate_propensities(
             "/positions", "all impressions of the log are at rank 1; at least two ranks are needed"
         )
     n_ranks = min(plan.positions, log.max_rank)
-    described = _described(log, plan, features)
+    has_features = _has_features(log, plan, features)
     used = impressions_of(
         log,
         n_ranks,
-        moving=described is None,
+        moving=has_features is None,
         whole=plan.method == "shuffled",
         versions=plan.versions or (),
-        among=described,
+        among=has_features,
     )
-    if described is None and not len(used.pairs):
+    if has_features is None and not len(used.pairs):
         raise InvalidInput.at(
             "/method",
             "no document was shown at more than one rank, so that examination and relevance cannot be"
@@ -216,7 +217,7 @@ def error_of(estimated: Float64Array, true: Float64Array) -> float:
     return float(np.mean((1.0 / true - 1.0 / estimated) ** 2))
 
 
-def _described(log: ClickLog, plan: PropensityPlan, features: Float32Array | None) -> BoolArray | None:
+def _has_features(log: ClickLog, plan: PropensityPlan, features: Float32Array | None) -> BoolArray | None:
     """Return whether each pair has features, (n_pairs,); None for methods that need no features."""
     if plan.method not in BY_FEATURES:
         return None
@@ -228,34 +229,34 @@ def _described(log: ClickLog, plan: PropensityPlan, features: Float32Array | Non
 
 def _fit(
     plan: PropensityPlan, used: Impressions, features: Float32Array | None, threads: int
-) -> Callable[[Table], Float64Array]:
-    """Return the estimator, a function of a table of counts.
+) -> Callable[[Counts], Float64Array]:
+    """Return the estimator, a function of counts.
 
     The estimator returns one row of propensities and, for `trust-em`, one row of intercepts.
     """
     if plan.method == "shuffled":
-        return lambda table: _rates(table)[np.newaxis]
+        return lambda counts: _rates(counts)[np.newaxis]
     if features is None or plan.method not in BY_FEATURES:
-        return lambda table: _HARVESTING_METHODS[plan.method](*contrasts(*table))[np.newaxis]
+        return lambda counts: _HARVESTING_METHODS[plan.method](*contrasts(*counts))[np.newaxis]
     if not len(used.pairs):
         raise InvalidInput.at("/dataset_id", "has no features of any document of the log")
-    described = np.ascontiguousarray(features[used.pairs])
+    used_features = np.ascontiguousarray(features[used.pairs])
     options: dict[str, Any] = {"iterations": plan.iterations, "threads": threads}
 
-    def fitted(table: Table) -> Float64Array:
+    def fitted(counts: Counts) -> Float64Array:
         if plan.method == "regression-em":
-            found = regression_em(*table, described, plan.classifier, **options)
+            found = regression_em(*counts, used_features, plan.classifier, **options)
             return found.propensities[np.newaxis]
         share = plan.irrelevant_share
-        affine = trust_em(*table, described, plan.classifier, irrelevant_share=share, **options)
+        affine = trust_em(*counts, used_features, plan.classifier, irrelevant_share=share, **options)
         return np.stack([affine.slopes, affine.intercepts])
 
     return fitted
 
 
-def _rates(table: Table) -> Float64Array:
+def _rates(counts: Counts) -> Float64Array:
     """Return click rates by rank relative to rank 1."""
-    shown, clicked = (each.sum(axis=0) for each in table)
+    shown, clicked = (each.sum(axis=0) for each in counts)
     if not clicked.all():
         rank = int(np.flatnonzero(clicked == 0.0)[0]) + 1
         raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")

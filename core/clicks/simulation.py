@@ -90,7 +90,7 @@ def simulate(
     Args:
         dataset: Judged documents.
         rankers: (n_documents,) scores of each production ranker. Each list is ranked by one of them, drawn
-            uniformly; with several rankers, `list_versions` has its number.
+            uniformly; with several rankers, `list_versions` has the number of the list's ranker.
         users: Model of the users.
         plan: Options of the lists.
         on_chunk: Called with the number of lists done and their total; may raise to stop.
@@ -192,7 +192,7 @@ class _Simulation:
         """Draw clicks rank by rank; (n_lists, n_ranks)."""
         clicks = np.zeros(lists.shape, np.bool_)
         examining = np.ones(len(lists), np.bool_)
-        reached = np.ones(len(lists))  # probability of examining the rank; `Truth.examination` is its mean
+        reached = np.ones(len(lists))  # probability that the user has not left before the rank
         continuation = self._users.continuation if self._users.kind == "dbn" else 1.0
         for rank in range(lists.shape[1]):
             pairs = lists[:, rank]
@@ -242,7 +242,7 @@ def _swap(lists: Int32Array, plan: SimulationPlan, stream: np.random.Generator) 
 def _tops(
     dataset: RankingDataset, rankers: Sequence[FloatArray], cutoff: int
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the pairs at the ranks, (n_rankers, n_queries, n_ranks), -1 for none, and each pair's row."""
+    """Return the pair at each rank, (n_rankers, n_queries, n_ranks), -1 for none, and each pair's row."""
     if not rankers:
         raise InvalidInput.at("/rankers", "must name at least one ranking of the documents")
     lengths = np.diff(dataset.query_boundaries)

@@ -35,7 +35,7 @@ _EXPECTED = {
     "parquet": "a Parquet file",
     "trec-qrels": "TREC qrels, lines such as 'q1 0 d7 2'",
 }
-# Detected formats that the reader of each requested format accepts, to report problems by row.
+# Detected formats that may be read as each requested format; the reader then reports invalid rows one by one.
 _READABLE_AS = {
     "letor": ("letor", "lightgbm", "unknown"),
     "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
@@ -162,6 +162,8 @@ def read_unjudged(
 ) -> Reading:
     """Read documents that a model is to rank; tables need no labels, and label columns are ignored.
 
+    A table of features and document ids alone is one query.
+
     Args:
         file: File to read, in any format that `read_file` takes.
         features: The model's features; other columns of a table are left out.
@@ -169,8 +171,8 @@ def read_unjudged(
         limits: Size limits of the file and the dataset.
 
     Raises:
-        DatasetError: As `read_file`; also when a table has none of the features, or has columns of
-            unknown meaning and no query column. Without unknown columns, the table is one query.
+        DatasetError: As `read_file`; also when a table has none of the features, or has no query column
+            but columns of unknown meaning.
     """
     limits = limits or Limits()
     text = mapped_bytes(file.path, file.name, limits)

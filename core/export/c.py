@@ -49,7 +49,7 @@ _CONTRACT = (
     " -ffast-math, which ignores NAN."
 )
 _TREES = """\
-/* Missing values of a split, and the child that they go to. */
+/* Values that a split treats as missing, and the child that they go to. */
 enum {{ NOTHING, ZERO_LEFT, ZERO_RIGHT, NAN_LEFT, NAN_RIGHT }};
 
 /* LightGBM treats values up to this magnitude as 0. */
@@ -137,7 +137,7 @@ static double scaled(double value, int feature)
 }
 """,
     "rank-gauss": """\
-/* Interpolates between knots; equal ones are at the end. */
+/* Interpolates between knots, which ascend; only the last one may be repeated. */
 static double scaled(double value, int feature)
 {
     const double *knot = &knots[feature * N_KNOTS], *target = &targets[feature * N_KNOTS];
@@ -378,11 +378,11 @@ class CSum(_C[SumSource], MembersTarget):
             code = self.of_trees.code(source, function)
         else:
             code = self.of_networks.code(source, function)
-        kind = "(double)(float)" if part.member.precision == "float32" else ""
+        cast = "(double)(float)" if part.member.precision == "float32" else ""
         weighted = _WEIGHTED.format(
             columns=", ".join(map(str, part.columns.tolist())),
             n_columns=len(part.columns),
-            value=f"{kind}features[columns[i]]",
+            value=f"{cast}features[columns[i]]",
             weight=part.member.weight,
         )
         return f"/* Member {place} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{place}", code + weighted)

@@ -39,7 +39,7 @@ def score(features):
         raise ValueError(f"expected {{len(FEATURES)}} features, but got {{len(features)}}")
 {body}'''
 _TREE_TABLES = """\
-# Missing values of a split, and the child that they go to.
+# Values that a split treats as missing, and the child that they go to.
 NOTHING, ZERO_LEFT, ZERO_RIGHT, NAN_LEFT, NAN_RIGHT = range(5)
 ZERO = {zero!r}  # LightGBM treats values up to this magnitude as 0
 
@@ -129,7 +129,7 @@ _SCALED = {
     "none": "    return value\n",
     "standard": "    return (value - MEANS[place]) / DEVIATIONS[place]\n",
     "rank-gauss": """\
-    # Interpolates between knots; equal ones are at the end.
+    # Interpolates between knots, which ascend; only the last one may be repeated.
     knots, targets = KNOTS[place], TARGETS[place]
     low, high = 0, len(knots) - 1
     if value <= knots[low]:

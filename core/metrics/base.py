@@ -18,7 +18,7 @@ Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A metric of ranking quality; a frozen dataclass whose fields are its contract.
+    """A metric of ranking quality; a frozen dataclass of its cutoff, parameters and conventions.
 
     Where the metric is undefined, a query has NaN and is skipped by means, or has the value that the
     conventions define.
@@ -102,7 +102,10 @@ class Metric(ABC):
         return float(np.exp(np.log(defined).mean()) if self.geometric_mean else defined.mean())
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Refuse labels that the metric cannot measure; all labels must be >= 0.
+        """Refuse labels that the metric cannot measure.
+
+        Args:
+            labels: Labels >= 0; the caller has refused others.
 
         Raises:
             InvalidInput: When a label has no gain, or is above the largest label.

@@ -31,8 +31,8 @@ class Conventions:
         relevance_threshold: Documents with a label above this are relevant.
         ties: Order of tied documents: `stable`, input order; `docid`, the larger document id first, with
             scores compared as float32, as in trec_eval; `average`, the mean over all orders (NDCG, DCG) or
-            one step per tie (average precision), as in scikit-learn, and `stable` for other metrics. A tie
-            across the cutoff counts by its share of documents above the cutoff.
+            one step per tie (average precision), as in scikit-learn, and `stable` for other metrics. If a
+            tie spans the cutoff, each of its documents counts by the share of them above the cutoff.
         queries_without_relevant: Value of queries for which a metric is undefined; `skip` leaves these
             queries out of means.
         short_lists: NDCG@k of a query with fewer than k documents: `as_is`, or `zero`.
@@ -99,9 +99,9 @@ PRESETS: Mapping[str, Conventions] = MappingProxyType(
 
 
 def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
-    """Build conventions from the name of a preset, or from an object with changes: `{"preset": …}`.
+    """Build conventions from the name of a preset, or from a mapping of a preset and other fields.
 
-    The result of `Conventions.to_json` is such an object.
+    The result of `Conventions.to_json` is such a mapping.
 
     Raises:
         InvalidInput: For an unknown preset or field, or an invalid value.

@@ -148,7 +148,7 @@ def _through_activation(
     weights: Float64Array,
     activation: int,
 ) -> None:
-    """Convert, in place, gradients by a layer's units into gradients by its sums."""
+    """Convert gradients with respect to a layer's units into those with respect to its sums, in place."""
     n_units, width, norm_at = layer[N_UNITS], layer[WIDTH], layer[NORM_AT]
     scales = weights[norm_at : norm_at + width]
     for row in range(BLOCK):

@@ -69,7 +69,7 @@ class DataFolderLock:
         return False
 
     def write_url(self, url: str) -> None:
-        """Write the URL of the service into the lock file; an empty text clears it.
+        """Write the URL of the service into the lock file if this process holds the lock; "" clears it.
 
         Raises:
             StackError: The file cannot be written.

@@ -100,7 +100,9 @@ def test_a_filter_chosen_while_the_page_loads_is_applied(visit: Visit, store: St
             return location.search;
         })"""
     )
-    assert addresses == ["?status=running", "?status=succeeded"], "choices that come now find this one"
+    assert addresses == ["?status=running", "?status=succeeded"], (
+        "each choice is applied while the other filter's options load"
+    )
     datasets[0].fulfill(json={"items": [{"id": "ds_1", "name": "judged"}]})
     expect(page.get_by_label("Filter by dataset").locator("option")).to_have_text(["All datasets", "judged"])
     expect(page.get_by_label("Filter by status")).to_have_value("succeeded")
@@ -108,7 +110,7 @@ def test_a_filter_chosen_while_the_page_loads_is_applied(visit: Visit, store: St
 
 
 def test_a_success_with_warnings_is_marked_in_lists(visit: Visit, store: Store) -> None:
-    """Errors and warnings change the status colour in the list and beside other trainings; notes do not."""
+    """Errors and warnings mark the status in the list and in the comparison of trainings; notes do not."""
     severities = ["info", "warning", "error"]
     ids = _trainings(store, *(f"doubtful-{severity}" for severity in severities))
     for job_id, severity in zip(ids, severities, strict=True):
@@ -237,7 +239,7 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
     expect(older).to_contain_text("0.5000")
     expect(newer).to_contain_text("0.6000")
     expect(older.locator(".tag")).to_have_text("@champion")
-    expect(newer.locator(".tag"), "where the alias of its name points").to_have_text("@champion → 1")
+    expect(newer.locator(".tag"), "alias and target version").to_have_text("@champion → 1")
     page.get_by_label("Select all on this page").check()
     page.get_by_role("button", name="Label…").click()
     dialog = page.get_by_role("dialog", name="Label 2 models")

@@ -52,8 +52,8 @@ def logged() -> Iterator[Logged]:
     structlog.reset_defaults()
 
 
-# Output of a process besides log messages: from libraries, from Python itself, and of an error.
-SPEAKS = """
+# A program with output besides log messages: from libraries, from Python itself, and of an error.
+PROGRAM_WITH_OUTPUT = """
 import os, sys, threading, warnings
 from core.logs import capture_output
 capture_output()
@@ -75,7 +75,7 @@ raise ValueError("raised")
 def test_a_process_prints_nothing_but_json() -> None:
     """Output, warnings and errors are log messages, and a traceback is within one."""
     done = subprocess.run(
-        [sys.executable, "-P", "-c", SPEAKS],
+        [sys.executable, "-P", "-c", PROGRAM_WITH_OUTPUT],
         env=os.environ | {"RANKERY_LOG_FORMAT": "json"},
         capture_output=True,
         text=True,
@@ -95,7 +95,7 @@ def test_a_process_prints_nothing_but_json() -> None:
 
 @pytest.mark.parametrize("line_break", BREAKS)
 def test_no_value_begins_a_line(logged: Logged, line_break: str) -> None:
-    """On a console a value, an event and a foreign message stay in their line, breaks and all."""
+    """On a console, line breaks in a value, an event or a message of a library are escaped."""
     logger, stream = logged("console")
     ours = structlog.stdlib.get_logger("tests.logs")
     hostile = f"x{line_break}{FORGED}"
@@ -110,8 +110,8 @@ def test_no_value_begins_a_line(logged: Logged, line_break: str) -> None:
 
 
 @pytest.mark.parametrize("line_break", BREAKS)
-def test_no_value_begins_an_object(logged: Logged, line_break: str) -> None:
-    """In JSON a message is one line of ASCII, whatever it holds, and reads back as it was."""
+def test_a_json_message_is_one_line(logged: Logged, line_break: str) -> None:
+    """Line breaks and other characters are escaped as ASCII, and parsing restores them."""
     _, stream = logged("json")
     hostile = f"x{line_break}{FORGED}"
     structlog.stdlib.get_logger("tests.logs").info("request", path=hostile)
@@ -182,7 +182,7 @@ def test_secrets_are_left_out(logged: Logged, log_format: LogFormat, text: str, 
 
 
 def test_ordinary_text_stays(logged: Logged) -> None:
-    """Addresses without a password, paths and letters of all languages are what one reads logs for."""
+    """URLs without a password, paths and letters of all languages are logged unchanged."""
     _, stream = logged("console")
     structlog.stdlib.get_logger("tests.logs").info(
         "request", path="/jobs/größe", url="http://db:5432/x@y", n=3

@@ -45,7 +45,7 @@ class FileServer:
         raise NotImplementedError
 
     def not_found(self, path: str) -> str:
-        """Return the code of a 404."""
+        """Return the value of `X-Error-Code` in a response with the status 404."""
         return "EntryNotFound"
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one class
@@ -112,7 +112,7 @@ class HubServer(FileServer):
         return None
 
     def not_found(self, path: str) -> str:
-        """Return the code of a 404."""
+        """Return the value of `X-Error-Code` in a response with the status 404."""
         return "EntryNotFound" if "/tree/" in path or "/resolve/" in path else "RepoNotFound"
 
     def _tree(self, repository: str, folder: str) -> list[dict[str, Any]] | None:
@@ -133,7 +133,7 @@ class HubServer(FileServer):
 
 
 class CloudStorageServer(FileServer):
-    """Google Cloud Storage by its JSON API, at the `endpoint_url` of gcsfs."""
+    """The JSON API of Google Cloud Storage; set the `endpoint_url` of gcsfs to its `url`."""
 
     def answer(self, path: str, query: dict[str, list[str]]) -> Any:
         """Answer about a bucket, an object or its bytes."""

@@ -30,7 +30,7 @@ from worker.job.part_reading import LocalReader, OnFraction, PartTask
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
-N_ROWS = 60_000  # rows of a text file that takes seconds to read
+N_ROWS = 60_000  # each is four times in a file, which then takes seconds to read
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def occupied(client: Any) -> dict[str, int]:
     return counts
 
 
-def test_four_files_through_two_workers_are_the_whole(
+def test_parts_read_by_two_workers_equal_one_file(
     cluster: DaskCluster, client: Any, root: Path, store: Store, settings: WorkerSettings
 ) -> None:
     """The stored bytes, statistics and findings equal those of one file with all rows."""

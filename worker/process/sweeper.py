@@ -23,10 +23,10 @@ from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
 
-# Worker timeout: number of lease durations without a report.
-_SILENT_LEASES = 3
-# Number of heartbeat intervals within which a live worker renews a lease.
-_WATCHED_HEARTBEATS = 2
+# A worker is lost after this many lease durations without a report.
+_WORKER_TIMEOUT_LEASES = 3
+# A job with an expired lease is lost after this many heartbeat intervals without a heartbeat.
+_JOB_TIMEOUT_HEARTBEATS = 2
 _EVENTS_SECONDS = 300.0  # interval of removing old events
 _BATCH_EVENTS = 1_000
 # Time limit of the upkeep in a sweep, which blocks the event loop of this process.
@@ -61,7 +61,7 @@ class Sweeper:
         self._lane = lane
         self._reported_at = self._removed_events_at = -math.inf
         self._leases = LeaseWatch(
-            settings.lease_seconds, _WATCHED_HEARTBEATS * settings.heartbeat_seconds, clock
+            settings.lease_seconds, _JOB_TIMEOUT_HEARTBEATS * settings.heartbeat_seconds, clock
         )
         self._upkeep = Upkeep(RetentionPolicy.of(settings), _RETENTION_SECONDS)
         self._wake_ups = WakeUps(settings.broker_url)
@@ -75,7 +75,7 @@ class Sweeper:
         timer.call_repeatedly(self._settings.sweep_seconds, self.sweep)
 
     def sweep(self) -> None:
-        """Sweep once; log a failed sweep, which the next sweep repeats."""
+        """Sweep once; if it fails, log the error and leave the work to the next sweep."""
         try:
             woken = self._sweep()
         except Exception as error:  # noqa: BLE001 - the next sweep tries again
@@ -154,7 +154,7 @@ class Sweeper:
         processes = self._settings.concurrency_of(self._lane)
         with store.begin() as tx:
             tx.notifies_clients = tx.workers.report(
-                self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds
+                self._worker, self._lane, processes, _WORKER_TIMEOUT_LEASES * lease_seconds
             )
         self._reported_at = time.monotonic()
 
@@ -177,7 +177,7 @@ class Sweeper:
         return silent + [job for job in running if self._is_gone(job) and job not in silent]
 
     def _is_gone(self, job: Job) -> bool:
-        """Return whether a job's pool process on this machine has died, which ends its lease early."""
+        """Return whether a pool process of this worker ran the job and has died."""
         worker, _, pid = (job.worker or "").rpartition("/")
         return worker == self._worker and not _is_alive(int(pid))
 

@@ -26,7 +26,7 @@ class LossDiagnosticsRequest(RequestModel):
 
 
 class EvaluateRequest(QueuedRequest):
-    """Evaluate a model or an uploaded ranking on a dataset."""
+    """Evaluate a model or a stored ranking on a dataset."""
 
     kind: Literal["evaluate"]
     model: ModelReference | None = Field(None, description="Model to evaluate, instead of `ranking_id`")

@@ -36,7 +36,7 @@ class ReadingReport:
         is_detected: Whether `rank_base` was detected.
         lists_from_0: Lists whose lowest valid rank is 0 in the files; lists of search hits do not count.
         lists_from_1: Lists whose lowest valid rank is 1 in the files; lists of search hits do not count.
-        ranks_0: Events of rank 0 in the files; only impressions where other events have no ranks.
+        ranks_0: Events of rank 0 in the files; in formats whose clicks have no rank, impressions only.
         ranks_1: Events of rank 1 in the files.
         actions: Number of rows by action.
         weights: Weights of the actions.

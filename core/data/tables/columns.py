@@ -127,8 +127,8 @@ def feature_names(table: Table, found: Columns, options: ReadingOptions) -> tupl
     columns = [table.names[position] for position in found.features]
     unknown = sorted(set(options.feature_names).difference(columns))
     if unknown:
-        known = f"is not a feature column; feature columns are {listed(columns)}"
-        raise InvalidInput(*(InputProblem(f"/feature_names/{name}", known) for name in unknown))
+        detail = f"is not a feature column; feature columns are {listed(columns)}"
+        raise InvalidInput(*(InputProblem(f"/feature_names/{name}", detail) for name in unknown))
     names: list[str] = []
     for column, width in zip(columns, found.widths, strict=True):
         name = options.feature_names.get(column, column)

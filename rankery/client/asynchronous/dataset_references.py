@@ -19,7 +19,7 @@ from rankery.errors import NothingFound
 DatasetSource: TypeAlias = str | Path | HasId | Frame | tuple[Any, Any, Any]
 _WANTED = "a dataset (its id, its name, an object of the client), a path, a data frame or (X, y, group)"
 _DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
-_COMPARED_NAMES = 200
+_MAX_SUGGESTED_FROM = 200  # newest datasets whose names are compared with an unknown name
 
 
 class AsyncDatasetReferences(AsyncUploadCalls):
@@ -43,7 +43,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         waiting = await self._named(reference, None)
         if waiting:
             raise NothingFound(f"the dataset {reference!r} is {waiting[0]['status']}, not ready")
-        known = await self.transport.get("/v1/datasets", fields="name", limit=_COMPARED_NAMES)
+        known = await self.transport.get("/v1/datasets", fields="name", limit=_MAX_SUGGESTED_FROM)
         near = suggestion(reference, [one["name"] for one in known["items"]])
         raise NothingFound(f"there is no dataset and no file {reference!r}{near}")
 
@@ -55,9 +55,9 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         """Return the id of a dataset; upload data that are not a dataset yet, and wait until they are read.
 
         Args:
-            data: Argument of `train`.
+            data: A `DatasetSource`, as calls such as `train` and `evaluate` take it.
             columns: Column roles of a file or a frame.
-            name: Name of a frame.
+            name: Name of an uploaded frame or of uploaded arrays.
 
         Raises:
             JobFailed: The data cannot be read.
@@ -91,27 +91,27 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         upload = Upload({"file": path})
         with upload.opened(lambda _: None) as files:
             sha256 = hashlib.file_digest(files["file"][1], "sha256").hexdigest()  # type: ignore[arg-type]
-        known = await self._read_before(sha256, columns)
-        return known or (await (await self.upload_dataset(path, columns=columns)).wait()).id
+        existing_id = await self._existing_id(sha256, columns)
+        return existing_id or (await (await self.upload_dataset(path, columns=columns)).wait()).id
 
     async def _frame_id(self, frame: Frame, columns: Columns | None, name: str | None) -> str:
         table = as_table(frame)
         checked = checked_columns(frame, table, columns)
         with temporary_parquet(table) as path:
-            known = await self._read_before(hashlib.sha256(path.read_bytes()).hexdigest(), checked)
-            if known is not None:
-                return known
+            existing_id = await self._existing_id(hashlib.sha256(path.read_bytes()).hexdigest(), checked)
+            if existing_id is not None:
+                return existing_id
             fields = {"columns": json.dumps(checked)} | ({} if name is None else {"name": name})
             return (await (await self._upload(Upload({"file": path}, fields), None)).wait()).id
 
-    async def _read_before(self, sha256: str, columns: Columns | None) -> str | None:
+    async def _existing_id(self, sha256: str, columns: Columns | None) -> str | None:
         """Return the id of a dataset of the same bytes and reading options, or None."""
         page = await self.transport.get("/v1/datasets", status="ready", sha256=sha256)
-        asked = {"columns": dict(columns)} if columns else {}
-        return next((str(one["id"]) for one in page["items"] if _options(one["source"]) == asked), None)
+        requested = {"columns": dict(columns)} if columns else {}
+        return next((str(one["id"]) for one in page["items"] if _options(one["source"]) == requested), None)
 
 
 def _options(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reading options of a file without defaults."""
+    """Return the reading options of a file that differ from the defaults."""
     options = source.get("options") or {}
     return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

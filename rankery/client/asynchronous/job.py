@@ -332,7 +332,7 @@ class AsyncModel(ModelView, AsyncDeletable):
             format: A format that the service lists: `lightgbm`, `solr`, `vespa`, `onnx`, …
             path: Target file, written atomically.
             archive: Write a zip of the model with parity files and installation instructions.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format; see `client.export`.
 
         Returns:

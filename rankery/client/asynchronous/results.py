@@ -205,7 +205,7 @@ class AsyncRanking(RankingView, AsyncDeletable, AsyncTabular):
         Args:
             path: Target file, written atomically.
             format: `parquet`, or `trec` for a run that any evaluation tool reads.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The file.

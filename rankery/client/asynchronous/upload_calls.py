@@ -70,7 +70,7 @@ class AsyncUploadCalls(AsyncCalls):
                 `reject` refuses the data.
             feature_names: Names by feature id, or a list of them.
             project: Project label.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The dataset, which is still being read; `wait` on it.
@@ -145,7 +145,7 @@ class AsyncUploadCalls(AsyncCalls):
             feature_names: Names by column; those of the frame, or `f1`, `f2`, …, when left out.
             categorical_features: Names of features whose values are categories.
             project: Project label.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The dataset, which is still being read; `wait` on it.

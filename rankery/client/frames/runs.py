@@ -30,7 +30,7 @@ def judged_rows(qrels: str) -> tuple[list[str], list[str]]:
 
 
 def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents: list[str]) -> Iterator[str]:
-    """Return the lines of a run from scores in the order of a dataset's rows.
+    """Yield a run in blocks of lines, from scores in the order of a dataset's rows.
 
     Args:
         scores: (n_documents,); NaN where a document was not retrieved.
@@ -130,7 +130,7 @@ def _score_column(names: Sequence[str]) -> str | None:
 
 
 def run_of_table(run: "pa.Table") -> Iterator[str]:
-    """Return the lines of a run from `query`, `document` and `score`."""
+    """Yield a run in blocks of lines, from `query`, `document` and `score`."""
     for first in range(0, len(run), _BATCH_ROWS):
         part = run.slice(first, _BATCH_ROWS)
         columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
@@ -142,7 +142,7 @@ def run_of_table(run: "pa.Table") -> Iterator[str]:
 
 
 def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
-    """Return the lines of a run from `{query: {document: score}}`, the form of pytrec_eval and ranx.
+    """Yield the lines of a run from `{query: {document: score}}`, the form of pytrec_eval and ranx.
 
     Raises:
         DataUnusable: The run has another form, an id is missing or invalid, or a score is not a number.
@@ -171,7 +171,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
         queries: (n_documents,) query ids of the dataset's rows, without blanks.
 
     Raises:
-        DataUnusable: A query has another number of rows, or the dataset does not have it.
+        DataUnusable: A query's numbers of scores and of documents in the dataset differ.
     """
     from rankery.client.frames.arrow import np
 

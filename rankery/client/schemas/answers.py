@@ -49,7 +49,7 @@ class AliasMove(Answer):
     """Job that compared the two versions for a gate; null without a gate"""
 
     report: dict[str, Any] | None = None
-    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`; `counterfactual` as the result of a job of that kind"""
+    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`, and `counterfactual`, the same object as the result of a counterfactual job"""
 
     at: AwareDatetime
 
@@ -3163,7 +3163,7 @@ class SlackResidue(Answer):
     """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int
-    """Number of such splits, with thresholds under about 1e-6 or with some negative powers of two"""
+    """Number of such splits: their thresholds are below about 1e-6 or are certain negative powers of two"""
 
     widest_range: float
     """The longest range of values between LightGBM's threshold and Solr's"""
@@ -3206,7 +3206,7 @@ class ExportParity(Answer):
     """Kind of the model: `trees`, `linear`, `mlp` or `sum`"""
 
     exact: bool
-    """Trees: no decision differs, neither over data nor over neighbours. Linear scorers and networks: rounding explains all score differences, over data and edge cases. Sums: both"""
+    """Trees: no decision differs, neither over data nor over neighbours. Linear scorers and networks: rounding explains all score differences, over data and edge cases. Sums: both hold"""
 
     trees: int
     """Number of trees of the export, 0 without trees"""

@@ -48,7 +48,7 @@ class AddressDatasetRequest(TypedDict):
 
 
 class AddressLogRequest(TypedDict):
-    """URLs of files that become a click log, allowed by `RANKERY_SOURCES`, or a finished resumable upload."""
+    """URLs that `RANKERY_SOURCES` allows, or a resumable upload, to read as a click log."""
 
     source: str | list[str]
     """URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or `upload:` and an id; with `files` the URL of a folder"""
@@ -2914,7 +2914,7 @@ class LossDiagnosticsRequest(TypedDict):
 
 
 class EvaluateRequest(TypedDict):
-    """Evaluate a model or an uploaded ranking on a dataset."""
+    """Evaluate a model or a stored ranking on a dataset."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs with a higher priority start first; equal priorities alternate between API keys"""

@@ -93,7 +93,7 @@ class ClickLogCalls(Calls):
             rank_base: The lowest rank, 0 or 1; detected if None.
             credentials: Name of credentials that are configured in workers; never a secret.
             project: Project label.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The log, which is still being read; `wait` on it.

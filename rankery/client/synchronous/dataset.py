@@ -64,7 +64,7 @@ class Dataset(DatasetView, Data):
         Args:
             path: Target file, written atomically. Until it is complete, a hidden file is beside it.
             format: `parquet`, or `letor`, which holds neither names of features nor weights.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The file.

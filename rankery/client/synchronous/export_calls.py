@@ -35,7 +35,7 @@ class ExportCalls(Calls):
             format: A format that the service lists: `lightgbm`, `solr`, `vespa`, `onnx`, …
             path: Target file, written atomically.
             archive: Write a zip of the model with parity files and installation instructions.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
             **options: Options of the format, of `target_version`, `model_name`, `feature_set`, `score_shift`,
                 `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
 

@@ -50,13 +50,14 @@ class SystemCalls(DatasetReferences):
         """Upload a model of LightGBM; a job checks it and creates the next version of the model name.
 
         Args:
-            model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
+            model: Path of a file that LightGBM saved, which is streamed unless `feature_names` are given; a
+                `Booster`, an `LGBMRanker`, or the model's text.
             name: Model name; the upload becomes its next version.
             feature_names: Features of a model that was trained on an array, in the order of the array.
             description: Description of the version.
             tags: Tags of the version.
             project: Project label.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Raises:
             FileUnusable: The file cannot be read.
@@ -89,14 +90,14 @@ class SystemCalls(DatasetReferences):
         """Upload the scores or run of another system; a job reads them and makes a ranking.
 
         Args:
-            run: A file of a TREC run, streamed; an array of scores in the order of the dataset's rows (NaN
-                where a document is not retrieved); a data frame with `query`, `document` and `score`; or
-                `{query: {document: score}}`.
+            run: Path of a TREC run, which is streamed; an array of scores in the order of the dataset's
+                rows (NaN where a document is not retrieved); a data frame with `query`, `document` and
+                `score`; or `{query: {document: score}}`.
             dataset: The dataset whose queries it ranks, in any form that `train` takes.
             name: Display name; the file's name, or "scores", when left out.
-            columns: Other names of a frame's columns: `{"query", "document", "score"}`.
+            columns: Column names of a frame by role: `{"query": …, "document": …, "score": …}`.
             project: Project label.
-            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
 
         Raises:
             FileUnusable: The file cannot be read.

@@ -92,7 +92,7 @@ def test_whole_numbers_are_spelled_as_integers(
 
 @WAYS
 def test_a_query_without_an_id_is_refused_with_its_row(tmp_path: Path, write: Write) -> None:
-    """NaN is a missing id, as null is, and does not join rows."""
+    """NaN is a missing id, as null is: rows with NaN do not become one query."""
     write(_frame([1.0, 1.0, np.nan, 2.0], ["a", "b", "c", "d"]), tmp_path / "x")
     with pytest.raises(DatasetError, match="query id, but found an empty cell") as caught:
         _read(tmp_path)
@@ -125,7 +125,7 @@ def test_numbers_beyond_the_exact_range_of_their_type_are_no_ids(
     ],
 )
 def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> None:
-    """A text that is a whole number with a point is that number, whatever the other ids are."""
+    """A text such as `2.00` becomes `2`, whatever the other ids are; other spellings of numbers stay."""
     found = normalise_ids(given)
     assert found.texts.to_pylist() == spelled
     assert not len(found.unfit)
@@ -147,8 +147,8 @@ def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> 
         "9" * 16 + ".0",
     ],
 )
-def test_what_is_neither_a_text_nor_a_whole_number_is_no_id(value: Any) -> None:
-    """Such a value is refused among Python objects and as a typed column; 1.10 would be the same as 1.1."""
+def test_values_without_one_exact_spelling_are_no_ids(value: Any) -> None:
+    """Fractions, inexact whole numbers and other types are refused, in lists and in typed arrays."""
     assert normalise_ids([value]).unfit.tolist() == [0]
     assert normalise_ids(["a", value, None]).unfit.tolist() == [1]
     assert normalise_ids(np.array([value])).unfit.tolist() == [0]
@@ -156,8 +156,8 @@ def test_what_is_neither_a_text_nor_a_whole_number_is_no_id(value: Any) -> None:
         group_by_ids(["a", value], 2)
 
 
-def test_texts_that_are_no_ids_have_a_place(tmp_path: Path) -> None:
-    """The error has a place in LETOR text and in TREC's files, which have no types."""
+def test_invalid_ids_in_text_files_are_reported_by_line_and_column(tmp_path: Path) -> None:
+    """LETOR text and the files of TREC are refused with the position of the id."""
     path = tmp_path / "x.txt"
     path.write_text("1 qid:1 1:1\n1 qid:nan 1:1\n")
     with pytest.raises(DatasetError, match="line 2, column 7: expected a query id, but found 'nan'"):
@@ -171,7 +171,7 @@ def test_texts_that_are_no_ids_have_a_place(tmp_path: Path) -> None:
 
 
 def test_runs_join_datasets_of_earlier_releases() -> None:
-    """Earlier releases stored the points of whole numbers in texts."""
+    """Earlier releases stored ids such as `1.0`; they match the id `1` of a run."""
     dataset = RankingDataset.from_arrays(
         np.empty((2, 0)), [1.0, 0.0], [0, 2], query_ids=["1.0"], document_ids=["7.0", "8.0"]
     )
@@ -179,8 +179,8 @@ def test_runs_join_datasets_of_earlier_releases() -> None:
     assert joined.scores.tolist() == [2.0, 1.0]
 
 
-def test_a_run_has_the_ids_of_the_judgments() -> None:
-    """The run is a frame whose documents are floating-point numbers, or a mapping with such keys."""
+def test_ids_of_runs_are_normalised() -> None:
+    """Whole floating-point numbers in a frame, or as keys of a mapping, are spelled as integers."""
     frame = pd.DataFrame({"query_id": [1.0, 1.0], "document_id": [float(BARCODE), 2.0], "score": [2.0, 1.0]})
     run = run_of_frame(frame)
     assert run.column("query").to_pylist() == ["1", "1"]

@@ -404,7 +404,7 @@ def test_finding(case: Case) -> None:
             {"one-document-queries", "queries-without-relevant"},
         ),
     ],
-    ids=["all of label 0", "no labels", "a query a document"],
+    ids=["all of label 0", "no labels", "one document per query"],
 )
 def test_one_cause_is_reported_once(parts: dict[str, Any], codes: set[str]) -> None:
     """The consequences of a finding are not another finding."""

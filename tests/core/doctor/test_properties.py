@@ -1,4 +1,4 @@
-"""Counts against a slow reference, and what must not change them."""
+"""Counts equal those of a slow reference; threads and the order of queries do not change them."""
 
 from dataclasses import asdict
 from itertools import combinations, pairwise
@@ -72,7 +72,7 @@ def test_columns_are_measured_as_numpy_does(dataset: RankingDataset) -> None:
 @pytest.mark.long
 @given(small_datasets())
 def test_equal_documents_are_those_whose_features_compare_equal(dataset: RankingDataset) -> None:
-    """0 equals -0, a missing value another one; among equal documents different labels contradict."""
+    """0 equals -0, and missing values are equal; labels of equal documents contradict if they differ."""
     repeats = count_repeats(measure_columns(dataset).hashes, dataset.labels, dataset.query_boundaries)
     for query, pairs in enumerate(_equal_pairs(dataset)):
         assert repeats.surplus[query] == len({later for _, later in pairs})
@@ -94,7 +94,7 @@ def _counted(report: Report) -> set[tuple[str, str, int, int]]:
 
 
 def _rounded(profile: FeatureProfile) -> tuple[object, ...]:
-    """A profile whose sums may have been added up in another order."""
+    """Round a profile, whose sums depend on the order of addition."""
 
     def rounded(value: object) -> object:
         if not isinstance(value, float):
@@ -123,7 +123,7 @@ def test_any_number_of_threads_gives_the_same_report(threads: int) -> None:
 
 
 def test_blocks_of_whole_queries_miss_no_document() -> None:
-    """Queries of any length: one longer than a block, many shorter."""
+    """Two queries are longer than a block; many are shorter."""
     lengths = np.r_[9000, np.ones(50, int), 5000, np.full(300, 17), 1]
     boundaries = np.r_[0, np.cumsum(lengths)]
     values = np.random.default_rng(0).normal(size=(boundaries[-1], 2)).astype(np.float32)

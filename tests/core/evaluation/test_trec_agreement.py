@@ -1,4 +1,4 @@
-"""Runs that miss judged documents and retrieve unjudged ones measure as trec_eval measures them."""
+"""Metrics of runs with unjudged documents and without some judged ones equal those of trec_eval."""
 
 import functools
 from collections.abc import Iterator
@@ -48,7 +48,8 @@ WANTED = {
     "ndcg_cut.1,5,10,20",
 }
 
-SHARED = {"ndcg", "map", "bpref"}  # spelled alike: ours, which follow the contract
+# Names that both tools use: here they follow the preset, unlike the other names of trec_eval.
+SHARED = {"ndcg", "map", "bpref"}
 
 Qrels = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]
@@ -56,7 +57,10 @@ Scores = dict[str, dict[str, float]]
 
 @functools.cache
 def _drawn() -> tuple[Qrels, Scores]:
-    """Lists of 1 to 40 judged and 1 to 60 retrieved of 60 documents, many scores tied; some of neither."""
+    """Draw 1 to 39 judged and 1 to 59 retrieved of 60 documents for each query; many scores are tied.
+
+    Some queries have no relevant document, and some retrieve nothing.
+    """
     generator = np.random.default_rng(7)
     qrels: Qrels = {}
     run: Scores = {}
@@ -90,7 +94,7 @@ def _joined(qrels: Qrels, run: Scores) -> JudgedRun:
 
 
 def combinations() -> Iterator[Any]:
-    """Combine any two of level, depth and preset; slow: all three."""
+    """Combine levels, depths and presets; a third of the combinations are not slow."""
     for (i, level), (j, depth) in product(enumerate((1, 2, 3)), enumerate((None, 1, 10))):
         for k, preset in enumerate(("trec_eval", "default")):
             marks = () if (i + j) % 3 == k else pytest.mark.slow
@@ -108,17 +112,18 @@ def _first(run: Scores, depth: int) -> Scores:
 @pytest.mark.long
 @pytest.mark.parametrize(("level", "depth", "preset"), list(combinations()))
 def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset: str) -> None:
-    """To 1e-9, at levels of relevance (-l) and depths (-M), by our spellings and, under any preset, its own.
+    """Values differ by at most 1e-9, at levels of relevance (-l) and depths (-M).
 
-    A query for which nothing was retrieved counts 0, as with -c.
+    The preset `trec_eval` is tested by our names of metrics, another preset by trec_eval's names. A query for
+    which nothing was retrieved counts 0, as with -c.
     """
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     spellings = (
         SPELLINGS if preset == "trec_eval" else {name: name for name in SPELLINGS if name not in SHARED}
     )
-    held = conventions({"preset": preset, "relevance_threshold": level - 0.5, "max_documents": depth})
-    ours = measure(joined.scores, joined, list(spellings.values()), held)
+    contract = conventions({"preset": preset, "relevance_threshold": level - 0.5, "max_documents": depth})
+    ours = measure(joined.scores, joined, list(spellings.values()), contract)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, WANTED, relevance_level=level)
     theirs = evaluator.evaluate(run if depth is None else _first(run, depth))
     for name, spelling in spellings.items():
@@ -129,9 +134,9 @@ def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset
 @pytest.mark.long
 @pytest.mark.parametrize("preset", ["default", "trec_eval"])
 def test_judged_only_is_trec_evals_option(preset: str) -> None:
-    """-J agrees by our spellings and as a convention, at both levels of relevance.
+    """The option -J equals `NAME(judged)` and the convention `judged_only`, at both levels of relevance.
 
-    Its average over eleven points is NaN where no judged document was retrieved, and 0 here.
+    Where no judged document was retrieved, the average over eleven points is NaN in trec_eval and 0 here.
     """
     qrels, run = _drawn()
     joined = _joined(qrels, run)
@@ -139,14 +144,14 @@ def test_judged_only_is_trec_evals_option(preset: str) -> None:
     if preset == "trec_eval":
         spellings = {name: _judged(spelling) for name, spelling in SPELLINGS.items()}
     for level in (1, 2):
-        held = conventions(
+        contract = conventions(
             {
                 "preset": preset,
                 "relevance_threshold": level - 0.5,
                 **({"judged_only": True} if preset == "default" else {}),
             }
         )
-        ours = measure(joined.scores, joined, list(spellings.values()), held)
+        ours = measure(joined.scores, joined, list(spellings.values()), contract)
         evaluator = pytrec_eval.RelevanceEvaluator(
             qrels, WANTED, relevance_level=level, judged_docs_only_flag=True
         )
@@ -162,7 +167,7 @@ def _judged(spelling: str) -> str:
 
 
 def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
-    """Values are exactly 0, too, where sums of rounded quotients leave -5.55e-17."""
+    """Rounding errors, such as -5.55e-17, do not replace a value of 0."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     ours = measure(joined.scores, joined, ["bpref"], PRESETS["trec_eval"])["bpref"]
@@ -174,7 +179,7 @@ def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
 
 
 def test_the_geometric_mean_agrees_with_trec_eval() -> None:
-    """The mean is of logarithms of at least log 1e-5 over all judged queries (-c); the interval holds it."""
+    """Mean and interval are of logarithms, at least log 1e-5 each, over all judged queries (-c)."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     evaluation = evaluate(joined.scores, joined, ["gm_map", "gm-map", "map"], PRESETS["trec_eval"])
@@ -191,7 +196,7 @@ def test_the_geometric_mean_agrees_with_trec_eval() -> None:
     assert summary.quantiles["p50"] == pytest.approx(np.median(evaluation.per_query["map"]))
 
 
-def test_the_judged_share_of_the_first_is_that_of_ir_measures() -> None:
+def test_judged_at_k_agrees_with_ir_measures() -> None:
     """No scores are tied, since ir_measures orders ties otherwise; short rankings divide by their length."""
     qrels, run = _drawn()
     run = {

@@ -40,7 +40,6 @@ STUDY = {
     "priority": "low",
 }
 
-# Specifications with every entry, as stored for requests without omitted values.
 CLICK_MODEL: Mapping[str, Any] = MappingProxyType(
     {
         "model": "dbn",
@@ -53,6 +52,7 @@ CLICK_MODEL: Mapping[str, Any] = MappingProxyType(
         "seed": 3,
     }
 )
+# Specifications with every entry, as stored for requests without omitted values.
 CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
         "train": {

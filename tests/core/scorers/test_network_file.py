@@ -163,7 +163,7 @@ def test_knots_that_do_not_ascend_are_refused() -> None:
 
 
 def test_a_safetensors_file_of_another_program_is_refused() -> None:
-    """So is a header with a size larger than the file."""
+    """A file whose header claims to be larger than the file is refused, too."""
     with pytest.raises(ModelError, match="not a model of Rankery"):
         read_model(bytes(save({"weight": np.zeros(3, np.float32)})))
     with pytest.raises(ModelError):

@@ -32,7 +32,7 @@ def test_trees_are_the_default() -> None:
     ],
 )
 def test_values_are_read_back(values: dict[str, Any]) -> None:
-    """All hyperparameters spelled out give the same scorer."""
+    """A scorer is built again from its stored hyperparameters, which include the defaults."""
     scorer = make_scorer(values)
     assert make_scorer(scorer_values(scorer)) == scorer
     assert scorer_values(scorer).items() >= values.items()

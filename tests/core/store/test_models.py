@@ -125,7 +125,7 @@ def test_bad_names(store: Store, add_model: AddModel, name: str) -> None:
 
 
 def test_listing(store: Store, add_model: AddModel) -> None:
-    """Models are listed newest first, of one name where asked."""
+    """Models are listed newest first; a filter selects the versions of one name."""
     first, second, third = add_model("web"), add_model("ads"), add_model("web")
     with store.read() as tx:
         assert [row.id for row in tx.models.page(None, 10).items] == [third.id, second.id, first.id]
@@ -149,7 +149,7 @@ def test_description_and_tags_of_a_model(store: Store, add_model: AddModel) -> N
 
 @pytest.mark.both_stores
 def test_models_are_found_by_their_tags(store: Store, add_model: AddModel) -> None:
-    """A filter has the tag alone or with its value; a model must have all tags of several."""
+    """A filter names a tag, with or without its value; with several tags, a model must have all of them."""
     first, second, _ = (add_model("web") for _ in range(3))
     with store.begin() as tx:
         tx.models.tag(first.id, {"team": "search", "a.b/c": ""})

@@ -76,11 +76,11 @@ def test_a_job_takes_the_project_of_its_dataset(store: Store) -> None:
 
 
 def test_a_given_project_has_priority_over_that_of_the_dataset(store: Store) -> None:
-    """A given project applies to a name of models that has no version yet."""
+    """A given project applies if the model name has no version yet."""
     assert enqueue(store, ready(store, "search"), project="ads").project == "ads"
 
 
-def test_a_training_takes_the_project_of_its_name(store: Store) -> None:
+def test_a_training_takes_the_project_of_its_model_name(store: Store) -> None:
     """The dataset's project does not matter; another project is refused, with a solution."""
     finish(store, enqueue(store, ready(store, None), project="search"))
     other = ready(store, "ads")
@@ -208,7 +208,7 @@ def test_narrowing_never_widens_a_limited_context(store: Store) -> None:
 
 
 def test_results_move_with_their_job(store: Store) -> None:
-    """Results go to the project of the job; the model stays with its name, whose versions move together."""
+    """Results move with the job; a model moves only together with all versions of its name."""
     job = enqueue(store, ready(store, None))
     model, second = finish(store, job), finish(store, enqueue(store, ready(store, None)))
     with store.begin() as tx:
@@ -279,7 +279,7 @@ def test_invalid_bindings_are_refused(store: Store, scopes: list[str], names: li
 
 @pytest.mark.both_stores
 def test_a_queued_job_with_nul_does_not_affect_others(store: Store) -> None:
-    """PostgreSQL cannot extract a member of such a specification; the names of other jobs stay known."""
+    """PostgreSQL cannot read fields of such a specification; the model names of other jobs stay reserved."""
     with store.begin() as tx:
         tx.jobs.add("train", {"model_name": "a", "features": {"leave_out": ["\0"]}})
         tx.projects.claim_name("web", "ads")

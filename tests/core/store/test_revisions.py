@@ -1,4 +1,4 @@
-"""Naming the state of the database."""
+"""Revisions: names of the states of the database."""
 
 import os
 import threading
@@ -49,7 +49,7 @@ def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) ->
 
 
 def test_a_change_shows_once_it_is_committed(store: Store) -> None:
-    """A name that was read during a transaction does not represent what it commits."""
+    """A name that was read during a transaction does not name the state after its commit."""
     with store.begin() as tx:
         tx.jobs.add("train", {})
         during = store.revision()

@@ -52,7 +52,7 @@ def test_reading_refuses_to_write(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_a_reader_sees_one_moment(store: Store) -> None:
-    """A commit during a reading block shows only in the next block, which does not stop a writer."""
+    """A reading block does not stop writers; their commits are visible only in the next block."""
     with store.read() as reading:
         assert reading.jobs.page(None, 10).items == []
         with store.begin() as tx:
@@ -272,7 +272,7 @@ def test_fault(store: Store, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.embedded
 def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSettings) -> None:
-    """SQLite: a write gives up after the store's own time, a read continues, and a fault names the lock."""
+    """SQLite: a write fails after `lock_seconds`, a read succeeds, and the fault names the lock."""
     store = Store.open(settings, lock_seconds=1)
     holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -309,7 +309,7 @@ def test_a_table_that_is_locked_ends_writes(settings: StoreSettings) -> None:
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """A data folder in the place of a file is an unavailable store."""
+    """The store is unavailable if the path of the data folder is a file."""
     (tmp_path / "data").write_bytes(b"")
     with pytest.raises(StoreUnavailable):
         Store.open(StoreSettings(data_dir=tmp_path / "data"))

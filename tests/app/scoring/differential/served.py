@@ -48,8 +48,8 @@ class Served:
 
     def scores(self, features: Float64Array, name: str) -> Float64Array:
         """Score documents by LightGBM; all models but `IMPORTED` get features rounded to float32."""
-        held = features if name == IMPORTED else features.astype(np.float32)
-        return np.asarray(self._booster.predict(held, raw_score=True), np.float64)
+        inputs = features if name == IMPORTED else features.astype(np.float32)
+        return np.asarray(self._booster.predict(inputs, raw_score=True), np.float64)
 
     async def ask(self, sent: Sent) -> Answer:
         """Send a request to the application as a server does, and return the answer."""
@@ -78,7 +78,7 @@ class Served:
         async def send(message: Any) -> None:
             messages.append(message)
 
-        # What a server does with an error that nothing has answered.
+        # A server, too, suppresses an exception of the application and responds with the status 500.
         with contextlib.suppress(Exception):
             await self._application(scope, receive, send)
         start = next((one for one in messages if one["type"] == "http.response.start"), _NO_ANSWER)
