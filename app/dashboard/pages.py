@@ -14,6 +14,7 @@ from core.data.tables.roles import USUAL_NAMES
 from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
+from core.jobs.auto_train import AutoTrainJob
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ _LOG_OPTIONS = {
     "roles": ROLES,
     "presets": list(PRESETS),
 }
+_SEARCH = {"budget_minutes": f"{AutoTrainJob.budget_seconds / 60:g}"}
 _CLICK_MODELS = {"models": [(name, kind.label) for name, kind in MODELS.items()]}
 _JOB_FILTERS = {"kinds": JobKind, "statuses": JobStatus}
 _STUDY_FILTERS = {"statuses": get_args(StudyStatus)}
@@ -74,7 +76,7 @@ PAGES = (
     Page(_QUERY_PATH, "query", "", "datasets", "concepts/labels/"),
     Page("/click-logs", "click_logs", "Click logs", guide=_CLICKS, context=_LOG_OPTIONS),
     Page("/click-logs/{log_id}", "click_log", "", "click_logs", _CLICKS, _CLICK_MODELS),
-    Page("/train", "train", "New training", "jobs", "how-to/best-model/"),
+    Page("/train", "train", "New training", "jobs", "how-to/best-model/", _SEARCH),
     Page("/models", "models", "Models", guide=_MODELS),
     Page("/models/{ref}", "model", "", "models", _MODELS),
     Page("/evaluations", "evaluations", "Evaluations", guide=_METRICS),
