@@ -29,9 +29,9 @@ from worker.ranks.arrays import packed, unpacked
 from worker.ranks.collectives import Collectives, Traffic
 from worker.ranks.connections import Endpoint, Refused
 from worker.ranks.identity import DRIVER
-from worker.ranks.invitation import Invitation
 from worker.ranks.mesh import Mesh, PeerLost
 from worker.ranks.parts import Part
+from worker.ranks.placement import Invitation
 from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")

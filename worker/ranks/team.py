@@ -12,8 +12,7 @@ from typing import Any
 from core.errors import InputProblem, InvalidInput, RankeryError
 from worker.ranks.connections import Connection, Endpoint, Message
 from worker.ranks.identity import DRIVER, Identity
-from worker.ranks.invitation import Invitation
-from worker.ranks.placement import Placement, StartedRank
+from worker.ranks.placement import Invitation, Placement, StartedRank
 
 _START_SECONDS = 60.0  # timeout for the start of a process, including imports and connection
 _POLL_SECONDS = 0.1

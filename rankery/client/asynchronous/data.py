@@ -7,8 +7,7 @@ import httpx
 
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resource import AsyncRefreshable
-from rankery.client.reading import given
-from rankery.client.unset import UNSET, Unset, chosen
+from rankery.client.reading import UNSET, Unset, chosen, given
 from rankery.errors import RankeryApiError
 
 

@@ -10,8 +10,7 @@ import httpx
 
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resource import Refreshable
-from rankery.client.reading import given
-from rankery.client.unset import UNSET, Unset, chosen
+from rankery.client.reading import UNSET, Unset, chosen, given
 from rankery.errors import RankeryApiError
 
 

@@ -21,12 +21,11 @@ from rankery.client.synchronous.scoring_calls import ScoringCalls
 from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
-from rankery.client.reading import Document, read
+from rankery.client.reading import UNSET, Document, Unset, chosen, read
 from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.candidate import CandidateView, ranked
 from rankery.client.views.gate import GateView
 from rankery.client.views.history import History
