@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.datasets.ingestion import queue_ingestion
-from app.datasets.schemas import PartName, dataset_name
+from app.datasets.schemas import ColumnRoles, FeatureNames, PartName, RepeatedFeatures, dataset_name
 from app.http.labels import NewProject
 from app.http.schemas import DisplayName, RequestModel
 from app.settings import ApiSettings
@@ -55,19 +55,9 @@ class FolderDatasetRequest(RequestModel):
         None,
         description="Non-contiguous rows of a query in `files`: `regroup` groups them, `error` refuses them",
     )
-    repeated_features: Literal["last", "reject"] | None = Field(
-        None,
-        description="Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row",
-    )
-    columns: dict[str, str | list[str]] | None = Field(
-        None,
-        max_length=20,
-        description="Column names by role, as in an upload of a table",
-        examples=[{"label": "grade", "query": "search"}],
-    )
-    feature_names: dict[str, str] | list[str] | None = Field(
-        None, description="Feature names by feature id or column, or as a list", examples=[{"1": "bm25"}]
-    )
+    repeated_features: RepeatedFeatures = None
+    columns: ColumnRoles = None
+    feature_names: FeatureNames = None
 
     def options(self) -> dict[str, Any]:
         """Return the reading options as JSON, without the format.

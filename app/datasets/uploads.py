@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import dataset_name
+from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, dataset_name
 from app.http.bodies import parse_json
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
@@ -98,13 +98,12 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
     "non_contiguous_queries": {
         "type": "string",
         "enum": ["regroup", "error"],
-        "description": "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them",
+        "description": SPLIT_QUERIES,
     },
     "repeated_features": {
         "type": "string",
         "enum": ["last", "reject"],
-        "description": "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the"
-        " row",
+        "description": REPEATED_FEATURES,
     },
     "columns": {
         "type": "string",

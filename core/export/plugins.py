@@ -13,6 +13,7 @@ import numpy as np
 
 from core.export.networks.evaluation import forward, in_blocks
 from core.export.networks.target import (
+    PLUGIN_ADVICE,
     Engine,
     NetworkSource,
     NetworkTarget,
@@ -176,10 +177,7 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
     )
     unsupported = _UNSUPPORTED
     negative_scores_advice = "use the model for rescoring only, as above."
-    limit_advice = (
-        "Train with inputs=standard or inputs=none and without the parts named above, or export the model"
-        " as onnx, c or python."
-    )
+    limit_advice = PLUGIN_ADVICE
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that the plugins cannot express."""

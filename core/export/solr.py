@@ -19,6 +19,7 @@ import numpy as np
 from core.errors import ModelError
 from core.export.networks.evaluation import forward, in_blocks
 from core.export.networks.target import (
+    PLUGIN_ADVICE,
     Engine,
     NetworkSource,
     NetworkTarget,
@@ -220,10 +221,7 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
     limits = limits_of(_UNSUPPORTED)
     unsupported = _UNSUPPORTED
-    limit_advice = (
-        "Train with inputs=standard or inputs=none and without the parts named above, or export the model"
-        " as onnx, c or python."
-    )
+    limit_advice = PLUGIN_ADVICE
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that Solr cannot express."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.errors import ModelError
 from core.export.networks.evaluation import score_in_doubles
-from core.export.networks.target import Engine, NetworkSource, NetworkTarget
+from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import S, Target
@@ -131,11 +131,10 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
             log1p=f"\n{self.before_log1p}{self.log1p}" in text,
             activation=found[0],
         )
-        words = "features rounded to float32; missing features as in the model; everything else in float64"
         return (
             Engine(
                 self.reader,
-                words,
+                ARITHMETIC,
                 single=False,
                 finite=False,
                 score=lambda rows: score_in_doubles(network, rows),

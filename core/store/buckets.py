@@ -86,8 +86,7 @@ class Buckets:
                 expected = f"expected an object below {SETTING} that the worker may read, but found none"
                 raise DatasetError.at(expected, file=name) from invalid
             if _version(after) != _version(before):
-                expected = "expected a file that does not change, but it changed while it was read"
-                raise DatasetError.at(f"{expected}; import the folder again when it is complete", file=name)
+                raise DatasetError.changed(name)
             yield OpenFile(Path(copy.name), int(before["size"]), _modified(before), ())
 
     def _copy(

@@ -17,6 +17,7 @@ from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import object_of_file, settings
 from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
+from rankery.cli.training_options import DEFAULT_LOSS
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 schedules = typer.Typer(help="Schedule trainings, studies and drift checks.", no_args_is_help=True)
 
 _PREFIX = "sch_"
-_LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
 _TRAINING_PANEL, _OTHER_PANEL = "A training", "Another job instead"
 Reference = Annotated[
@@ -106,7 +106,7 @@ def create_schedule(
             help="Loss to minimise.",
             autocompletion=complete_from(LOSSES),
             rich_help_panel=_TRAINING_PANEL,
-            show_default=_LOSS,
+            show_default=DEFAULT_LOSS,
         ),
     ] = None,
     set: Annotated[
@@ -186,7 +186,7 @@ def create_schedule(
         else:
             job |= {
                 "kind": "train",
-                "loss": {"name": loss or _LOSS},
+                "loss": {"name": loss or DEFAULT_LOSS},
                 "hyperparameters": settings(set, "--set"),
                 "validation": _held_out(validation or _HELD_OUT),
                 "metrics": metric,

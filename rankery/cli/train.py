@@ -30,8 +30,11 @@ from rankery.cli.train_best import (
     train_best,
 )
 from rankery.cli.training_options import (
+    DEFAULT_LOSS,
+    TRAINING_DATA,
     EpochsOption,
     HiddenOption,
+    LossOptions,
     RanksOption,
     ScorerChoice,
     ScorerOption,
@@ -61,7 +64,6 @@ class RepeatBy(StrEnum):
     SEED = "seed"
 
 
-_LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
 _FIRST_METRIC = "ndcg@5"  # default of the service
 
@@ -70,21 +72,14 @@ _FIRST_METRIC = "ndcg@5"  # default of the service
 @with_options(TRAINING_OPTIONS)
 def train(
     session: ServiceConnection,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
-            autocompletion=complete_from_service("datasets"),
-        ),
-    ] = None,
+    data: Annotated[str | None, TRAINING_DATA] = None,
     loss: Annotated[
         str | None,
-        typer.Option(help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=_LOSS),
+        typer.Option(
+            help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=DEFAULT_LOSS
+        ),
     ] = None,
-    loss_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Parameter of the loss: mu=5, truncation_level=8."),
-    ] = None,
+    loss_option: LossOptions = None,
     scorer: ScorerOption = None,
     hidden: HiddenOption = None,
     epochs: EpochsOption = None,
@@ -309,7 +304,7 @@ def train(
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),
-            "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
+            "loss": {"name": loss or DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
             "hyperparameters": _automatic_choice(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,
