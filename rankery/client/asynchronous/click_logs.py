@@ -16,7 +16,7 @@ from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
 from rankery.client.uploads import Upload
-from rankery.client.views.click_log import ClickLogView
+from rankery.client.views.data import ClickLogView
 
 _DATA = "a path, an address, or a data frame of pandas, polars or Arrow"
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]

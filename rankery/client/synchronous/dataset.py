@@ -13,7 +13,7 @@ from rankery.client.display.progress import download_progress
 from rankery.client.reading import read
 from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
-from rankery.client.views.dataset import DatasetView
+from rankery.client.views.data import DatasetView
 from rankery.client.views.query import Query
 
 

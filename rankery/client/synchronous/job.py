@@ -27,12 +27,10 @@ from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
 from rankery.client.views.candidate import CandidateView, ranked
-from rankery.client.views.gate import GateView
 from rankery.client.views.history import History
-from rankery.client.views.importance import Importance
-from rankery.client.views.inspection import Inspection
+from rankery.client.views.inspection import Importance, Inspection
 from rankery.client.views.job import JobView
-from rankery.client.views.model import ModelView
+from rankery.client.views.model import GateView, ModelView
 from rankery.errors import JobFailed, JobRefused
 
 if TYPE_CHECKING:
