@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from app.datasets.schemas import CredentialsName, Finding
+from app.datasets.schemas import Address, CredentialsName, Finding
 from app.http.labels import NewProject, ProjectName, ShownProject
 from app.http.pointers import name_problem
 from app.http.schemas import (
@@ -19,7 +19,6 @@ from app.http.schemas import (
 from app.uploads.addresses import UPLOAD_PREFIX
 from core.clicks.reading.options import FORMATS, ROLES, log_options
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
-from core.store.sources.addresses import MAX_ADDRESS_LENGTH
 
 _LOG: dict[str, Any] = {
     "id": "clk_01k9x2m4q7c8v5n3b6r1",
@@ -86,7 +85,6 @@ class ClickLogChanges(RequestModel):
     )
 
 
-_Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 COLUMNS = f"Column names of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"
 ACTIONS = "Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"
@@ -101,7 +99,7 @@ FORMAT_LIST = list(FORMATS)
 class AddressLogRequest(RequestModel):
     """URLs of files that become a click log, allowed by `RANKERY_SOURCES`, or a finished resumable upload."""
 
-    source: _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
+    source: Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or"
         " `upload:` and an id; with `files` the URL of a folder",
         examples=["s3://clicks/2026-05/part-0.parquet"],

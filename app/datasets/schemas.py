@@ -16,6 +16,7 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
+from core.store.sources.addresses import MAX_ADDRESS_LENGTH
 from core.store.sources.credentials import NAME_PATTERN
 
 _EXAMPLE: dict[str, Any] = {
@@ -32,9 +33,11 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
+MAX_BASE_NAME_LENGTH = 180  # of a default name, before a part is appended
 PartName = Literal["train", "validation", "test"]
 
 # Fields of requests that read a dataset.
+Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
 SPLIT_QUERIES = "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them"
 REPEATED_FEATURES = "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row"
 RepeatedFeatures = Annotated[Literal["last", "reject"] | None, Field(description=REPEATED_FEATURES)]

@@ -10,7 +10,9 @@ from starlette.responses import Response
 
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import (
+    MAX_BASE_NAME_LENGTH,
     SPLIT_QUERIES,
+    Address,
     ColumnRoles,
     CredentialsName,
     Dataset,
@@ -43,13 +45,11 @@ from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
-from core.store.sources.addresses import MAX_ADDRESS_LENGTH, AllowedAddresses
+from core.store.sources.addresses import AllowedAddresses
 
-_MAX_NAME_LENGTH = 180  # before the part is appended
 _OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
 
-_Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
-_Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)]
+_Addresses = Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)]
 
 
 class AddressDatasetRequest(RequestModel):
@@ -206,9 +206,8 @@ class RequestedSources:
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
         base_name = self._request.name or (f"{first}/{files}" if files else first)
-        return dataset_name(
-            base_name[-_MAX_NAME_LENGTH:] if part is None else f"{base_name[-_MAX_NAME_LENGTH:]} {part}"
-        )
+        base_name = base_name[-MAX_BASE_NAME_LENGTH:]
+        return dataset_name(base_name if part is None else f"{base_name} {part}")
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.

@@ -11,8 +11,7 @@ from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSumm
 from app.http.labels import ShownProject
 from app.http.schemas import NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
-
-Verdict = Literal["better", "worse", "no evidence"]
+from core.evaluation.paired import Verdict
 
 
 class ComparedSystem(ResponseModel):

@@ -129,6 +129,7 @@ NameForPeople = Annotated[
     AfterValidator(_visible),
 ]
 # A display name in the form of an upload.
+FILE_PART: Mapping[str, Any] = MappingProxyType({"type": "string", "format": "binary", "minLength": 1})
 NAME_PART: Mapping[str, Any] = MappingProxyType(
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
 )

@@ -14,10 +14,11 @@ from app.http.bodies import JsonRequest
 from app.scoring.arrow_headers import DeclaredStream, damaged, declared
 from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
-from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
+from app.scoring.schemas import MAX_TOP_K
 from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.threads import MAX_INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.served.rankings import Viewer
+from app.served.schemas import MAX_ID_LENGTH
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput

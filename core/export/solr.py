@@ -20,6 +20,7 @@ from core.errors import ModelError
 from core.export.networks.evaluation import forward, in_blocks
 from core.export.networks.target import (
     PLUGIN_ADVICE,
+    PLUGIN_UNSUPPORTED,
     Engine,
     NetworkSource,
     NetworkTarget,
@@ -40,7 +41,6 @@ from core.types import Float32Array, Float64Array
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less some room for Solr's managed resource
 _LTR = "org.apache.solr.ltr"
 _NORM = f"{_LTR}.norm.StandardNormalizer"
-_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
 _ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
 
 
@@ -219,8 +219,8 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     """A linear scorer or a network whose features are scaled by normalizers."""
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
-    limits = limits_of(_UNSUPPORTED)
-    unsupported = _UNSUPPORTED
+    limits = limits_of(PLUGIN_UNSUPPORTED)
+    unsupported = PLUGIN_UNSUPPORTED
     limit_advice = PLUGIN_ADVICE
 
     def check(self, source: NetworkSource) -> None:

@@ -31,6 +31,7 @@ from rankery.cli.train_best import (
 )
 from rankery.cli.training_options import (
     DEFAULT_LOSS,
+    HELD_OUT,
     TRAINING_DATA,
     EpochsOption,
     HiddenOption,
@@ -64,7 +65,6 @@ class RepeatBy(StrEnum):
     SEED = "seed"
 
 
-_HELD_OUT = "0.2"
 _FIRST_METRIC = "ndcg@5"  # default of the service
 
 
@@ -121,7 +121,7 @@ def train(
             help="Data that select the best iteration: a share of the queries, a judged file, a dataset's id"
             " or name, or none.",
             autocompletion=complete_from_service("datasets"),
-            show_default=_HELD_OUT,
+            show_default=HELD_OUT,
         ),
     ] = None,
     folds: Annotated[
@@ -294,7 +294,7 @@ def train(
         asked, sources = job_of_file(from_json), None
     elif data is not None:
         cross_validation = _folds(folds, fold_column, validation)
-        held_out = None if cross_validation else validation or _HELD_OUT
+        held_out = None if cross_validation else validation or HELD_OUT
         sources = Sources(data, held_out, test, columns_of(columns))
         refuse_unused_columns(sources.columns, data, validation, test)
         choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))

@@ -17,6 +17,7 @@ _MLP = "mlp"
 _PREFIX = "scorer."
 
 DEFAULT_LOSS = "ndcg-loss2++"
+HELD_OUT = "0.2"  # share of the queries to hold out by default
 TRAINING_DATA = typer.Argument(
     help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
     autocompletion=complete_from_service("datasets"),

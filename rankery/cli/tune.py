@@ -14,6 +14,7 @@ from rankery.cli.printing import number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings
 from rankery.cli.training_options import (
+    HELD_OUT,
     TRAINING_DATA,
     EpochsOption,
     HiddenOption,
@@ -27,7 +28,6 @@ from rankery.grids import TREES, part_of
 if TYPE_CHECKING:
     from rankery.client import Study
 
-_HELD_OUT = "0.2"
 _LOSS = "lambdarank"
 _BEST = 5
 _LOG = ":log"
@@ -84,7 +84,7 @@ def tune(
             help="Held-out queries of the conclusion: a share of the queries, a judged file, or a dataset.",
             autocompletion=complete_from_service("datasets"),
         ),
-    ] = _HELD_OUT,
+    ] = HELD_OUT,
     metric: Annotated[str, typer.Option(help="Metric to optimise.")] = "ndcg@10",
     sampler: Annotated[str, typer.Option(help="Sampler of trials: tpe, random, grid or qmc.")] = "tpe",
     pruner: Annotated[

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from worker.ranks.identity import Identity
 
+BEATS = 5  # heartbeats within the timeout after which a process counts as lost
+
 
 @dataclass(frozen=True)
 class Invitation:
