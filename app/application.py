@@ -1,6 +1,7 @@
 """Build the FastAPI application from its settings."""
 
-from collections.abc import AsyncIterator, MutableMapping
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, MutableMapping
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -45,7 +46,6 @@ from app.http.admission.body_timeout import BodyTimeout
 from app.http.admission.expensive_reads import ExpensiveReads
 from app.http.admission.limiter import AdmissionLimiter
 from app.http.admission.limits import WRITE_LOCK_SECONDS
-from app.http.background import running
 from app.http.caching import ResponseCache
 from app.http.compression import Compression
 from app.http.header_limits import HeaderLimits
@@ -72,14 +72,13 @@ from app.monitoring.metrics import Metrics
 from app.schedules import routes as schedules
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
-from app.scoring.explanations import Explanations
 from app.scoring.interleaved import InterleavedLists, InterleavingCache
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
 from app.scoring.sample_writer import SampleWriter
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
-from app.scoring.services import ScoringServices
+from app.scoring.services import Explanations, ScoringServices
 from app.served import routes as served_rankings
 from app.served.rankings import RankingLog
 from app.served.users import UserHashes
@@ -221,7 +220,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 Readiness(store, wake_ups, kernels, served),
                 metrics,
             )
-            async with running(feed.run(), deliverer.run()):
+            async with _running(feed.run(), deliverer.run()):
                 yield
         finally:
             await run_in_threadpool(kernels.close)
@@ -292,3 +291,15 @@ def _version() -> str:
         return version("rankery")
     except PackageNotFoundError:  # run from a source tree that was never installed
         return "0"
+
+
+@asynccontextmanager
+async def _running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run coroutines as tasks during the block, then cancel them and wait for their end."""
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

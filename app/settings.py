@@ -8,6 +8,7 @@ from pydantic_settings import NoDecode
 
 from core.scoring.limits import MAX_STEPS
 from core.store import StoreSettings
+from core.store.settings import GIBIBYTE, MEBIBYTE
 
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 _FERNET_KEY = re.compile(r"[A-Za-z0-9_-]{43}=")
@@ -41,8 +42,6 @@ _OWN_PATHS = frozenset(
     }
 )
 _MAX_RETRY_SECONDS = 7 * 24 * 3_600
-MEBIBYTE = 2**20
-GIBIBYTE = 2**30
 
 
 class ApiSettings(StoreSettings):

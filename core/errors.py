@@ -137,6 +137,12 @@ class DatasetError(RankeryError):
         """Build the error for a single place."""
         return cls(DatasetProblem(detail, file, line, column, text), causes=causes)
 
+    @classmethod
+    def changed(cls, file: str) -> "DatasetError":
+        """Build the error for a file of a folder that changed while it was read."""
+        expected = "expected a file that does not change, but it changed while it was read"
+        return cls.at(f"{expected}; import the folder again when it is complete", file=file)
+
 
 class RunError(DatasetError):
     """A TREC run cannot be read."""

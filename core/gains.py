@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from core.errors import InvalidInput
-from core.parameters import TextOrNumbers
+from core.parameters import TextOrNumbers, parameter
 from core.types import Float64Array, FloatArray
 
 Gain = TextOrNumbers
@@ -14,6 +15,12 @@ GAINS = ("exp2", "linear")
 DISCOUNTS: Mapping[str, str] = MappingProxyType({"log2": "D(r) = log2(1 + r)", "reciprocal": "D(r) = r"})
 
 LARGEST_EXP2_LABEL = 30.0  # the last label in LightGBM's table of gains
+
+
+def gain_parameter(*, aliases: str = "") -> Any:
+    """Declare the gain of a loss."""
+    description = "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."
+    return parameter("exp2", description, choices=GAINS, aliases=aliases)
 
 
 def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/loss/gain") -> Float64Array:

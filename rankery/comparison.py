@@ -9,7 +9,7 @@ from rankery.client.display.card import Card, Shown
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
-from rankery.client.views.comparison import pair_table
+from rankery.client.views.results import pair_table
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import convert_invalid_input
 from rankery.masked_arrays import with_nan

@@ -18,6 +18,7 @@ import unasync
 
 from app import ApiSettings, create_app
 from core.training.options import OPTION_NAMES
+from tools.schema_bases import with_bases
 
 CLIENT = Path(__file__).parents[1] / "rankery" / "client"
 # Separate from the client, whose import is too slow for shell completion.
@@ -161,8 +162,13 @@ def _bundle(document: Document, kind: str) -> Document:
     else:
         schemas = _inlined_names(schemas)
         wanted = {name for name in wanted if "enum" not in schemas[name]}
-    definitions = {name: _plain(schemas[name], is_answer=kind == "answers") for name in sorted(wanted)}
-    return {"openapi": "3.1.0", "info": document["info"], "paths": {}, "components": {"schemas": definitions}}
+    plain = {name: _plain(schemas[name], is_answer=kind == "answers") for name in sorted(wanted)}
+    return {
+        "openapi": "3.1.0",
+        "info": document["info"],
+        "paths": {},
+        "components": {"schemas": with_bases(plain)},
+    }
 
 
 def _inlined_names(schemas: Document) -> Document:

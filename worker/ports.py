@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from core.outbound.guard import MAX_PORT
+
 ANY_PORT: Sequence[int] = (0,)  # the kernel chooses a free port
-_MAX_PORT = 65535
 
 
 class PortSettings(BaseSettings):
@@ -26,8 +27,8 @@ class PortSettings(BaseSettings):
     def _range(cls, text: str | None) -> str | None:
         """Accept a first and a last port."""
         match = text is not None and re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
-        if text is not None and not (match and 0 < int(match[1]) <= int(match[2]) <= _MAX_PORT):
-            raise ValueError(f"must be FIRST-LAST, ports from 1 to {_MAX_PORT}; found {text}")
+        if text is not None and not (match and 0 < int(match[1]) <= int(match[2]) <= MAX_PORT):
+            raise ValueError(f"must be FIRST-LAST, ports from 1 to {MAX_PORT}; found {text}")
         return text
 
     @property

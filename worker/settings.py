@@ -9,11 +9,10 @@ from core.data.options import MAX_BYTES, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO,
 from core.jobs import Lane, lane_of
 from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
+from core.store.settings import GIBIBYTE, MEBIBYTE
 from worker.dask.settings import DaskSettings
 
-MEBIBYTE = 2**20
-GIBIBYTE = 2**30
-_MEMORY_SHARE = 0.85  # of the machine's memory; the rest is for the system and for processes before a job
+MEMORY_SHARE = 0.85  # of the machine's memory; the rest is for the system and for processes before a job
 
 
 class WorkerSettings(DaskSettings, StoreSettings):
@@ -128,7 +127,7 @@ class WorkerSettings(DaskSettings, StoreSettings):
         available = available_memory_bytes()
         if self.job_memory_bytes is not None or available is None:
             return self.job_memory_bytes
-        return int(_MEMORY_SHARE * available) // self.concurrency_of(lane_of(kind))
+        return int(MEMORY_SHARE * available) // self.concurrency_of(lane_of(kind))
 
     def concurrency_of(self, lane: str) -> int:
         """Return the number of jobs of a lane that run at the same time."""

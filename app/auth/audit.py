@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.auth.rate_limit import Buckets
 from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
-from app.http.addresses import address_of
+from app.http.addresses import recorded_address
 from app.http.caller import ANYBODY, READ, SCORE, caller_in, rate_limit_key
 from app.http.middleware import HttpMiddleware
 from app.http.services import Services, registered
@@ -22,7 +22,6 @@ _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.
 # Limit of recorded unauthenticated requests per address, so that they cannot fill the database.
 # The access log has all of them.
 _UNAUTHENTICATED_PER_MINUTE = 60
-_MAX_ADDRESS_LENGTH = 255
 # PATCH requests below this path are not recorded, since a file may take thousands.
 # The creation and the use of an upload are recorded.
 _UPLOADS = "/v1/uploads/"
@@ -93,7 +92,6 @@ class AuditMiddleware(HttpMiddleware):
 
 
 def _add_entry(scope: Scope, status: int) -> None:
-    address = address_of(scope)
     with registered(scope["app"], Services).store.begin() as tx:
         tx.audit.add(
             method=scope["method"],
@@ -102,5 +100,5 @@ def _add_entry(scope: Scope, status: int) -> None:
             status=status,
             request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
             key_id=caller_in(scope).key_id,
-            address=address and address[:_MAX_ADDRESS_LENGTH],
+            address=recorded_address(scope),
         )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from app.datasets.schemas import Finding
+from app.datasets.schemas import Address, CredentialsName, Finding
 from app.http.labels import NewProject, ProjectName, ShownProject
 from app.http.pointers import name_problem
 from app.http.schemas import (
@@ -19,8 +19,6 @@ from app.http.schemas import (
 from app.uploads.addresses import UPLOAD_PREFIX
 from core.clicks.reading.options import FORMATS, ROLES, log_options
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
-from core.store.sources.addresses import MAX_ADDRESS_LENGTH
-from core.store.sources.credentials import NAME_PATTERN
 
 _LOG: dict[str, Any] = {
     "id": "clk_01k9x2m4q7c8v5n3b6r1",
@@ -87,10 +85,13 @@ class ClickLogChanges(RequestModel):
     )
 
 
-_Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
 COLUMNS = f"Column names of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"
 ACTIONS = "Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"
+Actions = Annotated[
+    dict[str, float] | None,
+    Field(max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]),
+]
 RANK_BASE = "Lowest rank of the file; by default detected, and shown in `statistics`"
 FORMAT_LIST = list(FORMATS)
 
@@ -98,7 +99,7 @@ FORMAT_LIST = list(FORMATS)
 class AddressLogRequest(RequestModel):
     """URLs that `RANKERY_SOURCES` allows, or a resumable upload, to read as a click log."""
 
-    source: _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
+    source: Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or"
         " `upload:` and an id; with `files` the URL of a folder",
         examples=["s3://clicks/2026-05/part-0.parquet"],
@@ -117,16 +118,9 @@ class AddressLogRequest(RequestModel):
     columns: dict[str, str] | None = Field(
         None, max_length=20, description=COLUMNS, examples=[{"document": "sku", "rank": "place"}]
     )
-    actions: dict[str, float] | None = Field(
-        None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]
-    )
+    actions: Actions = None
     rank_base: Literal[0, 1] | None = Field(None, description=RANK_BASE)
-    credentials: str | None = Field(
-        None,
-        pattern=NAME_PATTERN,
-        description="Name of the credentials for the download, which are configured on the workers",
-        examples=["warehouse"],
-    )
+    credentials: CredentialsName = None
     project: NewProject = None
 
     def options(self) -> dict[str, Any]:

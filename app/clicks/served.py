@@ -7,7 +7,7 @@ from fastapi import Body
 from pydantic import Field
 from starlette.responses import Response
 
-from app.clicks.schemas import ACTIONS, ClickLog
+from app.clicks.schemas import Actions, ClickLog
 from app.clicks.uploads import accepted_log
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
@@ -46,9 +46,7 @@ class ServedLogRequest(RequestModel):
     since: Moment | None = Field(None, description="Start of the period; null for all stored rankings")
     until: Moment | None = Field(None, description="End of the period; now when null")
     name: DisplayName | None = Field(None, description="Display name; by default `served by` and the model")
-    actions: dict[str, float] | None = Field(
-        None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]
-    )
+    actions: Actions = None
     project: NewProject = None
 
     def period(self) -> tuple[datetime | None, datetime]:

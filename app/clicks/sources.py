@@ -15,6 +15,7 @@ from app.clicks.uploads import (
     register_log,
     upload_keys,
 )
+from app.datasets.schemas import MAX_BASE_NAME_LENGTH
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, problems
@@ -27,8 +28,6 @@ from app.uploads.multipart import UPLOAD_REFERENCE
 from core.errors import InvalidInput
 from core.store import new_id
 from core.store.sources.addresses import AllowedAddresses
-
-_MAX_NAME_LENGTH = 180
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRoute)
@@ -67,7 +66,7 @@ def import_click_log(
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         log = tx.click_logs.add(
-            body.name or checked_log_name(first[-_MAX_NAME_LENGTH:]),
+            body.name or checked_log_name(first[-MAX_BASE_NAME_LENGTH:]),
             source,
             key_id=caller.key_id,
             project=body.project,

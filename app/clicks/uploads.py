@@ -21,7 +21,7 @@ from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
-from app.http.schemas import NAME_PART
+from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedForm, UploadKeys, missing_file, receive_form, record_files
 from core.clicks.reading.options import log_options
@@ -52,14 +52,13 @@ ADDRESS_EXAMPLES: Any = {
         "value": {"source": "upload:upl_01k9x2m4q7c8v5n3b6r1", "name": "clicks of May"},
     },
 }
-_FILE_PART = {"type": "string", "format": "binary", "minLength": 1}
 _PROPERTIES: dict[str, Any] = {
     FILE: {
-        **_FILE_PART,
+        **FILE_PART,
         "description": "UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,"
         " gzip or Zstandard. Or the text `upload:upl_…`, a finished resumable upload",
     },
-    QUERIES: {**_FILE_PART, "description": "UBI's queries, if `file` has only the events"},
+    QUERIES: {**FILE_PART, "description": "UBI's queries, if `file` has only the events"},
     "name": {
         **NAME_PART,
         "description": "Display name; by default the name of the file",

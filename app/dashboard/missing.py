@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from app.auth.middleware import expects_page
-from app.dashboard.routes import page
+from app.dashboard.routes import page_response
 from app.http.middleware import HttpMiddleware
 
 TITLE = "Page not found"
@@ -36,7 +36,8 @@ class MissingPages(HttpMiddleware):
             elif message["type"] == "http.response.body" and not answered:
                 answered = True
                 detail = _detail(message.get("body", b""))
-                answer = page(request, "missing", TITLE, status=HTTPStatus.NOT_FOUND, detail=detail)
+                status = HTTPStatus.NOT_FOUND
+                answer = page_response(request, "missing", TITLE, status=status, detail=detail)
                 await answer(scope, receive, send)
 
         await self.app(scope, receive, send_page)

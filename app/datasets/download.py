@@ -20,16 +20,16 @@ from core.store import Store
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
-_PARQUET = "application/vnd.apache.parquet"
+PARQUET = "application/vnd.apache.parquet"
 _LETOR = "text/plain; charset=utf-8"
 _FOOTERS_KEPT = 8
 _CONTENT: dict[str, Any] = {
-    _PARQUET: {"schema": {"type": "string", "format": "binary"}},
+    PARQUET: {"schema": {"type": "string", "format": "binary"}},
     "text/plain": {"schema": {"type": "string"}, "example": "2 qid:1 1:0.5 2:3.0 #docid = d1\n"},
 }
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The whole dataset as a file", "content": _CONTENT},
-    206: {"description": "The requested range", "content": {_PARQUET: _CONTENT[_PARQUET]}},
+    206: {"description": "The requested range", "content": {PARQUET: _CONTENT[PARQUET]}},
 }
 Format = Annotated[
     Literal["parquet", "letor"],
@@ -87,12 +87,12 @@ def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Res
                 return Download(
                     ranged.blocks(selected.start, selected.stop),
                     file,
-                    _PARQUET,
+                    PARQUET,
                     f"{dataset_id}.parquet",
                     status=selected.status,
                     headers=selected.headers,
                 )
-        media_type = _PARQUET if format == "parquet" else _LETOR
+        media_type = PARQUET if format == "parquet" else _LETOR
         blocks: Iterator[bytes] = iter(())
         if request.method == "GET":
             blocks = named_parquet(file) if format == "parquet" else letor_blocks(file)

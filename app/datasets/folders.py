@@ -5,7 +5,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.datasets.ingestion import queue_ingestion
-from app.datasets.schemas import PartName, dataset_name
+from app.datasets.schemas import (
+    MAX_BASE_NAME_LENGTH,
+    ColumnRoles,
+    FeatureNames,
+    PartName,
+    RepeatedFeatures,
+    dataset_name,
+)
 from app.http.labels import NewProject
 from app.http.schemas import DisplayName, RequestModel
 from app.settings import ApiSettings
@@ -16,7 +23,6 @@ from core.errors import InputProblem, InvalidInput
 from core.store import Dataset, Job, Transaction, new_id
 from core.store.data_files import DataFiles
 
-_MAX_NAME_LENGTH = 180  # before the part is appended
 _MAX_COMPARED_DATASETS = 50  # the newest datasets of a name, to compare with a request
 
 
@@ -55,19 +61,9 @@ class FolderDatasetRequest(RequestModel):
         None,
         description="Non-contiguous rows of a query in `files`: `regroup` groups them, `error` refuses them",
     )
-    repeated_features: Literal["last", "reject"] | None = Field(
-        None,
-        description="Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row",
-    )
-    columns: dict[str, str | list[str]] | None = Field(
-        None,
-        max_length=20,
-        description="Column names by role, as in an upload of a table",
-        examples=[{"label": "grade", "query": "search"}],
-    )
-    feature_names: dict[str, str] | list[str] | None = Field(
-        None, description="Feature names by feature id or column, or as a list", examples=[{"1": "bm25"}]
-    )
+    repeated_features: RepeatedFeatures = None
+    columns: ColumnRoles = None
+    feature_names: FeatureNames = None
 
     def options(self) -> dict[str, Any]:
         """Return the reading options as JSON, without the format.
@@ -163,7 +159,7 @@ class FolderDatasets:
         if self._name is not None and len(self.parts) == 1:
             return self._name
         base_name = self._name or self._folder.folder.removeprefix(".")
-        return dataset_name(f"{base_name[-_MAX_NAME_LENGTH:]} {part}".strip())
+        return dataset_name(f"{base_name[-MAX_BASE_NAME_LENGTH:]} {part}".strip())
 
 
 class JoinedFiles:
@@ -204,7 +200,7 @@ class JoinedFiles:
         if self._options:
             source["options"] = self._options
         base_name = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
-        name = request.name or dataset_name(base_name[-_MAX_NAME_LENGTH:])
+        name = request.name or dataset_name(base_name[-MAX_BASE_NAME_LENGTH:])
         size_bytes, project = found.size_bytes, request.project
         return [tx.datasets.add(name, source, size_bytes=size_bytes, key_id=key_id, project=project)]
 

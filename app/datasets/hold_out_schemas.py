@@ -65,7 +65,6 @@ class FoldColumn(RequestModel):
     )
 
 
-HoldOutRequest = HeldOutFraction | HeldOutFold | HeldOutColumn
 _HOLD_OUT_FORMS = {"fraction": "held-out-fraction", "folds": "held-out-fold", "column": "held-out-column"}
 
 

@@ -16,6 +16,8 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
+from core.store.sources.addresses import MAX_ADDRESS_LENGTH
+from core.store.sources.credentials import NAME_PATTERN
 
 _EXAMPLE: dict[str, Any] = {
     "code": "one-label-queries",
@@ -31,7 +33,39 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
+MAX_BASE_NAME_LENGTH = 180  # of a default name, before a part is appended
 PartName = Literal["train", "validation", "test"]
+
+# Fields of requests that read a dataset.
+Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
+SPLIT_QUERIES = "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them"
+REPEATED_FEATURES = "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row"
+RepeatedFeatures = Annotated[Literal["last", "reject"] | None, Field(description=REPEATED_FEATURES)]
+ColumnRoles = Annotated[
+    dict[str, str | list[str]] | None,
+    Field(
+        max_length=20,
+        description="Column names by role, as in an upload of a table",
+        examples=[{"label": "grade", "query": "search"}],
+    ),
+]
+FeatureNames = Annotated[
+    dict[str, str] | list[str] | None,
+    Field(description="Feature names by feature id or column, or as a list", examples=[{"1": "bm25"}]),
+]
+CredentialsName = Annotated[
+    str | None,
+    Field(
+        pattern=NAME_PATTERN,
+        description="Name of the credentials for the download, which are configured on the workers",
+        examples=["warehouse"],
+    ),
+]
+# Fields of results on a dataset.
+DatasetName = Annotated[
+    str | None,
+    Field(description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]),
+]
 
 
 class Finding(ResponseModel):
@@ -59,6 +93,12 @@ class Finding(ResponseModel):
         description="Role of the dataset that the items in `examples` belong to; null if the finding is not"
         " about one dataset of a job",
     )
+
+
+ModelFindings = Annotated[
+    list[Finding] | None,
+    Field(description="Findings about the model on this dataset; null without findings"),
+]
 
 
 class DatasetFit(ResponseModel):

@@ -9,7 +9,18 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import Dataset, PartName, dataset_name
+from app.datasets.schemas import (
+    MAX_BASE_NAME_LENGTH,
+    SPLIT_QUERIES,
+    Address,
+    ColumnRoles,
+    CredentialsName,
+    Dataset,
+    FeatureNames,
+    PartName,
+    RepeatedFeatures,
+    dataset_name,
+)
 from app.datasets.uploads import (
     IMPORT_EXAMPLES,
     DatasetUpload,
@@ -34,14 +45,11 @@ from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
-from core.store.sources.addresses import MAX_ADDRESS_LENGTH, AllowedAddresses
-from core.store.sources.credentials import NAME_PATTERN
+from core.store.sources.addresses import AllowedAddresses
 
-_MAX_NAME_LENGTH = 180  # before the part is appended
 _OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
 
-_Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
-_Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)]
+_Addresses = Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)]
 
 
 class AddressDatasetRequest(RequestModel):
@@ -78,28 +86,11 @@ class AddressDatasetRequest(RequestModel):
     format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
         "auto", description="`auto` detects it"
     )
-    non_contiguous_queries: Literal["regroup", "error"] | None = Field(
-        None, description="Non-contiguous rows of a query: `regroup` groups them, `error` refuses them"
-    )
-    repeated_features: Literal["last", "reject"] | None = Field(
-        None,
-        description="Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row",
-    )
-    columns: dict[str, str | list[str]] | None = Field(
-        None,
-        max_length=20,
-        description="Column names by role, as in an upload of a table",
-        examples=[{"label": "grade", "query": "search"}],
-    )
-    feature_names: dict[str, str] | list[str] | None = Field(
-        None, description="Feature names by feature id or column, or as a list", examples=[{"1": "bm25"}]
-    )
-    credentials: str | None = Field(
-        None,
-        pattern=NAME_PATTERN,
-        description="Name of the credentials for the download, which are configured on the workers",
-        examples=["warehouse"],
-    )
+    non_contiguous_queries: Literal["regroup", "error"] | None = Field(None, description=SPLIT_QUERIES)
+    repeated_features: RepeatedFeatures = None
+    columns: ColumnRoles = None
+    feature_names: FeatureNames = None
+    credentials: CredentialsName = None
     project: NewProject = None
 
     def options(self) -> dict[str, Any]:
@@ -215,9 +206,8 @@ class RequestedSources:
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
         base_name = self._request.name or (f"{first}/{files}" if files else first)
-        return dataset_name(
-            base_name[-_MAX_NAME_LENGTH:] if part is None else f"{base_name[-_MAX_NAME_LENGTH:]} {part}"
-        )
+        base_name = base_name[-MAX_BASE_NAME_LENGTH:]
+        return dataset_name(base_name if part is None else f"{base_name} {part}")
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.

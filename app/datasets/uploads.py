@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import dataset_name
+from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, dataset_name
 from app.http.bodies import parse_json
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
@@ -22,16 +22,16 @@ from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
-from app.http.schemas import NAME_PART
+from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedFile, ReceivedForm, UploadKeys, receive_form, record_files
+from core.data.folders import PARTS
 from core.data.options import FORMATS, reading_options
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import upload_folder
 from core.store import Dataset, Job, Transaction, new_id
 from core.store.artifacts.keys import query_sizes_key, upload_key
 
-PARTS = ("train", "validation", "test")
 _QUERY_SIZES_SUFFIX = "_query"
 # A text field is short; anything longer is a file sent under the wrong name.
 MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
@@ -74,18 +74,17 @@ IMPORT_EXAMPLES: Any = {
     },
     "ir_datasets": {"summary": "Judgments of ir_datasets", "value": {"source": "ir_datasets:vaswani"}},
 }
-_FILE_PART = {"type": "string", "format": "binary", "minLength": 1}
 _UPLOAD_PROPERTIES: dict[str, Any] = {
     "file": {
-        **_FILE_PART,
+        **FILE_PART,
         "description": "LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard",
     },
     **{
-        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a separate dataset"}
+        part: {**FILE_PART, "description": f"The {part} part, instead of `file`: a separate dataset"}
         for part in PARTS
     },
     **{
-        f"{part}_query": {**_FILE_PART, "description": f"LightGBM's query file for `{part}`"}
+        f"{part}_query": {**FILE_PART, "description": f"LightGBM's query file for `{part}`"}
         for part in (FILE, *PARTS)
     },
     "name": {
@@ -98,13 +97,12 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
     "non_contiguous_queries": {
         "type": "string",
         "enum": ["regroup", "error"],
-        "description": "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them",
+        "description": SPLIT_QUERIES,
     },
     "repeated_features": {
         "type": "string",
         "enum": ["last", "reject"],
-        "description": "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the"
-        " row",
+        "description": REPEATED_FEATURES,
     },
     "columns": {
         "type": "string",

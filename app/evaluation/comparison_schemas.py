@@ -5,14 +5,13 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from app.datasets.schemas import Finding
+from app.datasets.schemas import DatasetName, ModelFindings
 from app.evaluation.ranking_schemas import RankedDocument
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary, QuerySummary
 from app.http.labels import ShownProject
 from app.http.schemas import NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
-
-Verdict = Literal["better", "worse", "no evidence"]
+from core.evaluation.paired import Verdict
 
 
 class ComparedSystem(ResponseModel):
@@ -22,9 +21,7 @@ class ComparedSystem(ResponseModel):
     model_id: str | None
     ranking_id: str = Field(description="Stored ranking of the system")
     metrics: dict[str, MetricSummary]
-    findings: list[Finding] | None = Field(
-        None, description="Findings about the model on this dataset; null without findings"
-    )
+    findings: ModelFindings = None
 
 
 class MetricDifference(ResponseModel):
@@ -182,9 +179,7 @@ class ComparisonEntry(ResponseModel):
     id: str
     job_id: str
     dataset_id: str
-    dataset_name: str | None = Field(
-        None, description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]
-    )
+    dataset_name: DatasetName = None
     sentence: str
     systems: list[str] = Field(description="Names of the systems", examples=[["web:3", "web:4"]])
     verdict: Verdict | None = Field(

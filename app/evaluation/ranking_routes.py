@@ -7,6 +7,7 @@ from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from app.datasets.download import PARQUET
 from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
 from app.evaluation.ranking_schemas import Ranking, RankingEntry, RankingItem, RankingPage
@@ -34,7 +35,6 @@ from core.store.repositories.results import Rankings
 
 router = Router(prefix="/v1/rankings", tags=["results"], route_class=JsonRoute)
 
-PARQUET = "application/vnd.apache.parquet"
 BLOCK_BYTES = 2**20
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from app.datasets.schemas import Finding
+from app.datasets.schemas import DatasetName, ModelFindings
 from app.http.labels import ShownProject
 from app.http.schemas import NextCursor, ResponseModel, optional_text
 from core.store import Ranking as RankingRow
@@ -20,9 +20,7 @@ class RankingEntry(ResponseModel):
         description="Model of the ranking; null for an uploaded run", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
-    dataset_name: str | None = Field(
-        None, description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]
-    )
+    dataset_name: DatasetName = None
     queries: int = Field(examples=[6099])
     documents: int = Field(description="Number of documents of all queries", examples=[731880])
     project: ShownProject
@@ -71,9 +69,7 @@ class Ranking(ResponseModel):
         description="Model of the ranking; null for an uploaded run", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
-    findings: list[Finding] | None = Field(
-        None, description="Findings about the model on this dataset; null without findings"
-    )
+    findings: ModelFindings = None
     project: ShownProject
     items: list[RankingItem]
     next_cursor: NextCursor

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, field_validator
 
-from app.datasets.schemas import Finding
+from app.datasets.schemas import DatasetName, ModelFindings
 from app.http.labels import ShownProject
 from app.http.schemas import Json, NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
@@ -139,9 +139,7 @@ class Evaluation(ResponseModel):
         description="Segments of at least 5 queries, grouped by kind, in order"
     )
     diagnostics: LossDiagnostics | None
-    findings: list[Finding] | None = Field(
-        None, description="Findings about the model on this dataset; null without findings"
-    )
+    findings: ModelFindings = None
     project: ShownProject
     created_at: datetime
 
@@ -186,9 +184,7 @@ class EvaluationEntry(ResponseModel):
     )
     ranking_id: str | None = Field(description="Evaluated ranking; null for a model", examples=[None])
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
-    dataset_name: str | None = Field(
-        None, description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]
-    )
+    dataset_name: DatasetName = None
     metrics: dict[str, Interval] = Field(
         description="In the requested order",
         validation_alias="summaries",

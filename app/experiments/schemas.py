@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field
 from app.http.labels import NewProject, ShownProject
 from app.http.schemas import FailureReason, Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.distribution_schemas import UndistributedRequest
+from core.experiments.paper import Scale
 
-Scale = Literal["quick", "paper"]
 Status = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
 _NAME = r"^[a-z0-9][a-z0-9-]*$"
 PaperName = Annotated[str, Field(max_length=64, pattern=_NAME, examples=["lambdaloss-2018"])]

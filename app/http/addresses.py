@@ -7,6 +7,7 @@ from starlette.types import Scope
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+_MAX_RECORDED_LENGTH = 255
 _IPV6_CUSTOMER = 64  # prefix length of the network of one customer
 
 
@@ -18,6 +19,12 @@ def address_of(scope: Scope) -> str | None:
     """
     client = scope.get("client")
     return str(client[0]) if client else None
+
+
+def recorded_address(scope: Scope) -> str | None:
+    """Return the client address of a request, as audit entries have it, or None."""
+    address = address_of(scope)
+    return address and address[:_MAX_RECORDED_LENGTH]
 
 
 def customer_of(address: str) -> str:

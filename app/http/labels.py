@@ -32,9 +32,9 @@ ShownTags = Annotated[
     BeforeValidator(lambda tags: {} if tags is None else tags),
     Field(description="Tags of the object", examples=[{"team": "search"}]),
 ]
-_WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
+WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
 WantedTags = Annotated[
-    list[_WantedTag],
+    list[WantedTag],
     Query(
         max_length=8,
         description="Only items with this tag: `team` for any value, or `team:search` for one value",

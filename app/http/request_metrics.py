@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
+from app.http.access_log import CLIENT_LEFT
 from app.http.middleware import HttpMiddleware
 from app.http.services import registered
 
@@ -15,7 +16,6 @@ UNMATCHED = "unmatched"
 _OTHER_METHOD = "other"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # nginx's status for a client that disconnected before its response.
-_CLIENT_LEFT = 499
 # Bounds of the duration histogram: from a poll with a 304 to an upload of gigabytes.
 _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 
@@ -60,7 +60,7 @@ class RequestMetrics(HttpMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
         instruments = registered(scope["app"], RequestInstruments)
-        status, is_stream = _CLIENT_LEFT, False
+        status, is_stream = CLIENT_LEFT, False
 
         async def send_counted(message: Message) -> None:
             nonlocal status, is_stream

@@ -9,7 +9,7 @@ from fastapi import Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from core.names import INVISIBLE, is_visible
-from core.store import MODEL_NAME
+from core.store import MODEL_NAME, MODEL_NAME_RULE
 
 MAX_PAGE = 200
 
@@ -75,7 +75,7 @@ class FailureReason(ResponseModel):
 
 def _model_name(name: str) -> str:
     if not re.fullmatch(MODEL_NAME, name) or "\n" in name:
-        raise ValueError("must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit")
+        raise ValueError(MODEL_NAME_RULE)
     if name.startswith("mdl_"):
         raise ValueError("must not start with mdl_, which marks ids")
     return name
@@ -129,6 +129,7 @@ NameForPeople = Annotated[
     AfterValidator(_visible),
 ]
 # A display name in the form of an upload.
+FILE_PART: Mapping[str, Any] = MappingProxyType({"type": "string", "format": "binary", "minLength": 1})
 NAME_PART: Mapping[str, Any] = MappingProxyType(
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
 )

@@ -136,6 +136,15 @@ class InterleavingRequest(RequestModel):
     )
 
 
+SampleSize = Annotated[
+    int,
+    Field(
+        description="Number of decided units that a test with a fixed sample size would need for each pair of"
+        " rankers"
+    ),
+]
+
+
 class Interleaving(ResponseModel):
     """An interleaving."""
 
@@ -152,10 +161,7 @@ class Interleaving(ResponseModel):
     error: float
     miss: float
     difference: float
-    sample_size: int = Field(
-        description="Number of decided units that a test with a fixed sample size would need for each pair of"
-        " rankers"
-    )
+    sample_size: SampleSize
     click_window_seconds: int
     project: ShownProject
     created_at: datetime
@@ -340,8 +346,5 @@ class InterleavingVerdict(ResponseModel):
     lists: int = Field(description="Lists that were shown")
     clicked_lists: int = Field(description="Lists with a click whose window is over")
     waiting_lists: int = Field(description="Lists with a click whose window is open; they do not count yet")
-    sample_size: int = Field(
-        description="Number of decided units that a test with a fixed sample size would need for each pair of"
-        " rankers"
-    )
+    sample_size: SampleSize
     pairs: list[PairVerdict]

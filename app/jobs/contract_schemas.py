@@ -19,6 +19,18 @@ def _gain_form(value: Any) -> str:
     return "list" if isinstance(value, list) else "name"
 
 
+_GAIN = "Gain of a label y: 2^y − 1, y, or a list of gains by label"
+_DISCOUNT = (
+    "Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then"
+    " log2(r)."
+)
+_EMPTY_QUERIES = "`skip` omits these queries from means; otherwise the value that they are counted with"
+_PRECISION_SUM_OVER = (
+    "Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller"
+    " of that number and k"
+)
+
+
 class ContractRequest(RequestModel):
     """A preset with some conventions changed; a null convention keeps the value of the preset."""
 
@@ -30,11 +42,10 @@ class ContractRequest(RequestModel):
             Discriminator(_gain_form),
         ]
         | None
-    ) = Field(None, description="Gain of a label y: 2^y − 1, y, or a list of gains by label")
+    ) = Field(None, description=_GAIN)
     discount: Discount | None = Field(
         None,
-        description="Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks"
-        " 1 and 2, then log2(r).",
+        description=_DISCOUNT,
     )
     relevance_threshold: float | None = Field(None, description="Labels above this value are relevant")
     ties: Ties | None = Field(
@@ -42,15 +53,14 @@ class ContractRequest(RequestModel):
     )
     queries_without_relevant: EmptyQueries | None = Field(
         None,
-        description="`skip` omits these queries from means; otherwise the value that they are counted with",
+        description=_EMPTY_QUERIES,
     )
     short_lists: ShortLists | None = Field(
         None, description="NDCG@k of queries with fewer than k documents: as it is, or 0"
     )
     precision_sum_over: PrecisionSumOver | None = Field(
         None,
-        description="Divisor of average precision@k: `relevant`, the number of relevant documents;"
-        " `reachable`, the smaller of that number and k",
+        description=_PRECISION_SUM_OVER,
     )
     max_label: int | None = Field(None, ge=1, le=1000, description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
@@ -83,21 +93,13 @@ Contract = Annotated[
 class Conventions(ResponseModel):
     """The conventions in which two tools may differ on the same metric."""
 
-    gain: Gain = Field(description="Gain of a label y: 2^y − 1, y, or a list of gains by label")
-    discount: Discount = Field(
-        description="Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks"
-        " 1 and 2, then log2(r)."
-    )
+    gain: Gain = Field(description=_GAIN)
+    discount: Discount = Field(description=_DISCOUNT)
     relevance_threshold: float = Field(description="Labels above this value are relevant")
     ties: Ties = Field(description="Order of equal scores")
-    queries_without_relevant: EmptyQueries = Field(
-        description="`skip` omits these queries from means; otherwise the value that they are counted with"
-    )
+    queries_without_relevant: EmptyQueries = Field(description=_EMPTY_QUERIES)
     short_lists: ShortLists = Field(description="NDCG@k of queries with fewer than k documents")
-    precision_sum_over: PrecisionSumOver = Field(
-        description="Divisor of average precision@k: `relevant`, the number of relevant documents;"
-        " `reachable`, the smaller of that number and k"
-    )
+    precision_sum_over: PrecisionSumOver = Field(description=_PRECISION_SUM_OVER)
     max_label: int = Field(description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
         None, description="Number of top documents of each query to evaluate; all when null"

@@ -17,15 +17,16 @@ from app.http.schemas import Id
 from app.http.services import UseServices
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
 from app.jobs.candidates import AutoTrainCandidates, candidates_of
-from app.jobs.label_schemas import CHANGE_EXAMPLES, JobChanges
 from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
 from app.jobs.requests import JobBatchRequest, JobRequest
 from app.jobs.requests.examples import BATCH_EXAMPLES, REQUEST_EXAMPLES
 from app.jobs.schemas import (
+    CHANGE_EXAMPLES,
     ORDER_DESCRIPTION,
     CancelledJobs,
     Job,
     JobBatch,
+    JobChanges,
     JobHistories,
     JobHistory,
     JobPage,

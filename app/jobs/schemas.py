@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
-from app.http.labels import ShownProject, ShownTags
-from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
+from app.http.labels import Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges
+from app.http.schemas import FailureReason, Json, NameForPeople, NextCursor, RequestModel, ResponseModel
 from app.jobs.distribution_schemas import RankProgress
 from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
@@ -317,3 +317,31 @@ def _derived_fields(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
         "main_metric": main_metric_of(row.kind, row.spec, row.metrics),
         "dataset_names": dataset_names,
     }
+
+
+CHANGE_EXAMPLES: Any = {
+    "describe": {
+        "summary": "Set the name and one tag, and remove another tag",
+        "value": {
+            "name": "fewer leaves",
+            "notes": "Without the week of the outage",
+            "tags": {"team": "search", "draft": None},
+        },
+    },
+    "move": {"summary": "Move a job and its results to a project", "value": {"project": "web-search"}},
+}
+
+
+class JobChanges(RequestModel):
+    """Changes of a job's name, notes, tags and project; omitted fields stay."""
+
+    name: NameForPeople | None = Field(
+        None, description="Name of the job; null for its default title", examples=["fewer leaves"]
+    )
+    notes: Paragraphs | None = Field(
+        None, description="Notes on the job; null for no notes", examples=["As of May"]
+    )
+    tags: TagChanges = Field(default_factory=dict)
+    project: ProjectName | None = Field(
+        None, description="Name of a project; null for no project", examples=["web-search"]
+    )

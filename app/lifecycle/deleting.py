@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import structlog
 from fastapi import Request
 
-from app.http.addresses import address_of
+from app.http.addresses import recorded_address
 from app.http.caller import caller_in
 from app.http.services import registered, services_of
 from app.lifecycle.filters import DeleteRequest
@@ -17,7 +17,6 @@ from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS, MODEL
 from core.store.trash.trash import Refused
 
-_MAX_ADDRESS_LENGTH = 255
 _REQUIRED_STEPS = {
     "alias": "move or remove the alias",
     "comparison": "delete the comparison",
@@ -30,11 +29,10 @@ _REQUIRED_STEPS = {
 
 def actor_of(request: Request, action: str = DELETED) -> Actor:
     """Return the caller, for the trash and for an audit entry of each object."""
-    address = address_of(request.scope)
     return Actor(
         key_id=caller_in(request.scope).key_id,
         request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
-        address=address and address[:_MAX_ADDRESS_LENGTH],
+        address=recorded_address(request.scope),
         action=action,
     )
 

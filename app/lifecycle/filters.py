@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from app.http.labels import TAG_LINE, TAG_NAME, WANTED_PROJECT, WantedProjectName, wanted_tags
+from app.http.labels import WANTED_PROJECT, WantedProjectName, WantedTag, wanted_tags
 from app.http.schemas import PRINTABLE, Id, ModelReference, Moment, RequestModel
 from app.lifecycle.schemas import MAX_IDS
 from core.errors import InvalidInput, NotFound
@@ -19,8 +19,9 @@ from core.store.trash.kinds import MODEL, Kind
 
 _PAGE = 200
 _Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-_Tag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
-_Tags = Annotated[list[_Tag], Field(max_length=8, description="`team`, or `team:search`; all must match")]
+_Tags = Annotated[
+    list[WantedTag], Field(max_length=8, description="`team`, or `team:search`; all must match")
+]
 
 
 class Filter(RequestModel):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.datasets.schemas import Finding
+from app.datasets.schemas import ModelFindings
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
 from app.http.labels import ShownProject
 from app.http.schemas import Json, NextCursor, ResponseModel
@@ -135,9 +135,7 @@ class Inspection(InspectionEntry):
     baseline: MetricSummary = Field(description="The metric without shuffled features")
     importance: list[FeaturePermutation] = Field(description="Every feature, the most important first")
     partial_dependence: list[FeatureDependence]
-    findings: list[Finding] | None = Field(
-        None, description="Findings about the model on this dataset; null without findings"
-    )
+    findings: ModelFindings = None
 
 
 class FeatureImportance(ResponseModel):

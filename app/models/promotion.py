@@ -16,7 +16,7 @@ from app.models.alias_schemas import CounterfactualRule, GateRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs import System
 from core.jobs.promote import PromoteJob
-from core.store import AliasGate, Model, ModelAlias, Transaction
+from core.store import AliasGate, Dataset, Model, ModelAlias, Transaction
 
 
 def gate_rule(tx: Transaction, request: GateRequest) -> Json:
@@ -35,9 +35,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     if problems:
         raise InvalidInput(*problems)
     if request.dataset_id is not None and request.metric is not None:
-        (dataset,) = require_ready(tx, [request.dataset_id])
-        if has_no_features(dataset):
-            raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
+        dataset = _dataset_with_features(tx, request.dataset_id)
         check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
     if request.counterfactual is not None:
         try:
@@ -71,9 +69,14 @@ def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
     if rule.estimator != "examination" and not (log.statistics or {}).get("has_propensities"):
         detail = "needs a log with propensities; use `examination`, or a log that has them"
         raise InvalidInput.at("/estimator", detail)
-    (dataset,) = require_ready(tx, [rule.dataset_id])
+    _dataset_with_features(tx, rule.dataset_id)
+
+
+def _dataset_with_features(tx: Transaction, dataset_id: str) -> Dataset:
+    (dataset,) = require_ready(tx, [dataset_id])
     if has_no_features(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
+    return dataset
 
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:

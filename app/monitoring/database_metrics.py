@@ -26,10 +26,10 @@ from core.store.repositories.counters import (
     TRAINING_SECONDS,
     Count,
 )
+from core.store.repositories.job_recovery import LOST
 from core.store.repositories.statistics import ActiveJobCount, StoredCount
 
 _LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
-_LOST = "lost"
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
     for tally in _counts_of(counters, JOB_ATTEMPTS):
         kind, ending = tally.labels["kind"], tally.labels["ending"]
         attempts.add_metric([kind, ending], tally.value)
-        if ending == _LOST:
+        if ending == LOST:
             lost[kind] = tally.value
     yield attempts
     leases = CounterMetricFamily(

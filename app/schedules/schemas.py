@@ -13,7 +13,6 @@ from app.http.schemas import (
     FailureReason,
     Json,
     ModelReference,
-    NameForPeople,
     NextCursor,
     RequestModel,
     ResponseModel,
@@ -30,7 +29,6 @@ from core.store.repositories.schedules import RunStatus
 
 SHOWN_DUE_TIMES = 3
 
-ScheduleName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
 CronExpression = Annotated[
     str,
     Field(
@@ -123,7 +121,7 @@ class PromoteRequest(RequestModel):
 class ScheduleRequest(RequestModel):
     """A job to queue repeatedly at set times."""
 
-    name: ScheduleName = Field(examples=["nightly web"])
+    name: DisplayName = Field(examples=["nightly web"])
     cron: CronExpression
     timezone: TimeZone = "UTC"
     job: ScheduledJob = Field(
@@ -150,7 +148,7 @@ class ScheduleRequest(RequestModel):
 class ScheduleChange(RequestModel):
     """Changes of a schedule; omitted fields stay."""
 
-    name: ScheduleName | None = Field(None, examples=["nightly web"])
+    name: DisplayName | None = Field(None, examples=["nightly web"])
     cron: CronExpression | None = Field(None, examples=["30 2 * * *"])
     timezone: TimeZone | None = None
     job: ScheduledJob | None = None

@@ -7,9 +7,10 @@ from typing import Any
 from app.http.bodies import parse_json
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
-from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
+from app.scoring.schemas import MAX_TOP_K
 from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.served.rankings import Viewer
+from app.served.schemas import MAX_ID_LENGTH
 from app.settings import ApiSettings
 
 _BOOLEAN_MEMBERS, _ID_MEMBERS = ("explain", "keep"), ("user", "session", "interleaving")

@@ -7,8 +7,8 @@ from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema
 
 from app.http.schemas import RequestModel, ResponseModel
+from app.served.schemas import MAX_ID_LENGTH
 
-MAX_ID_LENGTH = 1024
 MAX_TOP_K = 2**31 - 1
 
 CallerId = Annotated[str, Field(max_length=MAX_ID_LENGTH)]

@@ -1,17 +1,30 @@
 """The services of scoring requests."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Request
 
 from app.http.services import injected, registered
-from app.scoring.explanations import Explanations
+from app.models.stored_models import MAX_MODELS, StoredModels
 from app.scoring.interleaved import InterleavedLists, InterleavingCache
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.served.rankings import RankingLog
 from app.settings import ApiSettings
+from core.scorers.explainability import Explainer, explainer_of
+
+
+class Explanations:
+    """LRU cache of explainers by model id. Thread-safe."""
+
+    def __init__(self, models: StoredModels) -> None:
+        self._models = models
+        self.of = lru_cache(maxsize=MAX_MODELS)(self._read)
+
+    def _read(self, model_id: str) -> Explainer:
+        return explainer_of(self._models.of(model_id))
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,48 @@ import pyarrow.compute as pc
 from starlette.responses import Response
 
 from app.http.bodies import JsonRequest
-from app.scoring.arrow_headers import DeclaredStream, declared
-from app.scoring.arrow_stream import read_table
+from app.scoring.arrow_headers import DeclaredStream, damaged, declared
 from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
-from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
+from app.scoring.schemas import MAX_TOP_K
 from app.scoring.served_models import FEATURES_MEMBER, ServedModel
 from app.scoring.threads import MAX_INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.served.rankings import Viewer
+from app.served.schemas import MAX_ID_LENGTH
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput
 from core.types import Float64Array, FloatArray, Int64Array
+
+
+def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
+    """Read the record batches of a stream with validated headers.
+
+    Args:
+        stream: The stream.
+        pointer: JSON pointer of the errors.
+
+    Raises:
+        InvalidInput: The stream is damaged, or two columns have the same name.
+    """
+    try:
+        with pa.ipc.open_stream(stream.content) as reader:
+            _check_names(reader.schema.names, pointer)
+            batches = list(reader)
+            for batch in batches:
+                batch.validate(full=True)
+            return pa.Table.from_batches(batches, reader.schema)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise damaged(pointer, error) from error
+
+
+def _check_names(names: list[str], pointer: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidInput.at(f"{pointer}{name}", "two columns have this name")
+        seen.add(name)
+
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 QUERY, DOCUMENT = "query_id", "document_id"

@@ -134,16 +134,25 @@ class WebhookPage(ResponseModel):
     next_cursor: NextCursor
 
 
+ResponseStatus = Annotated[
+    int | None, Field(description="HTTP status of the response; null without a response")
+]
+AttemptError = Annotated[
+    str | None, Field(description="Why the attempt failed; null if the event was delivered")
+]
+ResponseBody = Annotated[
+    str | None, Field(description="The first 1,024 bytes of the response body; null without a response")
+]
+
+
 class DeliveryAttempt(ResponseModel):
     """One attempt to send an event."""
 
     at: datetime
-    status: int | None = Field(description="HTTP status of the response; null without a response")
+    status: ResponseStatus
     took_seconds: float
-    error: str | None = Field(description="Why the attempt failed; null if the event was delivered")
-    answer: str | None = Field(
-        description="The first 1,024 bytes of the response body; null without a response"
-    )
+    error: AttemptError
+    answer: ResponseBody
 
 
 _DELIVERY: dict[str, Any] = {
@@ -215,12 +224,10 @@ class WebhookTest(ResponseModel):
     )
 
     delivered: bool
-    status: int | None = Field(description="HTTP status of the response; null without a response")
+    status: ResponseStatus
     took_seconds: float
-    error: str | None = Field(description="Why the attempt failed; null if the event was delivered")
-    answer: str | None = Field(
-        description="The first 1,024 bytes of the response body; null without a response"
-    )
+    error: AttemptError
+    answer: ResponseBody
 
 
 def _columns(row: StoredWebhook | WebhookDelivery) -> dict[str, Any]:

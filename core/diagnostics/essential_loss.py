@@ -8,10 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.diagnostics.ranked_query import RankedQuery, log2_logistic
+from core.diagnostics.ranked_query import RankedQuery, Sides, log2_logistic
 from core.types import Float64Array
 
-Sides = tuple[float, float]
 Phi = Callable[[Float64Array], Float64Array]
 Weigh = Callable[[RankedQuery], Float64Array]
 

@@ -6,10 +6,8 @@ Ranks follow the indicator I(s_i < s_j), so that the bounds hold for tied scores
 
 import numpy as np
 
-from core.diagnostics.ranked_query import RankedQuery
+from core.diagnostics.ranked_query import RankedQuery, Sides
 from core.types import Float64Array
-
-Sides = tuple[float, float]
 
 
 def ndcg_cost(query: RankedQuery) -> float:

@@ -9,6 +9,8 @@ from core.gains import Gain, gains, inverse_discounts
 from core.losses import Loss
 from core.types import Float64Array, FloatArray, Int64Array
 
+Sides = tuple[float, float]  # the lower and the upper side of an inequality
+
 
 @dataclass(frozen=True)
 class BoundTerms:

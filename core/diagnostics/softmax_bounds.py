@@ -7,9 +7,7 @@ not hold for graded labels, as the paper notes.
 
 import numpy as np
 
-from core.diagnostics.ranked_query import RankedQuery
-
-Sides = tuple[float, float]
+from core.diagnostics.ranked_query import RankedQuery, Sides
 
 
 def softmax_bounds_reciprocal_rank(query: RankedQuery) -> Sides:

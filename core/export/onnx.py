@@ -105,10 +105,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
     """A sum: the graphs of its members, with the weighted sum of their scores."""
 
     summary = "ONNX, float32 features; trees in float32, everything else in float64"
-    limits = (
-        *NUMERIC_LIMITS[:1],
-        "trees with zero_as_missing that send the value 0 to a different child than values close to 0",
-    )
+    limits = NUMERIC_LIMITS
     tolerance = "1e-5"
     of_trees = OnnxTrees()
     of_networks = OnnxNetwork()

@@ -11,6 +11,7 @@ from core.errors import InputProblem, InvalidInput
 MAX_NAME_LENGTH = 500  # characters of a feature's name in an engine
 VERSION = r"^\d{1,4}(\.\d{1,4}){0,2}$"
 NAME = r"^[A-Za-z][A-Za-z0-9._-]{0,99}$"
+_NAME_RULE = "must be 1 to 100 letters, digits, '.', '_' and '-', the first a letter"
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class ExportOptions:
         ]
         shapes = (
             ("target_version", VERSION, "must be a version such as 8.15"),
-            ("model_name", NAME, "must be 1 to 100 letters, digits, '.', '_' and '-', the first a letter"),
-            ("feature_set", NAME, "must be 1 to 100 letters, digits, '.', '_' and '-', the first a letter"),
+            ("model_name", NAME, _NAME_RULE),
+            ("feature_set", NAME, _NAME_RULE),
         )
         for name, shape, words in shapes:
             value = getattr(self, name)

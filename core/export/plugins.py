@@ -13,6 +13,8 @@ import numpy as np
 
 from core.export.networks.evaluation import forward, in_blocks
 from core.export.networks.target import (
+    PLUGIN_ADVICE,
+    PLUGIN_UNSUPPORTED,
     Engine,
     NetworkSource,
     NetworkTarget,
@@ -32,7 +34,6 @@ from core.types import Float32Array, Float64Array
 
 _ELASTICSEARCH = "the Learning to Rank plugin of Elasticsearch"
 _OPENSEARCH = "the Learning to Rank plugin of OpenSearch"
-_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
 
 
 class _Plugin(Target[S]):
@@ -171,15 +172,12 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
     limits = (
-        *limits_of(_UNSUPPORTED),
+        *limits_of(PLUGIN_UNSUPPORTED),
         "missing features, which count as 0, if the model replaces them by the mean",
     )
-    unsupported = _UNSUPPORTED
+    unsupported = PLUGIN_UNSUPPORTED
     negative_scores_advice = "use the model for rescoring only, as above."
-    limit_advice = (
-        "Train with inputs=standard or inputs=none and without the parts named above, or export the model"
-        " as onnx, c or python."
-    )
+    limit_advice = PLUGIN_ADVICE
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that the plugins cannot express."""

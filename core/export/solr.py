@@ -19,6 +19,8 @@ import numpy as np
 from core.errors import ModelError
 from core.export.networks.evaluation import forward, in_blocks
 from core.export.networks.target import (
+    PLUGIN_ADVICE,
+    PLUGIN_UNSUPPORTED,
     Engine,
     NetworkSource,
     NetworkTarget,
@@ -39,7 +41,6 @@ from core.types import Float32Array, Float64Array
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less some room for Solr's managed resource
 _LTR = "org.apache.solr.ltr"
 _NORM = f"{_LTR}.norm.StandardNormalizer"
-_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
 _ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
 
 
@@ -218,12 +219,9 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     """A linear scorer or a network whose features are scaled by normalizers."""
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
-    limits = limits_of(_UNSUPPORTED)
-    unsupported = _UNSUPPORTED
-    limit_advice = (
-        "Train with inputs=standard or inputs=none and without the parts named above, or export the model"
-        " as onnx, c or python."
-    )
+    limits = limits_of(PLUGIN_UNSUPPORTED)
+    unsupported = PLUGIN_UNSUPPORTED
+    limit_advice = PLUGIN_ADVICE
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that Solr cannot express."""

@@ -13,17 +13,17 @@ import numpy as np
 
 from core.errors import ModelError
 from core.export.networks.evaluation import score_in_doubles
-from core.export.networks.target import Engine, NetworkSource, NetworkTarget
+from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import S, Target
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget, require_expressible
 from core.scorers import InputTransform, Layer, Network
+from core.scorers.network_file import NORMS
 
 Arrays = Mapping[str, Any]
 _ROW = re.compile(r"^ +[{(](-?\d+), ([^ ,]+), (\d), (\d+)[})],$", re.MULTILINE)
 _ROOT = re.compile(r"^ +(\d+),$", re.MULTILINE)
-_NORMS = ("norm_scales", "norm_shifts")
 
 
 class SourceCode(Target[S]):
@@ -131,11 +131,10 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
             log1p=f"\n{self.before_log1p}{self.log1p}" in text,
             activation=found[0],
         )
-        words = "features rounded to float32; missing features as in the model; everything else in float64"
         return (
             Engine(
                 self.reader,
-                words,
+                ARITHMETIC,
                 single=False,
                 finite=False,
                 score=lambda rows: score_in_doubles(network, rows),
@@ -154,7 +153,7 @@ def tables_of(network: Network) -> dict[str, Any]:
     if len(inputs.indicators):
         tables["indicators"] = inputs.indicators
     for place, layer in enumerate(network.layers):
-        for name in ("weights", "bias", *_NORMS):
+        for name in ("weights", "bias", *NORMS):
             if (array := getattr(layer, name)) is not None:
                 tables[f"{name}_{place}"] = array
     return tables
@@ -177,7 +176,7 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
             flat = np.array(arrays[f"weights_{place}"], np.float32)
             norms = (
                 np.array(arrays[name], np.float32) if (name := f"{norm}_{place}") in arrays else None
-                for norm in _NORMS
+                for norm in NORMS
             )
             bias = np.array(arrays[f"bias_{place}"], np.float32)
             layers.append(Layer(flat.reshape(n_inputs, len(bias)), bias, *norms))
@@ -203,5 +202,5 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
 
 def layer_names(place: int, layer: Layer) -> list[str | None]:
     """Return the names of the tables of weights, bias, norm's scales and norm's shifts; None for no table."""
-    names = ("weights", "bias", *_NORMS)
+    names = ("weights", "bias", *NORMS)
     return [None if getattr(layer, name) is None else f"{name}_{place}" for name in names]

@@ -1,7 +1,7 @@
 """Exports of the stored files: LightGBM's text for a forest, safetensors for all other models."""
 
 from core.export.networks.evaluation import score_in_doubles
-from core.export.networks.target import Engine, NetworkSource, NetworkTarget
+from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.sums.target import MembersTarget, SumSource, WrittenMember
@@ -85,10 +85,13 @@ class Safetensors(NetworkTarget):
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
         """Parse the stored file, and return an engine that evaluates it by NumPy."""
         network = read_network(content)
-        words = "features rounded to float32; missing features as in the model; everything else in float64"
         return (
             Engine(
-                "numpy", words, single=False, finite=False, score=lambda rows: score_in_doubles(network, rows)
+                "numpy",
+                ARITHMETIC,
+                single=False,
+                finite=False,
+                score=lambda rows: score_in_doubles(network, rows),
             ),
         )
 

@@ -9,7 +9,7 @@ from core.jobs.folders import candidates_folder
 from core.jobs.measures import Measures, read_single_metric, write_single_metric
 from core.stored import Stored, entry
 
-Preference = Literal["simple", "best"]
+Preference = Literal["best", "simple"]
 
 
 @dataclass(frozen=True, kw_only=True)

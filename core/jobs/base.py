@@ -144,8 +144,8 @@ class JobSpec:
 
     @property
     def queue_priority(self) -> int:
-        """Return the priority of the job in the queue, one of `PRIORITIES`."""
-        return PRIORITIES["normal"]
+        """Return the priority of the job in the queue, by the field `priority` of kinds that have one."""
+        return PRIORITIES[getattr(self, "priority", "normal")]
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
@@ -218,11 +218,6 @@ class SubmittedJob(DatasetJob):
         """Return whether to accept a dataset that lacks most features of a model."""
         return self.allow_absent_features
 
-    @property
-    def queue_priority(self) -> int:
-        """Return the priority of the job in the queue."""
-        return PRIORITIES[self.priority]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClickLogJob(JobSpec):
@@ -242,8 +237,3 @@ class ClickLogJob(JobSpec):
     def click_log_ids(self) -> Mapping[str, str]:
         """Return the click log that the job reads or makes."""
         return {"log": self.click_log_id}
-
-    @property
-    def queue_priority(self) -> int:
-        """Return the priority of the job in the queue."""
-        return PRIORITIES[self.priority]

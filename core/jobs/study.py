@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.base import PRIORITIES, DatasetJob, Lane
+from core.jobs.base import DatasetJob, Lane
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +37,3 @@ class StudyJob(DatasetJob):
         """Return the datasets of the study."""
         test = {"test": self.test_dataset_id} if self.test_dataset_id else {}
         return {**super().dataset_ids, **test}
-
-    @property
-    def queue_priority(self) -> int:
-        """Return the priority of the job in the queue."""
-        return PRIORITIES[self.priority]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.base import PRIORITIES, JobSpec, Lane
+from core.jobs.base import JobSpec, Lane
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +24,3 @@ class TryCandidatesJob(JobSpec):
     auto_train_id: str
     model_name: str
     priority: str = "normal"
-
-    @property
-    def queue_priority(self) -> int:
-        """Return the priority of the job in the queue."""
-        return PRIORITIES[self.priority]

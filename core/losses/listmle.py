@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.gains import GAINS, Gain, gains
+from core.gains import Gain, gain_parameter, gains
 from core.jit import bare, compiled
 from core.losses.base import LabelledQueries, Loss
 from core.losses.listwise import ListwiseObjective, list_weights, write_zeros
@@ -188,9 +188,7 @@ class WeightedListMle(ListMle):
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
     choose: ClassVar[str] = "NDCG is the target, and a listwise loss should emphasise the top of the list"
 
-    gain: Gain = parameter(
-        "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
-    )
+    gain: Gain = gain_parameter()
 
     def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels without a gain."""

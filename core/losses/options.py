@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import InvalidInput
-from core.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
+from core.gains import DISCOUNTS, Gain, distance_weights, gain_parameter, gains, inverse_discounts
 from core.losses.base import LabelledQueries, Loss
 from core.losses.pairwise import PairwiseObjective
 from core.losses.plan import BY_LABELS, BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
@@ -192,12 +192,7 @@ class NdcgWeightedLoss(PairwiseLoss):
     maxDCG counts the top `ideal_cutoff` documents; by default the top τ, or all without truncation.
     """
 
-    gain: Gain = parameter(
-        "exp2",
-        "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.",
-        choices=("exp2", "linear"),
-        aliases="label_gain",
-    )
+    gain: Gain = gain_parameter(aliases="label_gain")
     discount: str = parameter("log2", "Discount D(r): log2(1 + r), or r itself.", choices=tuple(DISCOUNTS))
     ideal_cutoff: int | None = parameter(
         None, "Cutoff of maxDCG; truncation_level when null.", minimum=1, maximum=1_000_000

@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.gains import GAINS, Gain, gains
+from core.gains import Gain, gain_parameter, gains
 from core.losses.options import PairwiseLoss
 from core.losses.plan import EXPONENTIAL, HINGE
 from core.losses.ranks import descending_order
-from core.parameters import parameter
 from core.types import Float64Array, FloatArray, Int64Array
 
 
@@ -35,9 +34,7 @@ class EssentialWeightedLoss(PairwiseLoss):
     Divided by maxDCG, its sum bounds 1 − NDCG, where φ(z) ≥ 1 for z ≤ 0. Source: Chen et al. 2009, section 4.
     """
 
-    gain: Gain = parameter(
-        "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
-    )
+    gain: Gain = gain_parameter()
 
     def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels without a gain."""

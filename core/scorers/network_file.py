@@ -27,7 +27,7 @@ METADATA_KEY = "rankery"
 _MAX_HEADER_BYTES = 100_000_000  # limit of the safetensors format
 _MAX_LAYERS = 1_000
 _MAX_MESSAGE_LENGTH = 300
-_NORMS = ("norm_scales", "norm_shifts")
+NORMS = ("norm_scales", "norm_shifts")
 
 
 def is_safetensors(content: bytes) -> bool:
@@ -82,7 +82,7 @@ def write_network(network: Network) -> bytes:
     """Return the file content of a network."""
     tensors = {f"inputs.{name}": array for name, array in network.inputs.arrays().items()}
     for place, layer in enumerate(network.layers):
-        for name in ("weights", "bias", *_NORMS):
+        for name in ("weights", "bias", *NORMS):
             if (array := getattr(layer, name)) is not None:
                 tensors[f"layers.{place}.{name}"] = array
     description = {
@@ -171,9 +171,9 @@ def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int, *, is
     n_units = weights.shape[1]
     weights = _tensor(tensors, f"layers.{place}.weights", np.float32, (n_inputs, n_units))
     bias = _tensor(tensors, f"layers.{place}.bias", np.float32, (n_units,))
-    if is_last or f"layers.{place}.{_NORMS[0]}" not in tensors:
+    if is_last or f"layers.{place}.{NORMS[0]}" not in tensors:
         return Layer(weights, bias)
-    norms = (_tensor(tensors, f"layers.{place}.{name}", np.float32, (n_units,)) for name in _NORMS)
+    norms = (_tensor(tensors, f"layers.{place}.{name}", np.float32, (n_units,)) for name in NORMS)
     return Layer(weights, bias, *norms)
 
 

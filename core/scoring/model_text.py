@@ -24,7 +24,7 @@ from core.types import Float64Array, Int64Array, UInt32Array
 MAX_FEATURES = 1_000_000
 MAX_LEAVES = 131_072  # LightGBM's own bound of num_leaves
 _HEADER = re.compile(r"tree\nversion=v\d{1,3}\n")
-_END = "\nend of trees\n"
+END = "\nend of trees\n"
 _KNOWN_DECISIONS = 0b1111
 
 
@@ -66,9 +66,9 @@ class ModelText:
             text = text if isinstance(text, str) else text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ModelError("the model text is not UTF-8") from error
-        if _HEADER.match(text) is None or _END not in text:
+        if _HEADER.match(text) is None or END not in text:
             raise ModelError("this is not a complete LightGBM text model")
-        before, _, tail = text.partition(_END)
+        before, _, tail = text.partition(END)
         head, *blocks = before.split("\nTree=")
         fields = Fields.of(head, "the head")
         feature_names = _feature_names(fields)

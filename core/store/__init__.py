@@ -7,7 +7,7 @@ from rankery.lazy_names import lazy_names
 if TYPE_CHECKING:
     from core.store.repositories.aliases import Promotion
     from core.store.repositories.ids import new_id
-    from core.store.repositories.models import MODEL_NAME
+    from core.store.repositories.models import MODEL_NAME, MODEL_NAME_RULE
     from core.store.repositories.pages import Page
     from core.store.settings import StoreSettings
     from core.store.store import Store
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MODEL_NAME",
+    "MODEL_NAME_RULE",
     "RUN_JOB",
     "AliasGate",
     "AliasMove",
@@ -87,43 +88,17 @@ __all__ = [
 # Imported lazily: processes that only read the settings need not import the modules of the store.
 __getattr__ = lazy_names(
     __name__,
-    {
+    dict.fromkeys(__all__, "core.store.tables")
+    | {
         "MODEL_NAME": "core.store.repositories.models",
+        "MODEL_NAME_RULE": "core.store.repositories.models",
         "RUN_JOB": "core.store.wakeups",
-        "AliasGate": "core.store.tables",
-        "AliasMove": "core.store.tables",
-        "ApiKey": "core.store.tables",
-        "ArtifactDigest": "core.store.tables",
-        "AuditEntry": "core.store.tables",
-        "BrowserSession": "core.store.tables",
-        "Candidate": "core.store.tables",
-        "ClickLog": "core.store.tables",
-        "Comparison": "core.store.tables",
-        "Dataset": "core.store.tables",
-        "DriftReport": "core.store.tables",
-        "Evaluation": "core.store.tables",
-        "Experiment": "core.store.tables",
-        "ExperimentTraining": "core.store.tables",
-        "IdempotencyRecord": "core.store.tables",
-        "Inspection": "core.store.tables",
-        "Job": "core.store.tables",
-        "JobAttempt": "core.store.tables",
-        "JobIteration": "core.store.tables",
-        "Model": "core.store.tables",
-        "ModelAlias": "core.store.tables",
         "Page": "core.store.repositories.pages",
         "Promotion": "core.store.repositories.aliases",
-        "Ranking": "core.store.tables",
-        "Schedule": "core.store.tables",
-        "ScheduleRun": "core.store.tables",
-        "ScoreSamples": "core.store.tables",
         "Store": "core.store.store",
         "StoreSettings": "core.store.settings",
-        "Study": "core.store.tables",
         "Transaction": "core.store.transaction",
-        "Trial": "core.store.tables",
         "WakeUps": "core.store.wakeups",
-        "Worker": "core.store.tables",
         "new_id": "core.store.repositories.ids",
         "queue_of": "core.store.wakeups",
     },

@@ -1,7 +1,6 @@
 """Judged files in buckets that are read without an upload, below URLs that the operator allows."""
 
 import contextlib
-import errno
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,12 +12,11 @@ from core.data.folders import MAX_FOLDER_LENGTH, SETTING, FoundFiles, OpenFile
 from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError, StoreFull, StoreUnavailable
 from core.names import is_visible
 from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
-from core.store.faults import failure_reason
+from core.store.faults import DISK_FULL, failure_reason
 
 SCHEME = "s3://"
 _POINTER = "/folder"
 _RANGE_BYTES = 16 * MEBIBYTE
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _INVALID_FOLDER = f"must be a folder of a bucket below {SETTING} that the service may read"
 
 T = TypeVar("T")
@@ -86,8 +84,7 @@ class Buckets:
                 expected = f"expected an object below {SETTING} that the worker may read, but found none"
                 raise DatasetError.at(expected, file=name) from invalid
             if _version(after) != _version(before):
-                expected = "expected a file that does not change, but it changed while it was read"
-                raise DatasetError.at(f"{expected}; import the folder again when it is complete", file=name)
+                raise DatasetError.changed(name)
             yield OpenFile(Path(copy.name), int(before["size"]), _modified(before), ())
 
     def _copy(
@@ -99,7 +96,7 @@ class Buckets:
             try:
                 copy.write(content)
             except OSError as error:
-                if error.errno in _FULL:
+                if error.errno in DISK_FULL:
                     raise StoreFull(
                         "the folder of temporary files (TMPDIR) has no space left for an object"
                     ) from error

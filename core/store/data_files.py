@@ -52,8 +52,7 @@ class DataFiles:
         with self._open(folder, name, on_bytes) as file:
             yield file.path
             if file.version and self._folders.version(file) != file.version:
-                expected = "expected a file that does not change, but it changed while it was read"
-                raise DatasetError.at(f"{expected}; import the folder again when it is complete", file=name)
+                raise DatasetError.changed(name)
 
     def _open(
         self, folder: str, name: str, on_bytes: Callable[[int, int], None] | None

@@ -3,8 +3,10 @@
 Messages of drivers may contain addresses, users and paths, so no text of them becomes public.
 """
 
+import errno
 from collections.abc import Iterator
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = "refuses the credentials"
 _REASONS = (
     ("refuses connections", ("connection refused", "connect call failed", "errno 111")),

@@ -11,6 +11,8 @@ from core.errors import InvalidInput
 from core.outbound.guard import SsrfGuard
 from core.store.sources.addresses import AllowedAddresses
 
+MEBIBYTE = 2**20
+GIBIBYTE = 2**30
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^/]+)*/?")
 DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 

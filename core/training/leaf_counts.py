@@ -14,12 +14,11 @@ import numpy as np
 from core.ranges import read_only, use_threads
 from core.scoring.arrivals import count_arrivals
 from core.scoring.flat_forest import flatten
-from core.scoring.model_text import ModelText
+from core.scoring.model_text import END, ModelText
 from core.scoring.tree import Tree
 from core.types import Float32Array, Int64Array
 
 _BLOCK_CELLS = 2**21  # 8 MB of features
-_END = "\nend of trees\n"
 
 
 class Rows(Protocol):
@@ -83,7 +82,7 @@ def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str
         ValueError: When there are not as many counts as leaves.
     """
     trees = ModelText.read(model_text).trees
-    before, end, tail = model_text.partition(_END)
+    before, end, tail = model_text.partition(END)
     head, *blocks = before.split("\nTree=")
     ends = np.cumsum([len(tree.leaf_values) for tree in trees])
     if len(counts) != (ends[-1] if len(ends) else 0):

@@ -28,6 +28,10 @@ LogReference = Annotated[
     str, typer.Argument(help="The log's id or name.", autocompletion=complete_from_service("click-logs"))
 ]
 
+_Actions = Annotated[
+    str | None, typer.Option(metavar="JSON", help='Weights of actions: {"click": 1, "purchase": 5}.')
+]
+
 
 @click_logs.command("upload")
 @on_service
@@ -55,10 +59,7 @@ def upload_click_log(
             metavar="JSON", help='Columns of a table by role: {"document": "sku", "rank": "place"}.'
         ),
     ] = None,
-    actions: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help='Weights of actions: {"click": 1, "purchase": 5}.'),
-    ] = None,
+    actions: _Actions = None,
     rank_base: Annotated[
         int | None, typer.Option(min=0, max=1, help="The lowest rank.", show_default="detected")
     ] = None,
@@ -95,10 +96,7 @@ def make_served_log(
     days: Annotated[
         float | None, typer.Option(min=0.001, help="Number of past days.", show_default="all stored days")
     ] = None,
-    actions: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help='Weights of actions: {"click": 1, "purchase": 5}.'),
-    ] = None,
+    actions: _Actions = None,
     project: Annotated[str | None, typer.Option(help="Project of the log.")] = None,
 ) -> None:
     """Make a click log from the stored rankings that a model served, and from the events on them.

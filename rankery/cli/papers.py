@@ -25,6 +25,10 @@ papers = typer.Typer(help="List papers and their tables.", no_args_is_help=True)
 experiments = typer.Typer(help="Reproduce the tables of papers.", no_args_is_help=True)
 
 _Paper = Annotated[str, typer.Argument(help="Name of the paper, such as lambdaloss-2018.")]
+_ReportFormat = Annotated[
+    Literal["markdown", "csv", "latex"] | None,
+    typer.Option(help="Format of the report; by default, tables for the terminal."),
+]
 _Experiment = Annotated[str, typer.Argument(help="Id of the experiment, exp_…")]
 _SYNTHETIC = ("synthetic", "sparse")
 _DATA_ROOTS = "RANKERY_DATA_ROOTS"
@@ -108,10 +112,7 @@ def run_paper(
         bool,
         typer.Option("--dry-run", help="Train five trees or epochs of each loss, and estimate the time."),
     ] = False,
-    format: Annotated[
-        Literal["markdown", "csv", "latex"] | None,
-        typer.Option(help="Format of the report; by default, tables for the terminal."),
-    ] = None,
+    format: _ReportFormat = None,
     watch: Watch = True,
 ) -> None:
     """Reproduce tables of a paper, and judge its claims.
@@ -142,10 +143,7 @@ def run_paper(
 def show_experiment(
     session: ServiceConnection,
     experiment: _Experiment,
-    format: Annotated[
-        Literal["markdown", "csv", "latex"] | None,
-        typer.Option(help="Format of the report; by default, tables for the terminal."),
-    ] = None,
+    format: _ReportFormat = None,
 ) -> None:
     """Show the report of an experiment, with the tables that are complete so far.
 

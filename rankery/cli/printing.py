@@ -146,9 +146,9 @@ def size(n_bytes: int | None) -> str:
 
 def p_value(value: float | None) -> str:
     """Format a p-value with four decimals, "<.0001" below that; empty for None."""
-    if value is None:
-        return ""
-    return "<.0001" if value < 1e-4 else f"{value:.4f}"
+    from rankery.client.display.texts import p_value as format_p_value
+
+    return format_p_value(value)
 
 
 def moment(value: datetime | None) -> str:

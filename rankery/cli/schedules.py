@@ -17,6 +17,7 @@ from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import object_of_file, settings
 from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
+from rankery.cli.training_options import DEFAULT_LOSS, HELD_OUT
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 schedules = typer.Typer(help="Schedule trainings, studies and drift checks.", no_args_is_help=True)
 
 _PREFIX = "sch_"
-_LOSS = "ndcg-loss2++"
-_HELD_OUT = "0.2"
 _TRAINING_PANEL, _OTHER_PANEL = "A training", "Another job instead"
 Reference = Annotated[
     str,
@@ -106,7 +105,7 @@ def create_schedule(
             help="Loss to minimise.",
             autocompletion=complete_from(LOSSES),
             rich_help_panel=_TRAINING_PANEL,
-            show_default=_LOSS,
+            show_default=DEFAULT_LOSS,
         ),
     ] = None,
     set: Annotated[
@@ -123,7 +122,7 @@ def create_schedule(
         typer.Option(
             help="Validation data: a share of the queries, or a dataset's name.",
             rich_help_panel=_TRAINING_PANEL,
-            show_default=_HELD_OUT,
+            show_default=HELD_OUT,
         ),
     ] = None,
     test: Annotated[
@@ -186,9 +185,9 @@ def create_schedule(
         else:
             job |= {
                 "kind": "train",
-                "loss": {"name": loss or _LOSS},
+                "loss": {"name": loss or DEFAULT_LOSS},
                 "hyperparameters": settings(set, "--set"),
-                "validation": _held_out(validation or _HELD_OUT),
+                "validation": _held_out(validation or HELD_OUT),
                 "metrics": metric,
             }
         job = {key: value for key, value in job.items() if value is not None}

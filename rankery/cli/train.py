@@ -30,8 +30,12 @@ from rankery.cli.train_best import (
     train_best,
 )
 from rankery.cli.training_options import (
+    DEFAULT_LOSS,
+    HELD_OUT,
+    TRAINING_DATA,
     EpochsOption,
     HiddenOption,
+    LossOptions,
     RanksOption,
     ScorerChoice,
     ScorerOption,
@@ -61,8 +65,6 @@ class RepeatBy(StrEnum):
     SEED = "seed"
 
 
-_LOSS = "ndcg-loss2++"
-_HELD_OUT = "0.2"
 _FIRST_METRIC = "ndcg@5"  # default of the service
 
 
@@ -70,21 +72,14 @@ _FIRST_METRIC = "ndcg@5"  # default of the service
 @with_options(TRAINING_OPTIONS)
 def train(
     session: ServiceConnection,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
-            autocompletion=complete_from_service("datasets"),
-        ),
-    ] = None,
+    data: Annotated[str | None, TRAINING_DATA] = None,
     loss: Annotated[
         str | None,
-        typer.Option(help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=_LOSS),
+        typer.Option(
+            help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=DEFAULT_LOSS
+        ),
     ] = None,
-    loss_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Parameter of the loss: mu=5, truncation_level=8."),
-    ] = None,
+    loss_option: LossOptions = None,
     scorer: ScorerOption = None,
     hidden: HiddenOption = None,
     epochs: EpochsOption = None,
@@ -126,7 +121,7 @@ def train(
             help="Data that select the best iteration: a share of the queries, a judged file, a dataset's id"
             " or name, or none.",
             autocompletion=complete_from_service("datasets"),
-            show_default=_HELD_OUT,
+            show_default=HELD_OUT,
         ),
     ] = None,
     folds: Annotated[
@@ -299,7 +294,7 @@ def train(
         asked, sources = job_of_file(from_json), None
     elif data is not None:
         cross_validation = _folds(folds, fold_column, validation)
-        held_out = None if cross_validation else validation or _HELD_OUT
+        held_out = None if cross_validation else validation or HELD_OUT
         sources = Sources(data, held_out, test, columns_of(columns))
         refuse_unused_columns(sources.columns, data, validation, test)
         choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
@@ -309,7 +304,7 @@ def train(
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),
-            "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
+            "loss": {"name": loss or DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
             "hyperparameters": _automatic_choice(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankery.cli.completion import complete_from
+from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.endings import WrongUsage
 from rankery.cli.names import SCORERS
 from rankery.cli.texts import NotUnderstood
@@ -16,6 +16,16 @@ from rankery.grids import TREES
 _MLP = "mlp"
 _PREFIX = "scorer."
 
+DEFAULT_LOSS = "ndcg-loss2++"
+HELD_OUT = "0.2"  # share of the queries to hold out by default
+TRAINING_DATA = typer.Argument(
+    help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
+    autocompletion=complete_from_service("datasets"),
+)
+LossOptions = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="Parameter of the loss: mu=5, truncation_level=8."),
+]
 ScorerOption = Annotated[
     str | None,
     typer.Option(

@@ -13,14 +13,21 @@ from rankery.cli.names import LOSSES
 from rankery.cli.printing import number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, grid, settings
-from rankery.cli.training_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
+from rankery.cli.training_options import (
+    HELD_OUT,
+    TRAINING_DATA,
+    EpochsOption,
+    HiddenOption,
+    LossOptions,
+    ScorerChoice,
+    ScorerOption,
+)
 from rankery.cli.trainings import Sources, check_hyperparameters, check_losses, model_name_of
 from rankery.grids import TREES, part_of
 
 if TYPE_CHECKING:
     from rankery.client import Study
 
-_HELD_OUT = "0.2"
 _LOSS = "lambdarank"
 _BEST = 5
 _LOG = ":log"
@@ -42,13 +49,7 @@ _SPACES = {
 @on_service
 def tune(
     session: ServiceConnection,
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
-            autocompletion=complete_from_service("datasets"),
-        ),
-    ],
+    data: Annotated[str, TRAINING_DATA],
     space: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,10 +69,7 @@ def tune(
             help="Loss of the trials, unless --space varies it.", autocompletion=complete_from(LOSSES)
         ),
     ] = _LOSS,
-    loss_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Parameter of the loss: mu=5, truncation_level=8."),
-    ] = None,
+    loss_option: LossOptions = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameter with the same value in all trials."),
@@ -86,7 +84,7 @@ def tune(
             help="Held-out queries of the conclusion: a share of the queries, a judged file, or a dataset.",
             autocompletion=complete_from_service("datasets"),
         ),
-    ] = _HELD_OUT,
+    ] = HELD_OUT,
     metric: Annotated[str, typer.Option(help="Metric to optimise.")] = "ndcg@10",
     sampler: Annotated[str, typer.Option(help="Sampler of trials: tpe, random, grid or qmc.")] = "tpe",
     pruner: Annotated[

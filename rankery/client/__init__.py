@@ -36,10 +36,9 @@ from rankery.client.synchronous.schedules import Schedule
 from rankery.client.synchronous.studies import Study
 from rankery.client.synchronous.webhooks import Webhook
 from rankery.client.views.history import History
-from rankery.client.views.importance import Importance
-from rankery.client.views.inspection import Inspection
+from rankery.client.views.inspection import Importance, Inspection
 from rankery.client.views.query import Query
-from rankery.client.views.ranking import RankedQueries
+from rankery.client.views.results import RankedQueries
 
 __all__ = [
     "AsyncClickLog",

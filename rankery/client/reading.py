@@ -2,13 +2,32 @@
 
 import os
 from collections.abc import Mapping
+from enum import Enum
 from importlib.metadata import version
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
 from rankery.errors import AnswerNotUnderstood, InvalidSettings, KeyRefused, RankeryApiError
+
+
+class Unset(Enum):
+    """The type of `UNSET`."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+
+
+def chosen(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that are not `UNSET`."""
+    return {name: value for name, value in values.items() if value is not UNSET}
+
 
 Document: TypeAlias = dict[str, Any]
 Read = TypeVar("Read", bound=BaseModel)

@@ -19,7 +19,6 @@ from rankery.embedded.broker import (
     find_broker,
 )
 from rankery.embedded.compilation_progress import compilation_progress
-from rankery.embedded.disk_space import disk_full_message
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess, module_command
@@ -28,6 +27,7 @@ from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
     from core.worker_health import WorkerHealthFile
+
 
 BROKER_START_SECONDS = 10.0
 API_START_SECONDS = 120.0
@@ -266,3 +266,20 @@ class EmbeddedStack:
             return False
         finally:
             connection.close()
+
+
+MEGABYTE = 10**6
+# A start in a new folder takes up to 0.7 MB: two copies of the database during migration, and the logs.
+START_BYTES = 4 * MEGABYTE
+
+
+def disk_full_message(data_dir: Path) -> str | None:
+    """Return an error message if the disk of a data folder is too full for the service, else None."""
+    folder = next(folder for folder in (data_dir, *data_dir.parents) if folder.exists())
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes >= START_BYTES:
+        return None
+    return (
+        f"the disk of {data_dir} is full: {free_bytes / MEGABYTE:.1f} MB are free, and the service needs"
+        f" {START_BYTES / MEGABYTE:g} MB to start; free space there, or choose another folder with --data-dir"
+    )

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from core.scorers import ScoringModel
     from core.types import Float64Array
     from rankery.client.schemas.requests import Contract
-
-_PREFERENCES = ("simple", "best")
 
 
 class RankeryAutoRanker(RankingEstimator):
@@ -127,13 +125,14 @@ class RankeryAutoRanker(RankingEstimator):
 
     def _spec(self) -> "AutoSpec":
         from core.autotrain import AutoSpec
+        from core.jobs.auto_train import Preference
         from core.metrics import metric_name
 
         seconds = python_number(self.budget_seconds)
         if not isinstance(seconds, int | float) or not 0.0 < seconds < math.inf:
             raise InvalidArgument(f"budget_seconds: must be a number of seconds above 0, not {seconds!r}")
-        if self.prefer not in _PREFERENCES:
-            raise InvalidArgument(f"prefer: must be simple or best, not {self.prefer!r}")
+        if self.prefer not in get_args(Preference):
+            raise InvalidArgument(f"prefer: must be {' or '.join(get_args(Preference))}, not {self.prefer!r}")
         return AutoSpec(metric_name(self.metric), seconds, self.contract, self.prefer, self._seed())
 
     def _seed(self) -> int:

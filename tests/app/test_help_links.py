@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app import dashboard
-from app.dashboard.routes import GUIDE_PAGES
+from app.dashboard.pages import GUIDE_PAGES
 
 FOLDER = Path(dashboard.__file__).parent
 _SCRIPT_LINK = re.compile(r"""helpLink\(\s*"([^"]+)\"""")

@@ -106,7 +106,7 @@ def test_an_optional_package_is_named_with_its_extra(alone: Path, code: str, sen
     """Data frames, arrays and figures raise an error that names the extra to install."""
     lines = (
         "import rankery",
-        "from rankery.client.views.importance import Importance",
+        "from rankery.client.views.inspection import Importance",
         "client = rankery.Client('http://127.0.0.1:1')",
         "importance = Importance.model_construct(model_id='mdl_1', features=[])",
         code,

@@ -14,8 +14,8 @@ import pytest
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import AnswerNotUnderstood, FileUnusable
+from rankery.mlflow.exporting import nodes_of
 from rankery.mlflow.importing import _file
-from rankery.mlflow.nodes import nodes_of
 from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
 from tests.rankery.cli.commands import run
 from tests.requirements import skip_without

@@ -186,5 +186,4 @@ class FolderFile:
 
     def _check(self, version: tuple[int, ...]) -> None:
         if version != self._version:
-            expected = "expected a file that does not change, but it changed while it was read"
-            raise DatasetError.at(f"{expected}; import the folder again when it is complete", file=self._name)
+            raise DatasetError.changed(self._name)

@@ -42,11 +42,6 @@ class Connection:
         self._comm = comm
         self.peer = peer
 
-    @property
-    def peer_host(self) -> str:
-        """Return the address of the peer, without its port."""
-        return self._comm.peer_address.rpartition("://")[2].rpartition(":")[0]
-
     async def send(self, message: Message) -> None:
         """Send a message.
 

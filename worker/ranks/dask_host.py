@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 from distributed import WorkerPlugin
 from distributed.comm.addressing import get_address_host
 
-from worker.ranks.invitation import Invitation
 from worker.ranks.local_placement import RankSubprocess
+from worker.ranks.placement import Invitation
 
 if TYPE_CHECKING:
     from distributed import Worker

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from core.machine import available_cpus
 from core.subprocesses import module_command, module_environment
 from worker.ports import ANY_PORT
-from worker.ranks.invitation import Invitation
+from worker.ranks.placement import Invitation
 
 _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"

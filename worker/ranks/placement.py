@@ -1,9 +1,33 @@
-"""Interface of placements, which start the processes of ranks."""
+"""Placements, which start the processes of ranks, and the parameters of such a process."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from worker.ranks.invitation import Invitation
+from worker.ranks.identity import Identity
+
+BEATS = 5  # heartbeats within the timeout after which a process counts as lost
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """Parameters of one rank.
+
+    Attributes:
+        identity: Credentials of the training.
+        rank: Number of the rank, from 0.
+        driver: Address of the driver.
+        host: Address at which the other ranks reach the rank's machine.
+        threads: Threads of the rank.
+        silence_seconds: Timeout without a message of the driver, after which the rank ends.
+    """
+
+    identity: Identity
+    rank: int
+    driver: str
+    host: str
+    threads: int
+    silence_seconds: float
 
 
 class StartedRank(Protocol):

@@ -29,15 +29,14 @@ from worker.ranks.arrays import packed, unpacked
 from worker.ranks.collectives import Collectives, Traffic
 from worker.ranks.connections import Endpoint, Refused
 from worker.ranks.identity import DRIVER
-from worker.ranks.invitation import Invitation
 from worker.ranks.mesh import Mesh, PeerLost
 from worker.ranks.parts import Part
+from worker.ranks.placement import BEATS, Invitation
 from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
 
 LEFT, LOST = 0, 3  # exit codes: the driver has left or is lost, another rank is lost
-_BEATS = 5  # heartbeats within the timeout after which a process counts as lost
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
 
@@ -113,7 +112,7 @@ class RankProcess:
 
     async def _beat(self) -> None:
         """Send heartbeats with the state of the rank to the driver."""
-        pause = self._invitation.silence_seconds / _BEATS
+        pause = self._invitation.silence_seconds / BEATS
         with contextlib.suppress(OSError):
             while True:
                 await self._driver.send({"condition": self._condition()})

@@ -25,10 +25,10 @@ from worker.job.run import JobRun
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.parts import Part, sample_within
 from worker.ranks.team import Team
+from worker.settings import MEMORY_SHARE
 
 _URL_SECONDS = 7 * 24 * 3600  # the longest validity that S3 allows for a signed URL
 _SAMPLED_CELLS = 2**20  # limit per message of a rank: 4 MB of features
-_MEMORY_SHARE = 0.85  # usable share of a machine's memory; the rest is for the system
 
 
 class Sharing:
@@ -188,7 +188,7 @@ class Sharing:
         by_host: dict[str, int] = {}
         for member, need in zip(team.members, needs, strict=True):
             by_host[member.host] = by_host.get(member.host, 0) + need["needed_bytes"]
-            usable = limit if need["available_bytes"] is None else _MEMORY_SHARE * need["available_bytes"]
+            usable = limit if need["available_bytes"] is None else MEMORY_SHARE * need["available_bytes"]
             least = min(bound for bound in (limit, usable, np.inf) if bound is not None)
             if need["needed_bytes"] > least or by_host[member.host] > (usable or np.inf):
                 raise LimitReached(

@@ -12,12 +12,10 @@ from typing import Any
 from core.errors import InputProblem, InvalidInput, RankeryError
 from worker.ranks.connections import Connection, Endpoint, Message
 from worker.ranks.identity import DRIVER, Identity
-from worker.ranks.invitation import Invitation
-from worker.ranks.placement import Placement, StartedRank
+from worker.ranks.placement import BEATS, Invitation, Placement, StartedRank
 
 _START_SECONDS = 60.0  # timeout for the start of a process, including imports and connection
 _POLL_SECONDS = 0.1
-_BEATS = 5
 
 
 class RankLost(Exception):
@@ -168,7 +166,7 @@ class Team:
                 if member.connection is not None:
                     with contextlib.suppress(OSError):
                         await member.connection.send({"beat": True})
-            await asyncio.sleep(self._silence_seconds / _BEATS)
+            await asyncio.sleep(self._silence_seconds / BEATS)
 
     def _await_all(self) -> None:
         """Wait until all ranks are connected."""

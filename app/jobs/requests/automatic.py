@@ -9,6 +9,7 @@ from app.http.labels import Tags
 from app.http.schemas import Id, ModelName
 from app.jobs.contract_schemas import Contract
 from app.jobs.requests.fields import AllowAbsentFeatures, MetricName, QueuedRequest, Seed
+from core.jobs.auto_train import AutoTrainJob, Preference
 
 CandidateName = Annotated[str, Field(max_length=100)]
 
@@ -27,14 +28,14 @@ class AutomaticTrainingRequest(QueuedRequest):
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
     budget_seconds: float = Field(
-        300.0,
+        AutoTrainJob.budget_seconds,
         ge=10,
         le=86_400,
         description="Planned running time of the search; use `limits` to stop the job",
         examples=[300],
     )
-    prefer: Literal["best", "simple"] = Field(
-        "best",
+    prefer: Preference = Field(
+        AutoTrainJob.prefer,
         description="`best`: the candidate or weighted sum with the best metric on held-out queries;"
         " `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is"
         " significantly better",

@@ -213,12 +213,12 @@ def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Yield a problem for each option of trees in a request for another scorer."""
     if _scorer_kind(request) == Trees.kind:
         return
-    if request.hyperparameters.auto:
-        yield InputProblem(
-            "/hyperparameters/auto", "can only be used for trees; remove it, or set scorer to trees"
-        )
-    if request.init_model is not None:
-        yield InputProblem("/init_model", "can only be used for trees; remove it, or set scorer to trees")
+    given = {
+        "hyperparameters/auto": request.hyperparameters.auto,
+        "init_model": request.init_model is not None,
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        yield InputProblem(f"/{name}", "can only be used for trees; remove it, or set scorer to trees")
 
 
 def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:

@@ -50,6 +50,16 @@ class Engine:
     score: Callable[[Float32Array], Float64Array]
 
 
+# Arithmetic of an engine that rounds the inputs of a network alone.
+ARITHMETIC = "features rounded to float32; missing features as in the model; everything else in float64"
+# Parts of a network that the plugins of search engines cannot express, and advice for such a network.
+PLUGIN_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
+PLUGIN_ADVICE = (
+    "Train with inputs=standard or inputs=none and without the parts named above, or export the model as"
+    " onnx, c or python."
+)
+
+
 class NetworkTarget(Target[NetworkSource]):
     """A format of linear scorers or networks.
 

@@ -1,7 +1,6 @@
 """Artifacts: bytes under keys, in a local folder, on S3 or any fsspec file system."""
 
 import contextlib
-import errno
 import os
 import secrets
 import shutil
@@ -15,12 +14,11 @@ from typing import Any, BinaryIO, cast
 from core.errors import NotFound, StoreFull, StoreUnavailable
 from core.store.artifacts.file_systems import FileSystem
 from core.store.artifacts.remote_files import open_ranges
-from core.store.faults import failure_reason
+from core.store.faults import DISK_FULL, failure_reason
 
 PATIENCE_SECONDS = 5.0
 
 _DELETIONS = 8  # concurrent deletions, which mostly wait for the disk or a server
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Artifacts:
@@ -66,7 +64,7 @@ class Artifacts:
             with self._reporting_errors(key, writing=True) as path:
                 self._publish(temporary, path)
         except OSError as error:
-            if error.errno in _FULL:
+            if error.errno in DISK_FULL:
                 raise StoreFull(f"no space left for {key}: {error}") from error
             raise
         finally:
@@ -240,7 +238,7 @@ class Artifacts:
             # For a write, the error means that the folder or bucket is missing.
             if isinstance(error, FileNotFoundError) and not writing:
                 raise NotFound("artifact", key) from error
-            kind = StoreFull if isinstance(error, OSError) and error.errno in _FULL else StoreUnavailable
+            kind = StoreFull if isinstance(error, OSError) and error.errno in DISK_FULL else StoreUnavailable
             raise kind(f"the artifact storage {self._reason(error)}, needed for {key}") from error
 
     def _reason(self, error: Exception) -> str:

@@ -19,6 +19,7 @@ from core.store.repositories.repository import Repository, added
 from core.store.tables import Job, Model, ModelAlias, ModelName
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+MODEL_NAME_RULE = "must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _VERSION_LOCKS = 0x4D4F444C  # namespace of advisory locks: "MODL"
@@ -31,10 +32,7 @@ def check_name(name: str, pointer: str) -> None:
         InvalidInput: At `pointer`, where the name does not match `MODEL_NAME` or looks like an id.
     """
     if "\n" in name or not re.match(MODEL_NAME, name):
-        raise InvalidInput.at(
-            pointer,
-            "must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit",
-        )
+        raise InvalidInput.at(pointer, MODEL_NAME_RULE)
     if name.startswith(ids.MODEL):
         raise InvalidInput.at(pointer, f"must not start with {ids.MODEL}, which begins an id")
 

@@ -1,6 +1,5 @@
 """Downloads that resume after an interruption."""
 
-import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,13 +7,13 @@ from typing import Any, BinaryIO
 
 from core.errors import DatasetError, StoreFull, StoreUnavailable
 from core.store.artifacts.checksums import file_sha256
+from core.store.faults import DISK_FULL
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion, RemoteFile
 from core.store.sources.scratch import PartialFile
 
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
 _POLL_SECONDS = 0.1
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _SPACE_CHECK_BYTES = 64 * 2**20  # between two checks of the free space
 
 OnBytes = Callable[[int, int | None], None]
@@ -186,7 +185,7 @@ class _Download:
             output.write(block)
             output.flush()  # so that another process can resume if this process is killed
         except OSError as error:
-            if error.errno not in _FULL:
+            if error.errno not in DISK_FULL:
                 raise StoreUnavailable(f"the disk of downloads cannot write {self._name}: {error}") from error
             raise StoreFull(f"the disk of downloads has no space left for {self._name}: {error}") from error
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from rankery.client.asynchronous.data import AsyncData
 from rankery.client.asynchronous.pages import AsyncPages
@@ -15,9 +15,8 @@ from rankery.client.frames.incoming import Frame, as_table, collected, is_frame,
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.uploads import Upload
-from rankery.client.views.click_log import ClickLogView
+from rankery.client.views.data import ClickLogView
 
 _DATA = "a path, an address, or a data frame of pandas, polars or Arrow"
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
@@ -25,19 +24,6 @@ LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table
 
 class AsyncClickLog(ClickLogView, AsyncData):
     """A click log, as last fetched from the service."""
-
-    async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
-        """Change the name or the project; omitted fields stay.
-
-        Args:
-            name: Display name.
-            project: Project label; no project if None.
-
-        Returns:
-            This log.
-        """
-        body = given({"name": name}) | chosen({"project": project})
-        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
 
     async def delete(self, *, permanently: bool = False) -> None:
         """Move the log to the trash; `client.restore` restores it. Results of the log stay.
@@ -48,8 +34,7 @@ class AsyncClickLog(ClickLogView, AsyncData):
         Raises:
             RankeryApiError: Jobs use the log; the problem lists them.
         """
-        parameters = {"permanently": permanently or None}
-        await self._transport.request("DELETE", self._path, parameters=parameters)
+        await self._delete(permanently=permanently)
 
     @property
     def _path(self) -> str:

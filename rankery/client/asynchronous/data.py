@@ -1,32 +1,32 @@
 """Base of datasets and click logs, which a job reads or makes."""
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Self
 
 import httpx
 
 from rankery.client.asynchronous.job import AsyncJob
-from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.asynchronous.resource import AsyncRefreshable
+from rankery.client.reading import UNSET, Unset, chosen, given
 from rankery.errors import RankeryApiError
 
 
-class AsyncData(AsyncResource):
+class AsyncData(AsyncRefreshable):
     """Data with the status `pending` until a job has read or made them."""
 
     job_id: str | None
 
-    @property
-    @abstractmethod
-    def _path(self) -> str: ...
+    async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
+        """Change the name or the project; omitted fields stay.
 
-    async def refresh(self) -> Self:
-        """Fetch the current state.
+        Args:
+            name: Display name.
+            project: Project label; no project if None.
 
         Returns:
             This object.
         """
-        return self._take(await self._transport.get(self._path))
+        return await self._change(given({"name": name}) | chosen({"project": project}))
 
     async def job(self) -> AsyncJob | None:
         """Return the job that reads or makes the data; None if there is none, or it was deleted."""

@@ -7,11 +7,10 @@ from typing import Literal, Self
 from rankery.client.asynchronous.data import AsyncData
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.display.progress import download_progress
-from rankery.client.reading import given, read
+from rankery.client.reading import read
 from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
-from rankery.client.unset import UNSET, Unset, chosen
-from rankery.client.views.dataset import DatasetView
+from rankery.client.views.data import DatasetView
 from rankery.client.views.query import Query
 
 
@@ -32,19 +31,6 @@ class AsyncDataset(DatasetView, AsyncData):
         """
         found = await self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
         return self._take(found)
-
-    async def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
-        """Change the name or the project; omitted fields stay.
-
-        Args:
-            name: Display name.
-            project: Project label; no project if None.
-
-        Returns:
-            This dataset.
-        """
-        body = given({"name": name}) | chosen({"project": project})
-        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
 
     async def download(
         self,
@@ -86,8 +72,7 @@ class AsyncDataset(DatasetView, AsyncData):
         Raises:
             RankeryApiError: Jobs or gates use the dataset; the problem lists them.
         """
-        parameters = {"permanently": permanently or None}
-        await self._transport.request("DELETE", self._path, parameters=parameters)
+        await self._delete(permanently=permanently)
 
     def queries(self, prefix: str | None = None) -> AsyncPages[QueryEntry]:
         """List the queries, in the order of the dataset.

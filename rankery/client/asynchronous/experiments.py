@@ -1,12 +1,10 @@
 """Calls about papers and experiments, and the experiment resource."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
 from typing import Literal, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable, until_succeeded
 from rankery.client.display.progress import steps_progress
 from rankery.client.reading import given, read
 from rankery.client.schemas.answers import (
@@ -22,10 +20,9 @@ from rankery.client.views.lifecycle import DeletionView
 from rankery.errors import ExperimentFailed
 
 _LONGEST_INTERVAL_SECONDS = 5.0
-_INTERVAL_GROWTH = 1.1
 
 
-class AsyncExperiment(ExperimentView, AsyncResource):
+class AsyncExperiment(ExperimentView, AsyncRefreshable):
     """An experiment, as last fetched from the service.
 
     Example:
@@ -34,14 +31,6 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         print(await (await experiment.wait()).download_report("markdown"))
         ```
     """
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the experiment.
-
-        Returns:
-            This experiment.
-        """
-        return self._take(await self._transport.get(self._path))
 
     async def wait(
         self,
@@ -68,24 +57,22 @@ class AsyncExperiment(ExperimentView, AsyncResource):
             ExperimentFailed: The experiment failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        interval = interval_seconds
         with steps_progress(f"{self.paper} ({self.scale})", progress) as show:
-            while True:
-                await self.refresh()
+
+            def report(_: object) -> None:
                 show(self.done, self.total or None, self._news())
                 if on_progress is not None:
                     on_progress(self)
-                if self.status == "succeeded":
-                    return self
-                if self.has_ended:
-                    raise ExperimentFailed(self)
-                if deadline is not None and monotonic() > deadline:
-                    raise TimeoutError(
-                        f"experiment {self.id} is still {self.status} after {timeout_seconds:g} s"
-                    )
-                await asyncio.sleep(interval)
-                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+
+            return await until_succeeded(
+                self,
+                "experiment",
+                ExperimentFailed,
+                report,
+                timeout_seconds=timeout_seconds,
+                interval_seconds=interval_seconds,
+                longest_seconds=_LONGEST_INTERVAL_SECONDS,
+            )
 
     async def cancel(self) -> Self:
         """Cancel the experiment and its trainings, except those that another experiment needs.
@@ -120,9 +107,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         Raises:
             RankeryApiError: The experiment has not ended.
         """
-        parameters = {"permanently": permanently or None}
-        response = await self._transport.request("DELETE", self._path, parameters=parameters)
-        return read(DeletionView, response.json())
+        return read(DeletionView, (await self._delete(permanently=permanently)).json())
 
     async def trainings(self) -> list[ExperimentTraining]:
         """List the trainings that the experiment needs, with their jobs."""
@@ -141,10 +126,6 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         """
         response = await self._transport.request("GET", f"{self._path}/report", parameters={"format": format})
         return response.text
-
-    async def _post(self, action: str) -> Self:
-        response = await self._transport.request("POST", f"{self._path}/{action}", repeatable=False)
-        return self._take(response.json())
 
     def _news(self) -> str:
         failed = f", {self.counts.failed:,} failed" if self.counts.failed else ""

@@ -12,25 +12,22 @@ from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, move_alias
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncDeletable
+from rankery.client.asynchronous.resource import AsyncDeletable, AsyncRefreshable, until_succeeded
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
 from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
-from rankery.client.reading import Document, read
+from rankery.client.reading import UNSET, Document, Unset, chosen, read
 from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.candidate import CandidateView, ranked
-from rankery.client.views.gate import GateView
 from rankery.client.views.history import History
-from rankery.client.views.importance import Importance
-from rankery.client.views.inspection import Inspection
+from rankery.client.views.inspection import Importance, Inspection
 from rankery.client.views.job import JobView
-from rankery.client.views.model import ModelView
+from rankery.client.views.model import GateView, ModelView
 from rankery.errors import JobFailed, JobRefused
 
 if TYPE_CHECKING:
@@ -39,11 +36,10 @@ if TYPE_CHECKING:
 
 
 _LONGEST_INTERVAL_SECONDS = 2.0
-_INTERVAL_GROWTH = 1.1
 _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
-class AsyncJob(JobView, AsyncDeletable):
+class AsyncJob(JobView, AsyncRefreshable, AsyncDeletable):
     """A job, as last fetched from the service.
 
     `refresh` and `wait` update the object in place.
@@ -54,14 +50,6 @@ class AsyncJob(JobView, AsyncDeletable):
         model = await (await job.wait()).model()
         ```
     """
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the job.
-
-        Returns:
-            This job.
-        """
-        return self._take(await self._transport.get(self._path))
 
     async def wait(
         self,
@@ -88,22 +76,22 @@ class AsyncJob(JobView, AsyncDeletable):
             JobFailed: The job failed or was cancelled; `JobRefused` if a gate refused the version.
             TimeoutError: The timeout has expired.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        interval = interval_seconds
         with jobs_progress([self], progress) as show:
-            while True:
-                await self.refresh()
+
+            def report(_: object) -> None:
                 show(self)
                 if on_progress is not None:
                     on_progress(self)
-                if self.status == "succeeded":
-                    return self
-                if self.has_ended:
-                    raise JobRefused(self) if self.status == "refused" else JobFailed(self)
-                if deadline is not None and monotonic() > deadline:
-                    raise TimeoutError(f"job {self.id} is still {self.status} after {timeout_seconds:g} s")
-                await asyncio.sleep(interval)
-                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+
+            return await until_succeeded(
+                self,
+                "job",
+                lambda job: JobRefused(job) if job.status == "refused" else JobFailed(job),
+                report,
+                timeout_seconds=timeout_seconds,
+                interval_seconds=interval_seconds,
+                longest_seconds=_LONGEST_INTERVAL_SECONDS,
+            )
 
     async def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
@@ -114,9 +102,7 @@ class AsyncJob(JobView, AsyncDeletable):
         Raises:
             RankeryApiError: The job has already ended.
         """
-        path = f"{self._path}/cancel"
-        response = await self._transport.request("POST", path, repeatable=False)
-        return self._take(response.json())
+        return await self._post("cancel")
 
     async def change(
         self,
@@ -138,8 +124,7 @@ class AsyncJob(JobView, AsyncDeletable):
             This job.
         """
         body = chosen({"name": name, "notes": notes, "project": project})
-        body |= {} if tags is None else {"tags": dict(tags)}
-        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
+        return await self._change(body | ({} if tags is None else {"tags": dict(tags)}))
 
     async def history(self, after: int = 0) -> History:
         """Return a training's learning curves.
@@ -213,16 +198,8 @@ class AsyncJob(JobView, AsyncDeletable):
         return f"/v1/jobs/{self.id}"
 
 
-class AsyncModel(ModelView, AsyncDeletable):
+class AsyncModel(ModelView, AsyncRefreshable, AsyncDeletable):
     """A version of a model, as last fetched from the service."""
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the model and its aliases.
-
-        Returns:
-            This model.
-        """
-        return self._take(await self._transport.get(self._path))
 
     async def importance(self) -> Importance:
         """Return the gains and split counts of the features."""
@@ -290,8 +267,7 @@ class AsyncModel(ModelView, AsyncDeletable):
             This model.
         """
         body = chosen({"title": title, "description": description, "project": project})
-        body |= {} if tags is None else {"tags": dict(tags)}
-        return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
+        return await self._change(body | ({} if tags is None else {"tags": dict(tags)}))
 
     async def gate(self, alias: str) -> GateView:
         """Return the promotion gate of an alias of the model's name; see `client.gate`."""

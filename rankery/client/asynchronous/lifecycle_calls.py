@@ -6,9 +6,8 @@ from typing import Any, Literal, TypeAlias
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.listing import Listing
-from rankery.client.reading import given, read
+from rankery.client.reading import UNSET, Unset, chosen, given, read
 from rankery.client.references import HasId, id_of
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.lifecycle import (
     DeletionView,
     LabelledView,

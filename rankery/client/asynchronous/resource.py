@@ -1,8 +1,12 @@
 """Base of the client's resources and calls."""
 
+import asyncio
 from abc import abstractmethod
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Any, Protocol, Self, TypeVar
 
+import httpx
 from pydantic import BaseModel, PrivateAttr
 
 from rankery.client.asynchronous.pages import AsyncPages
@@ -35,13 +39,39 @@ class AsyncResource(BaseModel):
         self.__dict__.update(other.__dict__)
         return self
 
-
-class AsyncDeletable(AsyncResource):
-    """A resource that can be deleted, and restored from the trash."""
-
     @property
     @abstractmethod
     def _path(self) -> str: ...
+
+    async def _change(self, changes: Mapping[str, Any]) -> Self:
+        """Change fields of the resource."""
+        return self._take((await self._transport.request("PATCH", self._path, json=changes)).json())
+
+    async def _post(self, action: str) -> Self:
+        """Request an action that changes the resource, once."""
+        response = await self._transport.request("POST", f"{self._path}/{action}", repeatable=False)
+        return self._take(response.json())
+
+    async def _delete(self, **parameters: bool) -> httpx.Response:
+        """Delete the resource; a parameter is sent only if it is true."""
+        chosen = {name: value or None for name, value in parameters.items()}
+        return await self._transport.request("DELETE", self._path, parameters=chosen)
+
+
+class AsyncRefreshable(AsyncResource):
+    """A resource whose state changes."""
+
+    async def refresh(self) -> Self:
+        """Fetch the current state.
+
+        Returns:
+            This object.
+        """
+        return self._take(await self._transport.get(self._path))
+
+
+class AsyncDeletable(AsyncResource):
+    """A resource that can be deleted, and restored from the trash."""
 
     async def delete(self, *, with_results: bool = False, permanently: bool = False) -> DeletionView:
         """Move the object to the trash; `client.restore` restores it.
@@ -56,9 +86,61 @@ class AsyncDeletable(AsyncResource):
         Raises:
             RankeryApiError: Other objects depend on it; the problem lists them.
         """
-        parameters = {"with_results": with_results or None, "permanently": permanently or None}
-        response = await self._transport.request("DELETE", self._path, parameters=parameters)
+        response = await self._delete(with_results=with_results, permanently=permanently)
         return read(DeletionView, response.json())
+
+
+class _Work(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def has_ended(self) -> bool: ...
+    async def refresh(self) -> object: ...
+
+
+Work = TypeVar("Work", bound=_Work)
+_INTERVAL_GROWTH = 1.1
+
+
+async def until_succeeded(
+    work: Work,
+    noun: str,
+    failure: Callable[[Work], Exception],
+    on_progress: Callable[[Work], object],
+    *,
+    timeout_seconds: float | None,
+    interval_seconds: float,
+    longest_seconds: float,
+) -> Work:
+    """Wait until a job, a study or an experiment has succeeded.
+
+    Args:
+        work: The resource to wait for.
+        noun: Its noun, for the message of the timeout.
+        failure: Return the error to raise when it has ended otherwise.
+        on_progress: Called after each poll.
+        timeout_seconds: Timeout in seconds; None waits forever.
+        interval_seconds: First interval between polls.
+        longest_seconds: Length to which the interval grows.
+
+    Raises:
+        TimeoutError: The timeout has expired.
+    """
+    deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+    interval = interval_seconds
+    while True:
+        await work.refresh()
+        on_progress(work)
+        if work.status == "succeeded":
+            return work
+        if work.has_ended:
+            raise failure(work)
+        if deadline is not None and monotonic() > deadline:
+            raise TimeoutError(f"{noun} {work.id} is still {work.status} after {timeout_seconds:g} s")
+        await asyncio.sleep(interval)
+        interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, longest_seconds))
 
 
 Kind = TypeVar("Kind", bound=AsyncResource)

@@ -4,21 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable
 from rankery.client.reading import given, read
 from rankery.client.views.schedule import ScheduleRunView, ScheduleView
 
 
-class AsyncSchedule(ScheduleView, AsyncResource):
+class AsyncSchedule(ScheduleView, AsyncRefreshable):
     """A schedule, as last fetched from the service."""
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the schedule.
-
-        Returns:
-            This schedule.
-        """
-        return self._take(await self._transport.get(self._path))
 
     async def change(self, **changes: Any) -> Self:
         """Change fields; omitted fields stay.
@@ -29,7 +21,7 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
+        return await self._change(changes)
 
     async def pause(self) -> Self:
         """Pause the schedule; a run that has begun continues."""
@@ -59,7 +51,7 @@ class AsyncSchedule(ScheduleView, AsyncResource):
 
     async def delete(self) -> None:
         """Delete the schedule with its runs; a running job continues."""
-        await self._transport.request("DELETE", self._path)
+        await self._delete()
 
     @property
     def _path(self) -> str:

@@ -1,8 +1,6 @@
 """Calls about studies, and the study resource."""
 
-import asyncio
 from collections.abc import Callable, Mapping
-from time import monotonic
 from typing import Any, Self
 
 from rankery.client.arguments import (
@@ -15,7 +13,7 @@ from rankery.client.arguments import (
 )
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.asynchronous.resource import AsyncRefreshable, until_succeeded
 from rankery.client.reading import given, read
 from rankery.client.schemas.answers import StudyImportance, Trial
 from rankery.client.schemas.requests import (
@@ -31,7 +29,7 @@ from rankery.client.views.study import StudyView
 from rankery.errors import StudyFailed
 
 
-class AsyncStudy(StudyView, AsyncResource):
+class AsyncStudy(StudyView, AsyncRefreshable):
     """A study, as last fetched from the service.
 
     Example:
@@ -40,14 +38,6 @@ class AsyncStudy(StudyView, AsyncResource):
         print((await study.wait()).sentence)
         ```
     """
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the study.
-
-        Returns:
-            This study.
-        """
-        return self._take(await self._transport.get(self._path))
 
     async def wait(
         self,
@@ -70,18 +60,15 @@ class AsyncStudy(StudyView, AsyncResource):
             StudyFailed: The study failed or was cancelled.
             TimeoutError: The timeout has expired.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        while True:
-            await self.refresh()
-            if on_progress is not None:
-                on_progress(self)
-            if self.status == "succeeded":
-                return self
-            if self.has_ended:
-                raise StudyFailed(self)
-            if deadline is not None and monotonic() > deadline:
-                raise TimeoutError(f"study {self.id} is still {self.status} after {timeout_seconds:g} s")
-            await asyncio.sleep(interval_seconds)
+        return await until_succeeded(
+            self,
+            "study",
+            StudyFailed,
+            on_progress or (lambda _: None),
+            timeout_seconds=timeout_seconds,
+            interval_seconds=interval_seconds,
+            longest_seconds=interval_seconds,
+        )
 
     def trials(self) -> AsyncPages[Trial]:
         """List the trials by number."""
@@ -118,9 +105,7 @@ class AsyncStudy(StudyView, AsyncResource):
             trials: Largest number of trials, including those so far.
             parallel_trials: Trials that are queued or run at the same time.
         """
-        changes = given({"trials": trials, "parallel_trials": parallel_trials})
-        response = await self._transport.request("PATCH", self._path, json=changes, repeatable=True)
-        return self._take(response.json())
+        return await self._change(given({"trials": trials, "parallel_trials": parallel_trials}))
 
     async def clone(self, **changes: Any) -> "AsyncStudy":
         """Submit a new study like this one.
@@ -141,17 +126,11 @@ class AsyncStudy(StudyView, AsyncResource):
         Raises:
             RankeryApiError: The study has not ended.
         """
-        parameters = {"permanently": permanently or None}
-        await self._transport.request("DELETE", self._path, parameters=parameters, repeatable=True)
+        await self._delete(permanently=permanently)
 
     async def importance(self) -> StudyImportance:
         """Return the importance of each parameter for the value of a trial."""
         return read(StudyImportance, await self._transport.get(f"{self._path}/importance"))
-
-    async def _post(self, action: str) -> Self:
-        path = f"{self._path}/{action}"
-        response = await self._transport.request("POST", path, repeatable=False)
-        return self._take(response.json())
 
     @property
     def _path(self) -> str:

@@ -4,22 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
+from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
 from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
 
 
-class AsyncWebhook(WebhookView, AsyncResource):
+class AsyncWebhook(WebhookView, AsyncRefreshable):
     """A webhook, as last fetched from the service."""
-
-    async def refresh(self) -> Self:
-        """Fetch the current state of the webhook.
-
-        Returns:
-            This webhook.
-        """
-        return self._take(await self._transport.get(self._path))
 
     async def change(self, **changes: Any) -> Self:
         """Change fields; omitted fields stay.
@@ -30,7 +22,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
+        return await self._change(changes)
 
     async def test(self) -> WebhookTestView:
         """Send an event of kind `webhook.test` to the receiver now, and return its response."""
@@ -43,8 +35,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
         Returns:
             This webhook, with the secret.
         """
-        response = await self._transport.request("POST", f"{self._path}/rotate", repeatable=False)
-        return self._take(response.json())
+        return await self._post("rotate")
 
     def deliveries(
         self, state: Literal["waiting", "delivered", "dead"] | None = None
@@ -68,7 +59,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
 
     async def delete(self) -> None:
         """Delete the webhook with its deliveries."""
-        await self._transport.request("DELETE", self._path)
+        await self._delete()
 
     @property
     def _path(self) -> str:

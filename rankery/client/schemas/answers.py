@@ -153,22 +153,9 @@ class AutoTrainQuality(Answer):
     baselines: list[AutoTrainBaseline]
 
 
-class AutoTrainConclusion(Answer):
+class AutoTrainConclusion(AutoTrainQuality):
     """The conclusion of an automatic training: the quality of its model, on test data if there are any."""
 
-    sentence: str
-    """Summary of the result in one sentence"""
-
-    value: float
-    """Mean of the metric"""
-
-    interval: list[float] | None = None
-    """95% interval of the mean"""
-
-    data: Literal["held-out", "test"]
-    """`held-out` queries of the training data, each evaluated by models trained and selected without this query; or queries of the `test` data"""
-
-    baselines: list[AutoTrainBaseline]
     held_out: AutoTrainQuality | None = None
     """The quality on held-out queries"""
 
@@ -513,24 +500,6 @@ class DeliveryPage(Answer):
     """Value of `cursor` for the next page; null on the last page"""
 
 
-class DependencePoint(Answer):
-    """The scores at a value of the feature."""
-
-    mean: float
-    lower: float
-    """10th percentile of the scores"""
-
-    upper: float
-    """90th percentile of the scores"""
-
-    value: float
-    text: str | None = None
-    """Text of a category, whose `value` is its code"""
-
-    share: float
-    """Share of the documents with finite values whose value is not larger"""
-
-
 class DiagnosticDescription(Answer):
     """A diagnostic of a loss that jobs can compute."""
 
@@ -652,42 +621,6 @@ class DriftThresholds(Answer):
     missing: float
 
 
-class DriftReport(Answer):
-    """A drift report with its comparisons."""
-
-    id: str
-    job_id: str
-    model_id: str
-    model: str
-    """Reference of the checked model version"""
-
-    days: float
-    """Number of days whose samples were checked"""
-
-    since: AwareDatetime
-    until: AwareDatetime
-    verdict: Literal["drift", "none", "too_few"]
-    """Drift from the training data or from earlier samples; `too_few`: not enough queries for a test"""
-
-    sentence: str
-    requests: int
-    """Number of sampled requests in the period"""
-
-    queries: int
-    """Number of different queries in these requests"""
-
-    documents: int
-    """Number of compared documents"""
-
-    drifted_features: list[str]
-    """Names of drifted features, or `scores`, the largest drift first"""
-
-    thresholds: DriftThresholds
-    project: str | None = None
-    created_at: AwareDatetime
-    comparisons: list[DriftComparison]
-
-
 class DriftReportEntry(Answer):
     """A drift report in a list."""
 
@@ -721,6 +654,12 @@ class DriftReportEntry(Answer):
     thresholds: DriftThresholds
     project: str | None = None
     created_at: AwareDatetime
+
+
+class DriftReport(DriftReportEntry):
+    """A drift report with its comparisons."""
+
+    comparisons: list[DriftComparison]
 
 
 class DriftReportPage(Answer):
@@ -1226,61 +1165,6 @@ class EvaluationPage(Answer):
     """Value of `cursor` for the next page; null on the last page"""
 
 
-class JobCurves(Answer):
-    """The learning curves of one of several jobs; `milliseconds` is empty unless `times=true` is given."""
-
-    job_id: str
-    best_iteration: int | None = None
-    """Best iteration; null until the job has created its model"""
-
-    iterations: list[int]
-    """1-based, in order"""
-
-    curves: dict[str, dict[str, list[float | None]]]
-    """By data and metric, a value for each of the iterations"""
-
-    milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time per iteration since the previously listed one, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics` the diagnostics; null if not recorded"""
-
-    attempt: int
-    """Number of the attempt; if it changes, request all iterations again, since curves may have restarted"""
-
-    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
-    """
-    The status of a job.
-
-    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
-    version.
-    """
-
-
-class JobHistories(Answer):
-    """The learning curves of several jobs."""
-
-    items: list[JobCurves]
-    """In the requested order"""
-
-    missing: list[str]
-    """Unknown ids"""
-
-
-class JobHistory(Answer):
-    """Learning curves: one value per iteration for each metric on each part of the data."""
-
-    job_id: str
-    best_iteration: int | None = None
-    """Best iteration; null until the job has created its model"""
-
-    iterations: list[int]
-    """1-based, in order"""
-
-    curves: dict[str, dict[str, list[float | None]]]
-    """By data and metric, a value for each of the iterations"""
-
-    milliseconds: dict[str, list[float | None]] = {}
-    """Mean wall time per iteration since the previously listed one, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics` the diagnostics; null if not recorded"""
-
-
 class JobSchemas(Answer):
     """JSON schemas of the requests that submit jobs."""
 
@@ -1360,6 +1244,52 @@ class LatestVersion(Answer):
     """Means of the metrics on the test dataset, if there was one"""
 
     created_at: AwareDatetime
+
+
+class LearningCurves(Answer):
+    """Base of response schemas, read from the attributes of a stored row."""
+
+    job_id: str
+    best_iteration: int | None = None
+    """Best iteration; null until the job has created its model"""
+
+    iterations: list[int]
+    """1-based, in order"""
+
+    curves: dict[str, dict[str, list[float | None]]]
+    """By data and metric, a value for each of the iterations"""
+
+    milliseconds: dict[str, list[float | None]] = {}
+    """Mean wall time per iteration since the previously listed one, by part: `objective` is the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics` the diagnostics; null if not recorded"""
+
+
+class JobCurves(LearningCurves):
+    """The learning curves of one of several jobs; `milliseconds` is empty unless `times=true` is given."""
+
+    attempt: int
+    """Number of the attempt; if it changes, request all iterations again, since curves may have restarted"""
+
+    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
+    """
+    The status of a job.
+
+    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
+    version.
+    """
+
+
+class JobHistories(Answer):
+    """The learning curves of several jobs."""
+
+    items: list[JobCurves]
+    """In the requested order"""
+
+    missing: list[str]
+    """Unknown ids"""
+
+
+class JobHistory(LearningCurves):
+    """Learning curves: one value per iteration for each metric on each part of the data."""
 
 
 class LineageDataset(Answer):
@@ -1502,17 +1432,8 @@ class MetricDifference(Answer):
     """Number of queries to detect a difference of this size with 80 % power; null without a difference"""
 
 
-class MetricSummary(Answer):
+class MetricSummary(Interval):
     """One metric over all queries of a dataset."""
-
-    mean: float | None = None
-    """Mean over the queries where the metric is defined"""
-
-    lower: float | None = None
-    """Lower end of the 95 % interval of the mean"""
-
-    upper: float | None = None
-    """Upper end of the interval"""
 
     quantiles: dict[str, float] | None = None
     """Percentiles of the values over queries, `p05` to `p95`"""
@@ -1554,18 +1475,8 @@ class MetricTrend(Answer):
     """Means on the test data"""
 
 
-class AliasedModel(Answer):
+class AliasedModel(Alias):
     """An alias with the metrics of its model."""
-
-    name: str
-    alias: str
-    version: int
-    model_id: str
-    gated: bool
-    """Whether the alias has a promotion gate"""
-
-    updated_at: AwareDatetime
-    """Time of the last move"""
 
     metrics: dict[str, float | None] | None = None
     """Means of the metrics on the test data; null if the model was not tested"""
@@ -1578,34 +1489,6 @@ class AliasedModels(Answer):
     """The targets of one alias across model names, last moved first."""
 
     items: list[AliasedModel]
-
-
-class MissingResponse(Answer):
-    """The scores where the feature is missing."""
-
-    mean: float
-    lower: float
-    """10th percentile of the scores"""
-
-    upper: float
-    """90th percentile of the scores"""
-
-    share: float
-    """Share of the documents without a value"""
-
-
-class FeatureDependence(Answer):
-    """The partial dependence on one feature."""
-
-    feature: str
-    points: list[DependencePoint]
-    """Points by ascending value"""
-
-    missing: MissingResponse | None = None
-    """Scores for missing values; null if no value is missing"""
-
-    percentiles: list[float]
-    """Percentiles 0 to 100 of the finite values in the data"""
 
 
 class ModelExplanation(Answer):
@@ -1627,38 +1510,8 @@ class ModelImportance(Answer):
     """Every feature, the largest gain first"""
 
 
-class NamedConventions(Answer):
+class NamedConventions(Conventions):
     """Conventions, with the name of the preset that has exactly these conventions."""
-
-    gain: Literal["exp2", "linear"] | list[float]
-    """Gain of a label y: 2^y − 1, y, or a list of gains by label"""
-
-    discount: Literal["log2", "letor", "reciprocal"]
-    """Divisor of the gain at rank r. `log2`: log2(1 + r); `reciprocal`: r; `letor`: 1 at ranks 1 and 2, then log2(r)."""
-
-    relevance_threshold: float
-    """Labels above this value are relevant"""
-
-    ties: Literal["stable", "docid", "average"]
-    """Order of equal scores"""
-
-    queries_without_relevant: Literal["skip", 0, 1]
-    """`skip` omits these queries from means; otherwise the value that they are counted with"""
-
-    short_lists: Literal["as_is", "zero"]
-    """NDCG@k of queries with fewer than k documents"""
-
-    precision_sum_over: Literal["relevant", "reachable"]
-    """Divisor of average precision@k: `relevant`, the number of relevant documents; `reachable`, the smaller of that number and k"""
-
-    max_label: int
-    """Label of a perfect document, for ERR"""
-
-    max_documents: int | None = None
-    """Number of top documents of each query to evaluate; all when null"""
-
-    judged_only: bool = False
-    """Whether documents without a label, or with a label below 0, are omitted from rankings"""
 
     preset: Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | None = (
         None
@@ -1690,42 +1543,6 @@ class Gate(Answer):
     """API key that set the gate; null without authentication"""
 
     updated_at: AwareDatetime
-
-
-class Inspection(Answer):
-    """Feature importance and partial dependence of a model on a dataset."""
-
-    id: str
-    job_id: str
-    model_id: str
-    dataset_id: str
-    metric: str
-    """Metric of the inspection"""
-
-    repeats: int
-    """Number of shuffles per feature"""
-
-    within: Literal["dataset", "query"]
-    """Whether values were shuffled within the whole dataset or within each query"""
-
-    seed: int
-    sample: int
-    """Maximum number of documents to average a partial dependence over"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    created_at: AwareDatetime
-    contract: NamedConventions
-    baseline: MetricSummary
-    """The metric without shuffled features"""
-
-    importance: list[FeaturePermutation]
-    """Every feature, the most important first"""
-
-    partial_dependence: list[FeatureDependence]
-    findings: list[Finding] | None = None
-    """Findings about the model on this dataset; null without findings"""
 
 
 class NamedModel(Answer):
@@ -1763,38 +1580,6 @@ class NeighbourParity(Answer):
 
     examples: list[Difference]
     """The first 10 differing decisions"""
-
-
-class NewWebhook(Answer):
-    """A webhook with a new secret, which is shown only once."""
-
-    id: str
-    url: str
-    events: list[str]
-    """Kinds of events to send; empty for all kinds"""
-
-    description: str | None = None
-    project: str | None = None
-    """Project whose events are sent; null for all projects"""
-
-    enabled: bool
-    disabled_reason: str | None = None
-    """Why the service disabled the webhook; null if it did not"""
-
-    failing_since: AwareDatetime | None = None
-    """Time of the first failure since the last success; null while attempts succeed"""
-
-    last_delivered_at: AwareDatetime | None = None
-    waiting: int
-    """Number of deliveries that are neither delivered nor dead"""
-
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
-    created_by: str | None = None
-    """API key that created the webhook"""
-
-    secret: str
-    """Key of the signatures; store it at the receiver, which verifies them"""
 
 
 class Pair(Answer):
@@ -1876,11 +1661,35 @@ class PaperMethod(Answer):
     """Differences from the paper's set-up"""
 
 
-class PaperTable(Answer):
-    """A table or figure of a paper."""
+class PaperTableEntry(Answer):
+    """A table or figure of a paper in a list."""
 
     name: str
     caption: str
+
+
+class PaperEntry(Answer):
+    """A paper in a list."""
+
+    name: str
+    title: str
+    authors: str
+    year: int
+    data: Literal["synthetic", "sparse"]
+    """Default synthetic data of the paper's experiments"""
+
+    tables: list[PaperTableEntry]
+
+
+class PaperList(Answer):
+    """All papers, oldest first."""
+
+    items: list[PaperEntry]
+
+
+class PaperTable(PaperTableEntry):
+    """A table or figure of a paper."""
+
     rows: list[str]
     columns: list[str]
     unit: str
@@ -1912,32 +1721,6 @@ class Paper(Answer):
     """Differences from the paper's set-up in all tables"""
 
     tables: list[PaperTable]
-
-
-class PaperTableEntry(Answer):
-    """A table or figure of a paper in a list."""
-
-    name: str
-    caption: str
-
-
-class PaperEntry(Answer):
-    """A paper in a list."""
-
-    name: str
-    title: str
-    authors: str
-    year: int
-    data: Literal["synthetic", "sparse"]
-    """Default synthetic data of the paper's experiments"""
-
-    tables: list[PaperTableEntry]
-
-
-class PaperList(Answer):
-    """All papers, oldest first."""
-
-    items: list[PaperEntry]
 
 
 class ParameterDescription(Answer):
@@ -2183,51 +1966,6 @@ class DatasetPage(Answer):
     """Most common test dataset of the systems in the query parameter `for`, on which all of them can be evaluated; null if there is none"""
 
 
-class Experiment(Answer):
-    """An experiment with its report so far."""
-
-    id: str
-    paper: str
-    title: str
-    """Title of the paper"""
-
-    year: int
-    tables: list[str]
-    scale: Literal["quick", "paper"]
-    data: str
-    """`synthetic`, `sparse`, a folder, or `datasets`"""
-
-    corpus: str | None = None
-    """Public corpus that the data is recognised as by its counts; null for other data"""
-
-    folds: list[int]
-    """Numbers of the folds; empty for a single split"""
-
-    dry_run: bool
-    status: Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
-    counts: ExperimentCounts
-    sentence: str | None = None
-    """Result in one sentence; null before the experiment has ended"""
-
-    problem: FailureReason | None = None
-    """Why the experiment failed"""
-
-    report_job_id: str | None = None
-    """Latest job that writes the report"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    created_at: AwareDatetime
-    finished_at: AwareDatetime | None = None
-    datasets: list[ExperimentDataset]
-    report: dict[str, Any] | None = None
-    """Tables with reproduced and published numbers and differences, and claims with verdicts; `complete` is false while trainings are missing. Null before the first table is complete"""
-
-    estimate: dict[str, Any] | None = None
-    """Estimate of a dry run: `runs`, `trees`, `epochs`, `hours` of one worker, and the measured times"""
-
-
 class ExperimentEntry(Answer):
     """An experiment in a list."""
 
@@ -2265,6 +2003,17 @@ class ExperimentEntry(Answer):
 
     created_at: AwareDatetime
     finished_at: AwareDatetime | None = None
+
+
+class Experiment(ExperimentEntry):
+    """An experiment with its report so far."""
+
+    datasets: list[ExperimentDataset]
+    report: dict[str, Any] | None = None
+    """Tables with reproduced and published numbers and differences, and claims with verdicts; `complete` is false while trainings are missing. Null before the first table is complete"""
+
+    estimate: dict[str, Any] | None = None
+    """Estimate of a dry run: `runs`, `trees`, `epochs`, `hours` of one worker, and the measured times"""
 
 
 class ExperimentPage(Answer):
@@ -2312,27 +2061,6 @@ class ExperimentTrainings(Answer):
     items: list[ExperimentTraining]
 
 
-class Project(Answer):
-    """A project with its number of objects by kind."""
-
-    jobs: int = 0
-    models: int = 0
-    """Number of model versions"""
-
-    datasets: int = 0
-    click_logs: int = 0
-    evaluations: int = 0
-    comparisons: int = 0
-    rankings: int = 0
-    inspections: int = 0
-    drift_reports: int = 0
-    studies: int = 0
-    experiments: int = 0
-    schedules: int = 0
-    interleavings: int = 0
-    name: str
-
-
 class ProjectCounts(Answer):
     """Number of objects by kind."""
 
@@ -2351,6 +2079,12 @@ class ProjectCounts(Answer):
     experiments: int = 0
     schedules: int = 0
     interleavings: int = 0
+
+
+class Project(ProjectCounts):
+    """A project with its number of objects by kind."""
+
+    name: str
 
 
 class Projects(Answer):
@@ -2605,77 +2339,9 @@ class JobPage(Answer):
     """Value of `cursor` for the next page; null on the last page"""
 
 
-class JobWithAttempts(Answer):
+class JobWithAttempts(Job):
     """A job with its attempts."""
 
-    id: str
-    kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
-    """Kind of a job."""
-
-    kind_label: str = ""
-    """Label of the kind"""
-
-    title: str = ""
-    """Name of the job, or a default title that names what it creates, measures or moves"""
-
-    name: str | None = None
-    """Name that a user gave the job; null without one"""
-
-    notes: str | None = None
-    """Notes on the job"""
-
-    tags: dict[str, str]
-    """Tags of the object"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    status: Literal["queued", "running", "succeeded", "refused", "failed", "cancelled"]
-    """
-    The status of a job.
-
-    `refused` is a decision: the job did all of its work, and the promotion gate of an alias refused the
-    version.
-    """
-
-    spec: dict[str, Any]
-    """The request with all defaults and resolved references"""
-
-    progress: Progress | None = None
-    """Progress of the job; null before it starts"""
-
-    metrics: dict[str, dict[str, float | None]] | None = None
-    """Latest values by data and metric"""
-
-    main_metric: MainMetric | None = None
-    """Main metric; null until it is measured"""
-
-    dataset_names: dict[str, str] = {}
-    """Names by id of the datasets that the job reads or creates, without deleted ones"""
-
-    result: dict[str, Any] | None = None
-    """Ids of the objects that the job created: dataset, model, evaluation, ranking, comparison, inspection; and the outcome of kinds that report one, such as `conclusion`"""
-
-    problem: FailureReason | None = None
-    """Why the job failed"""
-
-    findings: list[Finding] | None = None
-    """Findings about a training and its datasets; null until known"""
-
-    priority: Literal["low", "normal", "high"]
-    key_id: str | None = None
-    """API key that submitted the job; null without authentication"""
-
-    attempt: int
-    """Number of attempts; those handed back by a worker that shut down are not counted"""
-
-    resumable_from: int | None = None
-    """Iteration that a later attempt would resume from"""
-
-    cancel_requested: bool
-    created_at: AwareDatetime
-    started_at: AwareDatetime | None = None
-    finished_at: AwareDatetime | None = None
     attempts: list[Attempt]
     """Oldest first"""
 
@@ -2847,6 +2513,64 @@ class Deletion(Answer):
 
     complete: bool
     """False if the request stopped after a minute; send it again for the rest"""
+
+
+class Response(Answer):
+    """Scores of the sampled documents when all have the same value."""
+
+    mean: float
+    lower: float
+    """10th percentile of the scores"""
+
+    upper: float
+    """90th percentile of the scores"""
+
+
+class DependencePoint(Response):
+    """The scores at a value of the feature."""
+
+    value: float
+    text: str | None = None
+    """Text of a category, whose `value` is its code"""
+
+    share: float
+    """Share of the documents with finite values whose value is not larger"""
+
+
+class MissingResponse(Response):
+    """The scores where the feature is missing."""
+
+    share: float
+    """Share of the documents without a value"""
+
+
+class FeatureDependence(Answer):
+    """The partial dependence on one feature."""
+
+    feature: str
+    points: list[DependencePoint]
+    """Points by ascending value"""
+
+    missing: MissingResponse | None = None
+    """Scores for missing values; null if no value is missing"""
+
+    percentiles: list[float]
+    """Percentiles 0 to 100 of the finite values in the data"""
+
+
+class Inspection(InspectionEntry):
+    """Feature importance and partial dependence of a model on a dataset."""
+
+    contract: NamedConventions
+    baseline: MetricSummary
+    """The metric without shuffled features"""
+
+    importance: list[FeaturePermutation]
+    """Every feature, the most important first"""
+
+    partial_dependence: list[FeatureDependence]
+    findings: list[Finding] | None = None
+    """Findings about the model on this dataset; null without findings"""
 
 
 class Restored(Answer):
@@ -3031,23 +2755,19 @@ class SearchHits(Answer):
     items: list[SearchHit]
 
 
-class SelectedDatasets(Answer):
-    """A page of datasets with the requested fields."""
-
-    items: list[dict[str, Any]]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-    default_id: str | None = None
-    """Most common test dataset of the systems in the query parameter `for`, on which all of them can be evaluated; null if there is none"""
-
-
 class SelectedFields(Answer):
     """A page of items with the requested fields."""
 
     items: list[dict[str, Any]]
     next_cursor: str | None = None
     """Value of `cursor` for the next page; null on the last page"""
+
+
+class SelectedDatasets(SelectedFields):
+    """A page of datasets with the requested fields."""
+
+    default_id: str | None = None
+    """Most common test dataset of the systems in the query parameter `for`, on which all of them can be evaluated; null if there is none"""
 
 
 class SequentialLook(Answer):
@@ -3723,85 +3443,6 @@ class Lineage(Answer):
     """Replacements in the model's file of feature names that LightGBM cannot represent; null if unknown"""
 
 
-class ListedModel(Answer):
-    """One version of a ranker in a list."""
-
-    id: str
-    name: str
-    version: int
-    """Number of the version within the name, from 1"""
-
-    aliases: list[str]
-    """Aliases of the name that point at this version"""
-
-    title: str | None = None
-    """Display name of this version; null if it has none"""
-
-    description: str | None = None
-    """Description of this version"""
-
-    tags: dict[str, str]
-    """Tags of the object"""
-
-    project: str | None = None
-    """Project of the object; null for none"""
-
-    source: Literal["trained", "imported"]
-    """Whether the model was trained here or imported"""
-
-    job_id: str
-    """Job that trained or imported the model"""
-
-    dataset_id: str | None = None
-    """Training dataset; null for an imported model"""
-
-    feature_names: list[str]
-    """Names of the features in the model's order"""
-
-    loss: dict[str, Any] | None = None
-    """Loss of the training with all hyperparameters; null for sums, automatic trainings and imported models"""
-
-    kind: str
-    """Kind of the scorer: `trees`, `linear`, `mlp` or `sum`"""
-
-    precision: Literal["float32", "float64"] | None = None
-    """Precision of features in scoring: `float64` for imported trees, otherwise `float32`; null for a sum, whose members differ"""
-
-    scorer: dict[str, Any] | None = None
-    """Scorer with all hyperparameters, or the structure of an imported network; null for trees"""
-
-    hyperparameters: dict[str, Any] | None = None
-    """Boosting hyperparameters; empty for other scorers and automatic trainings, null for imported models"""
-
-    best_iteration: int
-    """Number of trees in use, or epoch of the weights; 1 for a sum of stored models, 0 for an imported network or linear scorer; for an automatic training the largest of its members"""
-
-    sha256: str
-    """Digest of the model file"""
-
-    size_bytes: int
-    """Size of the model file"""
-
-    metrics: dict[str, Any] | None = None
-    """Means of the metrics on the test dataset, if there was one"""
-
-    findings: list[Finding] | None = None
-    """Findings about the model on the test dataset; null without findings"""
-
-    lineage: Lineage | None = None
-    """Origin of the model; null for models that were created before lineages were stored"""
-
-    explanation: ModelExplanation | None = None
-    """Whether the model's scores can be explained; null for models that were created before this was stored"""
-
-    created_at: AwareDatetime
-    name_aliases: dict[str, int]
-    """Versions by alias, for all aliases of the model's name"""
-
-    dataset_name: str | None = None
-    """Name of the training dataset; null if it does not exist any more"""
-
-
 class Model(Answer):
     """One version of a ranker, trained here or imported."""
 
@@ -3876,6 +3517,16 @@ class Model(Answer):
     created_at: AwareDatetime
 
 
+class ListedModel(Model):
+    """One version of a ranker in a list."""
+
+    name_aliases: dict[str, int]
+    """Versions by alias, for all aliases of the model's name"""
+
+    dataset_name: str | None = None
+    """Name of the training dataset; null if it does not exist any more"""
+
+
 class ModelList(Answer):
     """Several models."""
 
@@ -3918,6 +3569,13 @@ class Webhook(Answer):
     updated_at: AwareDatetime
     created_by: str | None = None
     """API key that created the webhook"""
+
+
+class NewWebhook(Webhook):
+    """A webhook with a new secret, which is shown only once."""
+
+    secret: str
+    """Key of the signatures; store it at the receiver, which verifies them"""
 
 
 class WebhookPage(Answer):

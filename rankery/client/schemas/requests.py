@@ -85,86 +85,6 @@ class AliasRequest(TypedDict):
     """An existing version of the name"""
 
 
-class ArpLoss1Request(TypedDict):
-    """A bound of the average relevance position: each relevant document compared with all others: Σ y_i ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j. Wang et al. 2018, sec. 5.1."""
-
-    name: Literal["arp-loss1"]
-    """A bound of the average relevance position: each relevant document compared with all others"""
-
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
-
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-
-class ArpLoss2Request(TypedDict):
-    """A bound of the average relevance position: pairs weighted by label difference: Σ (y_i − y_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j. Wang et al. 2018, sec. 5.1."""
-
-    name: Literal["arp-loss2"]
-    """A bound of the average relevance position: pairs weighted by label difference"""
-
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
-
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-
 class BudgetRequest(TypedDict):
     """Budget of a study, which ends at the first bound that is reached."""
 
@@ -278,28 +198,6 @@ class ClickModelOptions(TypedDict):
     """Seed of the bootstrap resamples."""
 
 
-class ComparisonFilter(TypedDict):
-    """The filters of comparisons."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
-
-    dataset_id: NotRequired[str | None]
-    """Only results on this dataset"""
-
-
 class ContractRequest(TypedDict):
     """A preset with some conventions changed; a null convention keeps the value of the preset."""
 
@@ -339,34 +237,6 @@ Contract: TypeAlias = Literal["default", "lightgbm", "xgboost", "sklearn", "trec
 """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
 
 
-class CounterfactualRule(TypedDict):
-    """The difference that a counterfactual estimate of both versions must show."""
-
-    click_log_id: str
-    """A ready click log"""
-
-    dataset_id: str
-    """A ready dataset with the documents that the systems rank, by the ids of the log"""
-
-    metric: NotRequired[str]
-    """Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
-
-    estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
-
-    normalised: NotRequired[bool]
-    """Whether to divide by the mean weight of each rank (self-normalised)"""
-
-    clip: NotRequired[float | None]
-    """Maximum weight; null for no limit"""
-
-    examination: NotRequired[list[float] | None]
-    """Examination probability of each rank from 1; only for the estimator `examination`"""
-
-    margin: NotRequired[float]
-    """Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0 requires a better version"""
-
-
 class DatasetChanges(TypedDict):
     """Changes of a dataset's name and project; omitted fields stay."""
 
@@ -383,23 +253,6 @@ class DatasetDeletionRequest(TypedDict):
 
     permanently: NotRequired[bool]
     """Whether to free the bytes immediately, without the trash"""
-
-
-class DeleteRequestComparisonFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[ComparisonFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
 
 
 class DiagnosticsRequest(TypedDict):
@@ -451,49 +304,36 @@ class EmptyTrashRequest(TypedDict):
     """Whether only to list what would be freed"""
 
 
-class EvaluationFilter(TypedDict):
-    """The filters of evaluations."""
+class EstimationRequest(TypedDict):
+    """A metric of rankings, to be estimated from the clicks on other rankings."""
 
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
+    click_log_id: str
+    """A ready click log"""
 
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
+    dataset_id: str
+    """A ready dataset with the documents that the systems rank, by the ids of the log"""
 
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
+    metric: NotRequired[str]
+    """Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
 
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
+    estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
+    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
 
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
+    normalised: NotRequired[bool]
+    """Whether to divide by the mean weight of each rank (self-normalised)"""
 
-    dataset_id: NotRequired[str | None]
-    """Only results on this dataset"""
+    clip: NotRequired[float | None]
+    """Maximum weight; null for no limit"""
 
-    model_id: NotRequired[str | None]
-    """Only results of this model version"""
-
-    ranking_id: NotRequired[str | None]
-    """Only evaluations of this ranking"""
+    examination: NotRequired[list[float] | None]
+    """Examination probability of each rank from 1; only for the estimator `examination`"""
 
 
-class DeleteRequestEvaluationFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
+class CounterfactualRule(EstimationRequest):
+    """The difference that a counterfactual estimate of both versions must show."""
 
-    filter: NotRequired[EvaluationFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
+    margin: NotRequired[float]
+    """Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0 requires a better version"""
 
 
 class EventsRequest(TypedDict):
@@ -542,50 +382,8 @@ ExperimentStatus: TypeAlias = Literal["preparing", "running", "reporting", "succ
 """The status of an experiment."""
 
 
-class ExperimentFilter(TypedDict):
-    """The filters of experiments."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
-
-    status: NotRequired[ExperimentStatus | None]
-    """Only objects in this status"""
-
-    paper: NotRequired[str | None]
-    """Only experiments of this paper"""
-
-
-class DeleteRequestExperimentFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[ExperimentFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
-
-
-class ExportRequest(TypedDict):
-    """A format, its options, and names of features."""
+class ExportQuery(TypedDict):
+    """A format and its options."""
 
     format: NotRequired[Literal["lightgbm", "vespa", "solr", "elasticsearch-xgboost", "opensearch-xgboost", "ranklib", "elastic-learning-to-rank", "onnx", "c", "python", "elasticsearch-linear", "opensearch-linear", "safetensors"]]
     """A format of `GET /v1/export-formats?scorer=…` for the model's kind, which lists the options of each format"""
@@ -605,6 +403,10 @@ class ExportRequest(TypedDict):
     never_missing: NotRequired[bool]
     """Assert that no document lacks a feature, for engines that do not support missing values"""
 
+
+class ExportRequest(ExportQuery):
+    """A format, its options, and names of features."""
+
     feature_names: NotRequired[dict[str, str]]
     """The engine's feature names by the model's feature names; other names are not changed"""
 
@@ -617,6 +419,55 @@ class FeatureChoiceRequest(TypedDict):
 
     leave_out: NotRequired[list[str] | None]
     """Use all features except these"""
+
+
+class Filter(TypedDict):
+    """The filters that all kinds have in common; all given filters must match."""
+
+    all: NotRequired[Literal[True] | None]
+    """All objects of the kind"""
+
+    older_than_days: NotRequired[float | None]
+    """Only objects created at least this number of days ago"""
+
+    created_before: NotRequired[str | None]
+    """Only objects created before this time"""
+
+    project: NotRequired[str | None]
+    """Only items of this project; `-` for items without a project"""
+
+    prefix: NotRequired[str | None]
+    """Only objects whose name or id begins with this text"""
+
+
+class ComparisonFilter(Filter):
+    """The filters of comparisons."""
+
+    dataset_id: NotRequired[str | None]
+    """Only results on this dataset"""
+
+
+class EvaluationFilter(Filter):
+    """The filters of evaluations."""
+
+    dataset_id: NotRequired[str | None]
+    """Only results on this dataset"""
+
+    model_id: NotRequired[str | None]
+    """Only results of this model version"""
+
+    ranking_id: NotRequired[str | None]
+    """Only evaluations of this ranking"""
+
+
+class ExperimentFilter(Filter):
+    """The filters of experiments."""
+
+    status: NotRequired[ExperimentStatus | None]
+    """Only objects in this status"""
+
+    paper: NotRequired[str | None]
+    """Only experiments of this paper"""
 
 
 class FoldColumn(TypedDict):
@@ -897,46 +748,14 @@ class Hyperparameters(TypedDict):
     """Minimum number of documents of a category, or of a group of categories."""
 
 
-class InspectionFilter(TypedDict):
+class InspectionFilter(Filter):
     """The filters of inspections."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
 
     dataset_id: NotRequired[str | None]
     """Only results on this dataset"""
 
     model_id: NotRequired[str | None]
     """Only results of this model version"""
-
-
-class DeleteRequestInspectionFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[InspectionFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
 
 
 class InterleavedLogRequest(TypedDict):
@@ -1034,23 +853,8 @@ version.
 """
 
 
-class JobFilter(TypedDict):
+class JobFilter(Filter):
     """The filters of jobs."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
 
     status: NotRequired[JobStatus | None]
     """Only objects in this status"""
@@ -1065,23 +869,6 @@ class JobFilter(TypedDict):
     """Only jobs whose name contains this text, or whose id is this text"""
 
     tag: NotRequired[list[str] | None]
-
-
-class DeleteRequestJobFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[JobFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
 
 
 JsonValue: TypeAlias = Any
@@ -1159,81 +946,6 @@ class JudgmentOptions(TypedDict):
     """Shrink each relevance toward the mean of all pairs, most where a pair has few impressions."""
 
 
-class LabelRequestJobFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[JobFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    tags: NotRequired[dict[str, str | None]]
-    """Tags to set; a null value removes the tag, and all other tags stay"""
-
-    project: NotRequired[str | None]
-    """Project to move the objects to; null for no project; omit it to keep the project"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to count the changes, without changing anything"""
-
-
-class LambdaRankRequest(TypedDict):
-    """Pairs weighted by the change of a target metric when they swap ranks: Σ |ΔZ_ij| ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j; for ndcg |ΔZ_ij| = ρ_ij (G_i − G_j). Burges et al. 2006, eq. 9; Marcuzzi et al. 2023, eq. 1."""
-
-    name: Literal["lambdarank"]
-    """Pairs weighted by the change of a target metric when they swap ranks"""
-
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
-
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
-
-    discount: NotRequired[Literal["log2", "reciprocal"]]
-    """Discount D(r): log2(1 + r), or r itself."""
-
-    ideal_cutoff: NotRequired[int | None]
-    """Cutoff of maxDCG; truncation_level when null."""
-
-    target: NotRequired[Literal["ndcg", "map", "mrr", "err", "rbp"]]
-    """Metric Z whose change weights a pair. The target rbp uses gains, while the metric rbp is binary."""
-
-    max_label: NotRequired[int]
-    """Largest label, for the targets err and rbp."""
-
-    persistence: NotRequired[float]
-    """Persistence p of the target rbp."""
-
-
 class LimitsRequest(TypedDict):
     """Limits above which the job fails; the worker's limits apply as well."""
 
@@ -1242,212 +954,6 @@ class LimitsRequest(TypedDict):
 
     memory_bytes: NotRequired[int | None]
     """Maximum memory of the job in a worker"""
-
-
-class AutoTrainRequest(TypedDict):
-    """Find the best model for a dataset automatically, and train it as a new version."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job and of the model that it makes"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    kind: Literal["auto-train"]
-    model_name: str
-    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
-
-    metric: NotRequired[str]
-    """Metric to select candidates by"""
-
-    contract: NotRequired[Contract]
-    """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
-
-    label_map: NotRequired[dict[str, float]]
-    """New labels by old label, which is written as text; `nan` is a missing label"""
-
-    budget_seconds: NotRequired[float]
-    """Planned running time of the search; use `limits` to stop the job"""
-
-    prefer: NotRequired[Literal["best", "simple"]]
-    """`best`: the candidate or weighted sum with the best metric on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is significantly better"""
-
-    candidates: NotRequired[list[str] | None]
-    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
-
-    seed: NotRequired[int]
-    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
-
-    allow_absent_features: NotRequired[bool]
-    """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
-
-    dataset_id: str
-    """A ready dataset to train on, with at least two queries"""
-
-    test_dataset_id: NotRequired[str | None]
-    """Another ready dataset, on which the final model is evaluated once, and whose documents it ranks"""
-
-
-class ClickModelRequest(TypedDict):
-    """Estimate click models of a log and compare them on held-out lists."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    kind: Literal["click-model"]
-    click_log_id: str
-    """A ready click log"""
-
-    models: NotRequired[list[ClickModelName]]
-    """Click models to compare; the best on held-out lists is then estimated from all lists"""
-
-    options: NotRequired[ClickModelOptions]
-    """Options that the models share; `model` has no effect"""
-
-    held_out: NotRequired[float]
-    """Share of users to hold out for the comparison; share of lists if the log has no users"""
-
-
-class DistilRequest(TypedDict):
-    """Train a forest on the scores of a model; all fields have defaults."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    model_name: NotRequired[str | None]
-    """Name of the new model; the teacher's name with `-distilled` when null"""
-
-    dataset_id: NotRequired[str | None]
-    """Dataset with documents for the teacher to score, judged or not; the teacher's training dataset when null"""
-
-    test_dataset_id: NotRequired[str | None]
-    """Judged dataset to evaluate both models on; when null the teacher's test data, or else a fifth of the queries"""
-
-    leaves: NotRequired[int]
-    """Maximum number of leaves per tree"""
-
-    iterations: NotRequired[int]
-    """Number of trees"""
-
-    metrics: NotRequired[list[str] | None]
-    """Metrics of the evaluation; the first one measures the loss of quality"""
-
-    features: NotRequired[FeatureChoiceRequest | None]
-    """Features of the forest; the teacher's features when null"""
-
-
-class DriftRequest(TypedDict):
-    """Compare the score samples of a model with its training data, and with earlier samples."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    kind: Literal["drift"]
-    model: str
-    """`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`"""
-
-    days: NotRequired[float]
-    """Number of most recent days whose samples are checked"""
-
-    compare_with_previous: NotRequired[bool]
-    """Whether to compare them also with samples of the equally long period before"""
-
-    dataset_id: NotRequired[str | None]
-    """Compare with this dataset instead of the training data of the model"""
-
-    queries_by: NotRequired[Literal["id", "request"]]
-    """`id`: samples with the same id are one query, of which the latest counts; `request`: each sample is a separate query"""
-
-    thresholds: NotRequired[DriftThresholdsRequest]
-    seed: NotRequired[int]
-    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
-
-
-class JudgeRequest(TypedDict):
-    """Grade documents by a click model, and join the grades with features as a dataset."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    kind: Literal["judge"]
-    click_log_id: str
-    """A ready click log"""
-
-    features_dataset_id: str
-    """A ready dataset with the features of the log's documents, joined by ids; its labels are replaced"""
-
-    dataset_name: NotRequired[str | None]
-    """Name of the new dataset; the name of the log when null"""
-
-    judged_dataset_id: NotRequired[str | None]
-    """A judged dataset to compare the grades with: kappa and Kendall's tau"""
-
-    options: NotRequired[ClickModelOptions]
-    judgments: NotRequired[JudgmentOptions]
-    unjudged: NotRequired[Literal["drop", "zero"]]
-    """Documents without a grade: `drop` omits them, `zero` labels them 0 in queries with a grade"""
 
 
 class LinearScorer(TypedDict):
@@ -1620,23 +1126,8 @@ class ModelChanges(TypedDict):
     """Project to move all versions of the name to; null for none"""
 
 
-class ModelFilter(TypedDict):
+class ModelFilter(Filter):
     """The filters of models."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
 
     name: NotRequired[str | None]
     """Only versions of this name"""
@@ -1647,40 +1138,6 @@ class ModelFilter(TypedDict):
 
     latest: NotRequired[bool | None]
     """Only the latest version of each name"""
-
-
-class DeleteRequestModelFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[ModelFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
-
-
-class LabelRequestModelFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[ModelFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    tags: NotRequired[dict[str, str | None]]
-    """Tags to set; a null value removes the tag, and all other tags stay"""
-
-    project: NotRequired[str | None]
-    """Project to move the objects to; null for no project; omit it to keep the project"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to count the changes, without changing anything"""
 
 
 class ModelSystem(TypedDict):
@@ -1697,176 +1154,119 @@ class NamedDataset(TypedDict):
     """Display name; need not be unique"""
 
 
-class NdcgLoss1Request(TypedDict):
+class PairwiseLoss(TypedDict):
+    """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, or all i ≠ j; w is frozen at the current ranks."""
+
+    sigma: NotRequired[float]
+    """Slope σ of the pair's loss."""
+
+    truncation_level: NotRequired[int | None]
+    """Keep pairs with a document in the top τ; all pairs when null."""
+
+    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
+    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
+
+    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
+
+    hessian_factor: NotRequired[float]
+    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
+
+    assignment: NotRequired[Literal["hard", "soft"]]
+    """Compute weights from the current ranks, or average them over noisy rankings."""
+
+    samples: NotRequired[int]
+    """Number of rankings drawn for the soft assignment."""
+
+    noise: NotRequired[float]
+    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
+
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
+
+    missed_labels: NotRequired[Literal["multiset", "set"]]
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
+
+    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
+    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
+
+
+class ArpLoss1Request(PairwiseLoss):
+    """A bound of the average relevance position: each relevant document compared with all others: Σ y_i ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j. Wang et al. 2018, sec. 5.1."""
+
+    name: Literal["arp-loss1"]
+    """A bound of the average relevance position: each relevant document compared with all others"""
+
+
+class ArpLoss2Request(PairwiseLoss):
+    """A bound of the average relevance position: pairs weighted by label difference: Σ (y_i − y_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j. Wang et al. 2018, sec. 5.1."""
+
+    name: Literal["arp-loss2"]
+    """A bound of the average relevance position: pairs weighted by label difference"""
+
+
+class EssentialWeightedLoss(PairwiseLoss):
+    """A pairwise loss with the weights of the essential loss: w_ij = g(y_i) / log2(2 + #{k: y_k > y_i})."""
+
+    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
+    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
+
+
+class NdcgWeightedLoss(PairwiseLoss):
+    """A pairwise loss weighted by normalised gains G = g(y) / maxDCG."""
+
+    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
+    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
+
+    discount: NotRequired[Literal["log2", "reciprocal"]]
+    """Discount D(r): log2(1 + r), or r itself."""
+
+    ideal_cutoff: NotRequired[int | None]
+    """Cutoff of maxDCG; truncation_level when null."""
+
+
+class LambdaRankRequest(NdcgWeightedLoss):
+    """Pairs weighted by the change of a target metric when they swap ranks: Σ |ΔZ_ij| ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j; for ndcg |ΔZ_ij| = ρ_ij (G_i − G_j). Burges et al. 2006, eq. 9; Marcuzzi et al. 2023, eq. 1."""
+
+    name: Literal["lambdarank"]
+    """Pairs weighted by the change of a target metric when they swap ranks"""
+
+    target: NotRequired[Literal["ndcg", "map", "mrr", "err", "rbp"]]
+    """Metric Z whose change weights a pair. The target rbp uses gains, while the metric rbp is binary."""
+
+    max_label: NotRequired[int]
+    """Largest label, for the targets err and rbp."""
+
+    persistence: NotRequired[float]
+    """Persistence p of the target rbp."""
+
+
+class NdcgLoss1Request(NdcgWeightedLoss):
     """A loose bound of the NDCG cost: each relevant document compared with all others: Σ G_i / D(π_i) ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j. Wang et al. 2018, sec. 5.2."""
 
     name: Literal["ndcg-loss1"]
     """A loose bound of the NDCG cost: each relevant document compared with all others"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
 
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
-
-    discount: NotRequired[Literal["log2", "reciprocal"]]
-    """Discount D(r): log2(1 + r), or r itself."""
-
-    ideal_cutoff: NotRequired[int | None]
-    """Cutoff of maxDCG; truncation_level when null."""
-
-
-class NdcgLoss2PlusPlusRequest(TypedDict):
+class NdcgLoss2PlusPlusRequest(NdcgWeightedLoss):
     """LambdaRank plus μ times NDCG-Loss2: Σ (ρ_ij + μ δ_ij)(G_i − G_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j. Wang et al. 2018, eq. 19."""
 
     name: Literal["ndcg-loss2++"]
     """LambdaRank plus μ times NDCG-Loss2"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
-
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
-
-    discount: NotRequired[Literal["log2", "reciprocal"]]
-    """Discount D(r): log2(1 + r), or r itself."""
-
-    ideal_cutoff: NotRequired[int | None]
-    """Cutoff of maxDCG; truncation_level when null."""
-
     mu: NotRequired[float]
     """Weight μ of the NDCG-Loss2 part."""
 
 
-class NdcgLoss2Request(TypedDict):
+class NdcgLoss2Request(NdcgWeightedLoss):
     """A bound of the NDCG cost: pairs weighted by the discount of their rank distance: Σ δ_ij (G_i − G_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j. Wang et al. 2018, eq. 16."""
 
     name: Literal["ndcg-loss2"]
     """A bound of the NDCG cost: pairs weighted by the discount of their rank distance"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
 
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
-
-    discount: NotRequired[Literal["log2", "reciprocal"]]
-    """Discount D(r): log2(1 + r), or r itself."""
-
-    ideal_cutoff: NotRequired[int | None]
-    """Cutoff of maxDCG; truncation_level when null."""
-
-
-class ParityRequest(TypedDict):
+class ParityRequest(ExportQuery):
     """A format, its options, names of features, and the data to compare over."""
-
-    format: NotRequired[Literal["lightgbm", "vespa", "solr", "elasticsearch-xgboost", "opensearch-xgboost", "ranklib", "elastic-learning-to-rank", "onnx", "c", "python", "elasticsearch-linear", "opensearch-linear", "safetensors"]]
-    """A format of `GET /v1/export-formats?scorer=…` for the model's kind, which lists the options of each format"""
-
-    target_version: NotRequired[str | None]
-    """Version of the engine, by default the newest; it determines the handling of missing values"""
-
-    model_name: NotRequired[str | None]
-    """Name of the model in the engine; by default its name and version"""
-
-    feature_set: NotRequired[str | None]
-    """Feature set of Elasticsearch or OpenSearch, feature store of Solr; default `rankery`"""
-
-    score_shift: NotRequired[bool]
-    """Add a constant to all scores so that none is negative, as Lucene requires"""
-
-    never_missing: NotRequired[bool]
-    """Assert that no document lacks a feature, for engines that do not support missing values"""
 
     dataset_id: NotRequired[str | None]
     """Judged documents to compare over, at most 10,000; default: the model's test, else its training dataset"""
@@ -1888,8 +1288,15 @@ class PartialDependenceRequest(TypedDict):
     """Number of documents to average over"""
 
 
-class InspectRequest(TypedDict):
-    """Measure permutation importance and partial dependence of a model on a dataset."""
+class PromoteRequest(TypedDict):
+    """Promotion of the model of each run."""
+
+    alias: str
+    """Alias to move to the new version if the version passes its gate; the alias must have a gate"""
+
+
+class QueuedRequest(TypedDict):
+    """Fields shared by all job requests."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs with a higher priority start first; equal priorities alternate between API keys"""
@@ -1901,11 +1308,135 @@ class InspectRequest(TypedDict):
     notes: NotRequired[str | None]
     """Notes on the job"""
 
+    project: NotRequired[str | None]
+    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+
+
+class AutomaticTrainingRequest(QueuedRequest):
+    """Fields of all requests for automatic trainings, except for their datasets."""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job and of the model that it makes"""
+
+    kind: Literal["auto-train"]
+    model_name: str
+    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
+
+    metric: NotRequired[str]
+    """Metric to select candidates by"""
+
+    contract: NotRequired[Contract]
+    """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
+
+    label_map: NotRequired[dict[str, float]]
+    """New labels by old label, which is written as text; `nan` is a missing label"""
+
+    budget_seconds: NotRequired[float]
+    """Planned running time of the search; use `limits` to stop the job"""
+
+    prefer: NotRequired[Literal["best", "simple"]]
+    """`best`: the candidate or weighted sum with the best metric on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is significantly better"""
+
+    candidates: NotRequired[list[str] | None]
+    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
+
+    seed: NotRequired[int]
+    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
+
+    allow_absent_features: NotRequired[bool]
+    """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+
+class AutoTrainRequest(AutomaticTrainingRequest):
+    """Find the best model for a dataset automatically, and train it as a new version."""
+
+    dataset_id: str
+    """A ready dataset to train on, with at least two queries"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Another ready dataset, on which the final model is evaluated once, and whose documents it ranks"""
+
+
+class ClickModelRequest(QueuedRequest):
+    """Estimate click models of a log and compare them on held-out lists."""
+
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
 
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    kind: Literal["click-model"]
+    click_log_id: str
+    """A ready click log"""
+
+    models: NotRequired[list[ClickModelName]]
+    """Click models to compare; the best on held-out lists is then estimated from all lists"""
+
+    options: NotRequired[ClickModelOptions]
+    """Options that the models share; `model` has no effect"""
+
+    held_out: NotRequired[float]
+    """Share of users to hold out for the comparison; share of lists if the log has no users"""
+
+
+class DistilRequest(QueuedRequest):
+    """Train a forest on the scores of a model; all fields have defaults."""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    model_name: NotRequired[str | None]
+    """Name of the new model; the teacher's name with `-distilled` when null"""
+
+    dataset_id: NotRequired[str | None]
+    """Dataset with documents for the teacher to score, judged or not; the teacher's training dataset when null"""
+
+    test_dataset_id: NotRequired[str | None]
+    """Judged dataset to evaluate both models on; when null the teacher's test data, or else a fifth of the queries"""
+
+    leaves: NotRequired[int]
+    """Maximum number of leaves per tree"""
+
+    iterations: NotRequired[int]
+    """Number of trees"""
+
+    metrics: NotRequired[list[str] | None]
+    """Metrics of the evaluation; the first one measures the loss of quality"""
+
+    features: NotRequired[FeatureChoiceRequest | None]
+    """Features of the forest; the teacher's features when null"""
+
+
+class DriftRequest(QueuedRequest):
+    """Compare the score samples of a model with its training data, and with earlier samples."""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
+
+    kind: Literal["drift"]
+    model: str
+    """`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`"""
+
+    days: NotRequired[float]
+    """Number of most recent days whose samples are checked"""
+
+    compare_with_previous: NotRequired[bool]
+    """Whether to compare them also with samples of the equally long period before"""
+
+    dataset_id: NotRequired[str | None]
+    """Compare with this dataset instead of the training data of the model"""
+
+    queries_by: NotRequired[Literal["id", "request"]]
+    """`id`: samples with the same id are one query, of which the latest counts; `request`: each sample is a separate query"""
+
+    thresholds: NotRequired[DriftThresholdsRequest]
+    seed: NotRequired[int]
+    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
+
+
+class InspectRequest(QueuedRequest):
+    """Measure permutation importance and partial dependence of a model on a dataset."""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
 
     kind: Literal["inspect"]
     model: str
@@ -1937,31 +1468,36 @@ class InspectRequest(TypedDict):
     """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
 
-class PromoteRequest(TypedDict):
-    """Promotion of the model of each run."""
-
-    alias: str
-    """Alias to move to the new version if the version passes its gate; the alias must have a gate"""
-
-
-class PropensityRequest(TypedDict):
-    """Estimate how often each rank is examined, relative to rank 1."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
+class JudgeRequest(QueuedRequest):
+    """Grade documents by a click model, and join the grades with features as a dataset."""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
 
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+    kind: Literal["judge"]
+    click_log_id: str
+    """A ready click log"""
+
+    features_dataset_id: str
+    """A ready dataset with the features of the log's documents, joined by ids; its labels are replaced"""
+
+    dataset_name: NotRequired[str | None]
+    """Name of the new dataset; the name of the log when null"""
+
+    judged_dataset_id: NotRequired[str | None]
+    """A judged dataset to compare the grades with: kappa and Kendall's tau"""
+
+    options: NotRequired[ClickModelOptions]
+    judgments: NotRequired[JudgmentOptions]
+    unjudged: NotRequired[Literal["drop", "zero"]]
+    """Documents without a grade: `drop` omits them, `zero` labels them 0 in queries with a grade"""
+
+
+class PropensityRequest(QueuedRequest):
+    """Estimate how often each rank is examined, relative to rank 1."""
+
+    tags: NotRequired[dict[str, str]]
+    """Tags of the job"""
 
     method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"]]
     """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features; `trust-em`: the same, with the probability of a click on an irrelevant document, for the affine correction"""
@@ -2012,64 +1548,18 @@ class ObjectiveRequest(TypedDict):
     """Folds, or a hold-out as in a training request"""
 
 
-class RankBoostRequest(TypedDict):
+class RankBoostRequest(PairwiseLoss):
     """Exponential of each pair's score difference: Σ e^{−σ(s_i − s_j)}, y_i > y_j. Chen et al. 2009, eq. 2."""
 
     name: Literal["rankboost"]
     """Exponential of each pair's score difference"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
 
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-
-class RankDatasetRequest(TypedDict):
+class RankDatasetRequest(QueuedRequest):
     """Order a dataset's documents by a model."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["rank"]
     model: str
@@ -2082,44 +1572,11 @@ class RankDatasetRequest(TypedDict):
     """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
 
-class RankNetRequest(TypedDict):
+class RankNetRequest(PairwiseLoss):
     """Cross entropy of the order of each pair, with equal weights: Σ ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j. Burges et al. 2006, eq. 8."""
 
     name: Literal["ranknet"]
     """Cross entropy of the order of each pair, with equal weights"""
-
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
-
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
 
 
 class RankRequest(TypedDict):
@@ -2145,63 +1602,15 @@ class RankRequest(TypedDict):
     """Id of an interleaving of models, whose list is returned with the scores of this model. The same user and query get the same list while it is stored"""
 
 
-class RankSvmRequest(TypedDict):
+class RankSvmRequest(PairwiseLoss):
     """Hinge of each pair's score difference: Σ max(0, 1 − σ(s_i − s_j)), y_i > y_j. Chen et al. 2009, eq. 2."""
 
     name: Literal["ranksvm"]
     """Hinge of each pair's score difference"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
 
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-
-class RankingFilter(TypedDict):
+class RankingFilter(Filter):
     """The filters of rankings."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
 
     dataset_id: NotRequired[str | None]
     """Only rankings of this dataset"""
@@ -2210,47 +1619,17 @@ class RankingFilter(TypedDict):
     """Whether to select uploaded runs, or rankings of models"""
 
 
-class DeleteRequestRankingFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
-    filter: NotRequired[RankingFilter | None]
-    """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
-
-
 class RankingSystem(TypedDict):
     """A ranking to compare: an uploaded run, or one that an earlier job stored."""
 
     ranking_id: str
 
 
-class CompareRequest(TypedDict):
+class CompareRequest(QueuedRequest):
     """Compare models and rankings, query by query, on one dataset."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["compare"]
     dataset_id: str
@@ -2287,45 +1666,11 @@ class CompareRequest(TypedDict):
     """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
 
-class CounterfactualRequest(TypedDict):
+class CounterfactualRequest(EstimationRequest, QueuedRequest):
     """Estimate a metric of models and rankings from the clicks on other rankings."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    click_log_id: str
-    """A ready click log"""
-
-    dataset_id: str
-    """A ready dataset with the documents that the systems rank, by the ids of the log"""
-
-    metric: NotRequired[str]
-    """Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
-
-    estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
-
-    normalised: NotRequired[bool]
-    """Whether to divide by the mean weight of each rank (self-normalised)"""
-
-    clip: NotRequired[float | None]
-    """Maximum weight; null for no limit"""
-
-    examination: NotRequired[list[float] | None]
-    """Examination probability of each rank from 1; only for the estimator `examination`"""
 
     kind: Literal["counterfactual"]
     systems: list[ModelSystem | RankingSystem]
@@ -2380,52 +1725,8 @@ class RestoreRequest(TypedDict):
     """Ids of objects of any kind that are in the trash"""
 
 
-class ScheduledAutoTrainRequest(TypedDict):
+class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
     """An automatic training with datasets by name: each run uses the newest ready dataset of each name."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job and of the model that it makes"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    kind: Literal["auto-train"]
-    model_name: str
-    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
-
-    metric: NotRequired[str]
-    """Metric to select candidates by"""
-
-    contract: NotRequired[Contract]
-    """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
-
-    label_map: NotRequired[dict[str, float]]
-    """New labels by old label, which is written as text; `nan` is a missing label"""
-
-    budget_seconds: NotRequired[float]
-    """Planned running time of the search; use `limits` to stop the job"""
-
-    prefer: NotRequired[Literal["best", "simple"]]
-    """`best`: the candidate or weighted sum with the best metric on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is significantly better"""
-
-    candidates: NotRequired[list[str] | None]
-    """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
-
-    seed: NotRequired[int]
-    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
-
-    allow_absent_features: NotRequired[bool]
-    """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
     dataset: str
     """Display name; need not be unique"""
@@ -2435,6 +1736,84 @@ class ScheduledAutoTrainRequest(TypedDict):
 
 
 ScorerKind: TypeAlias = Literal["trees", "linear", "mlp", "sum"]
+
+
+class Selection(TypedDict):
+    """The objects of a bulk operation: exactly one of ids and a filter."""
+
+    ids: NotRequired[list[str] | None]
+    """Ids of the objects; references of models"""
+
+
+class DeleteRequest(Selection):
+    """Objects to delete, and options."""
+
+    with_results: NotRequired[bool]
+    """Whether to delete the results of the objects as well"""
+
+    permanently: NotRequired[bool]
+    """Whether to free the bytes immediately, without the trash"""
+
+    dry_run: NotRequired[bool]
+    """Whether only to list the objects, without deleting them"""
+
+
+class DeleteRequestComparisonFilter(DeleteRequest):
+    filter: NotRequired[ComparisonFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class DeleteRequestEvaluationFilter(DeleteRequest):
+    filter: NotRequired[EvaluationFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class DeleteRequestExperimentFilter(DeleteRequest):
+    filter: NotRequired[ExperimentFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class DeleteRequestInspectionFilter(DeleteRequest):
+    filter: NotRequired[InspectionFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class DeleteRequestJobFilter(DeleteRequest):
+    filter: NotRequired[JobFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class DeleteRequestModelFilter(DeleteRequest):
+    filter: NotRequired[ModelFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class DeleteRequestRankingFilter(DeleteRequest):
+    filter: NotRequired[RankingFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class LabelRequest(Selection):
+    """A selection of objects to label, and their new labels: tags, a project, or both."""
+
+    tags: NotRequired[dict[str, str | None]]
+    """Tags to set; a null value removes the tag, and all other tags stay"""
+
+    project: NotRequired[str | None]
+    """Project to move the objects to; null for no project; omit it to keep the project"""
+
+    dry_run: NotRequired[bool]
+    """Whether only to count the changes, without changing anything"""
+
+
+class LabelRequestJobFilter(LabelRequest):
+    filter: NotRequired[JobFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
+
+
+class LabelRequestModelFilter(LabelRequest):
+    filter: NotRequired[ModelFilter | None]
+    """At least one filter; `all` for all objects of the kind"""
 
 
 class ServedClicks(TypedDict):
@@ -2505,23 +1884,8 @@ class StudyChanges(TypedDict):
     parallel_trials: NotRequired[int | None]
 
 
-class StudyFilter(TypedDict):
+class StudyFilter(Filter):
     """The filters of studies."""
-
-    all: NotRequired[Literal[True] | None]
-    """All objects of the kind"""
-
-    older_than_days: NotRequired[float | None]
-    """Only objects created at least this number of days ago"""
-
-    created_before: NotRequired[str | None]
-    """Only objects created before this time"""
-
-    project: NotRequired[str | None]
-    """Only items of this project; `-` for items without a project"""
-
-    prefix: NotRequired[str | None]
-    """Only objects whose name or id begins with this text"""
 
     status: NotRequired[Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"] | None]
     """Only objects in this status"""
@@ -2530,21 +1894,9 @@ class StudyFilter(TypedDict):
     """Only studies on this dataset"""
 
 
-class DeleteRequestStudyFilter(TypedDict):
-    ids: NotRequired[list[str] | None]
-    """Ids of the objects; references of models"""
-
+class DeleteRequestStudyFilter(DeleteRequest):
     filter: NotRequired[StudyFilter | None]
     """At least one filter; `all` for all objects of the kind"""
-
-    with_results: NotRequired[bool]
-    """Whether to delete the results of the objects as well"""
-
-    permanently: NotRequired[bool]
-    """Whether to free the bytes immediately, without the trash"""
-
-    dry_run: NotRequired[bool]
-    """Whether only to list the objects, without deleting them"""
 
 
 class SyntheticDatasetRequest(TypedDict):
@@ -2634,24 +1986,11 @@ class UserModel(TypedDict):
     """Probability ε⁻ of a click on an unattractive document at the first rank, for trust: ε⁻_k = false_click / min(k, 10)"""
 
 
-class SimulateClicksRequest(TypedDict):
+class SimulateClicksRequest(QueuedRequest):
     """Simulate a click log on judged documents, with known propensities."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     lists: NotRequired[int]
     """Number of lists to show"""
@@ -2742,133 +2081,25 @@ class WeightedListMleRequest(TypedDict):
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
 
 
-class WeightedRankBoostRequest(TypedDict):
+class WeightedRankBoostRequest(EssentialWeightedLoss):
     """RankBoost with the weights of the essential loss, a bound of 1 − NDCG: Σ g(y_i) / log2(2 + #{k: y_k > y_i}) e^{−σ(s_i − s_j)}, y_i > y_j. Chen et al. 2009, sec. 4."""
 
     name: Literal["w-rankboost"]
     """RankBoost with the weights of the essential loss, a bound of 1 − NDCG"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
 
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
-
-
-class WeightedRankNetRequest(TypedDict):
+class WeightedRankNetRequest(EssentialWeightedLoss):
     """RankNet with the weights of the essential loss, a bound of 1 − NDCG: Σ g(y_i) / log2(2 + #{k: y_k > y_i}) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j. Chen et al. 2009, sec. 4."""
 
     name: Literal["w-ranknet"]
     """RankNet with the weights of the essential loss, a bound of 1 − NDCG"""
 
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
 
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
-
-
-class WeightedRankSvmRequest(TypedDict):
+class WeightedRankSvmRequest(EssentialWeightedLoss):
     """Ranking SVM with the weights of the essential loss, a bound of 1 − NDCG: Σ g(y_i) / log2(2 + #{k: y_k > y_i}) max(0, 1 − σ(s_i − s_j)), y_i > y_j. Chen et al. 2009, sec. 4."""
 
     name: Literal["w-ranksvm"]
     """Ranking SVM with the weights of the essential loss, a bound of 1 − NDCG"""
-
-    sigma: NotRequired[float]
-    """Slope σ of the pair's loss."""
-
-    truncation_level: NotRequired[int | None]
-    """Keep pairs with a document in the top τ; all pairs when null."""
-
-    pair_selection: NotRequired[Literal["static", "random", "all", "all-static", "all-random"] | None]
-    """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
-
-    normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
-
-    hessian_factor: NotRequired[float]
-    """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
-
-    assignment: NotRequired[Literal["hard", "soft"]]
-    """Compute weights from the current ranks, or average them over noisy rankings."""
-
-    samples: NotRequired[int]
-    """Number of rankings drawn for the soft assignment."""
-
-    noise: NotRequired[float]
-    """Scale of the noise on scores in the soft assignment; for gaussian, the standard deviation."""
-
-    seed: NotRequired[int | None]
-    """Seed of random selections and rankings; the job's `seed` when null."""
-
-    missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
-
-    ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
-    """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
-
-    gain: NotRequired[Literal["exp2", "linear"] | list[float]]
-    """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
 
 
 class WeightedSumScorer(TypedDict):
@@ -2913,24 +2144,11 @@ class LossDiagnosticsRequest(TypedDict):
     """Number of top documents to examine, k"""
 
 
-class EvaluateRequest(TypedDict):
+class EvaluateRequest(QueuedRequest):
     """Evaluate a model or a stored ranking on a dataset."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     kind: Literal["evaluate"]
     model: NotRequired[str | None]
@@ -2961,24 +2179,35 @@ class EvaluateRequest(TypedDict):
     """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
 
-class ScheduledTrainRequest(TypedDict):
-    """A training with datasets by name: each run uses the newest ready dataset of each name."""
+class StudyBaseRequest(TypedDict):
+    """The training that trials vary; unchanged, it is trial 0, the default."""
 
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
+    loss: MeanSquaredErrorRequest | RankNetRequest | WeightedRankNetRequest | RankSvmRequest | WeightedRankSvmRequest | RankBoostRequest | WeightedRankBoostRequest | LambdaRankRequest | ArpLoss1Request | ArpLoss2Request | NdcgLoss1Request | NdcgLoss2Request | NdcgLoss2PlusPlusRequest | ListNetRequest | ListMleRequest | WeightedListMleRequest | XeNdcgRequest
+    scorer: NotRequired[Scorer]
+    """Scorer, as in a training request; trees when null. A sum of models cannot be tuned"""
 
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
+    hyperparameters: NotRequired[Hyperparameters | Literal["auto"]]
+    early_stopping_rounds: NotRequired[int | None]
+    """Iterations without improvement after which a fold ends; no early stopping when null"""
 
-    notes: NotRequired[str | None]
-    """Notes on the job"""
+    label_map: NotRequired[dict[str, float]]
+    """New labels by old label, which is written as text; `nan` is a missing label"""
+
+    features: NotRequired[FeatureChoiceRequest | None]
+    """Features to use; all when null"""
+
+    categorical_feature: NotRequired[list[str]]
+    """Integer features to treat as categories"""
+
+    contract: NotRequired[Contract]
+    """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
+
+
+class TrainingRequest(QueuedRequest):
+    """Fields of all requests to train, except for their datasets."""
 
     tags: NotRequired[dict[str, str]]
     """Tags of the job and of the model that it makes, such as the values that a grid varies"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     bootstrap: NotRequired[bool]
     """Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model"""
@@ -3041,6 +2270,10 @@ class ScheduledTrainRequest(TypedDict):
     distribution: NotRequired[DistributionRequest | None]
     """Train trees on several ranks; in one process when null. Not available with folds, `clicks`, `diagnostics` and some hyperparameters"""
 
+
+class ScheduledTrainRequest(TrainingRequest):
+    """A training with datasets by name: each run uses the newest ready dataset of each name."""
+
     dataset: str
     """Display name; need not be unique"""
 
@@ -3054,32 +2287,29 @@ class ScheduledTrainRequest(TypedDict):
     """Train on clicks on rankings that the service served: each run first creates a click log, and `clicks` selects the correction. `dataset` has the features"""
 
 
-class StudyBaseRequest(TypedDict):
-    """The training that trials vary; unchanged, it is trial 0, the default."""
+class TrainRequest(TrainingRequest):
+    """Train a new version of a model."""
 
-    loss: MeanSquaredErrorRequest | RankNetRequest | WeightedRankNetRequest | RankSvmRequest | WeightedRankSvmRequest | RankBoostRequest | WeightedRankBoostRequest | LambdaRankRequest | ArpLoss1Request | ArpLoss2Request | NdcgLoss1Request | NdcgLoss2Request | NdcgLoss2PlusPlusRequest | ListNetRequest | ListMleRequest | WeightedListMleRequest | XeNdcgRequest
-    scorer: NotRequired[Scorer]
-    """Scorer, as in a training request; trees when null. A sum of models cannot be tuned"""
+    dataset_id: str
+    """A ready dataset to train on"""
 
-    hyperparameters: NotRequired[Hyperparameters | Literal["auto"]]
-    early_stopping_rounds: NotRequired[int | None]
-    """Iterations without improvement after which a fold ends; no early stopping when null"""
+    validation: NotRequired[Validation]
+    """Data that selects the best iteration; none when null. Folds are held out one after the other, and the model is then trained on all of them"""
 
-    label_map: NotRequired[dict[str, float]]
-    """New labels by old label, which is written as text; `nan` is a missing label"""
-
-    features: NotRequired[FeatureChoiceRequest | None]
-    """Features to use; all when null"""
-
-    categorical_feature: NotRequired[list[str]]
-    """Integer features to treat as categories"""
-
-    contract: NotRequired[Contract]
-    """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
+    test_dataset_id: NotRequired[str | None]
+    """A ready dataset to evaluate and rank at the end"""
 
 
-class ScheduledStudyRequest(TypedDict):
-    """A study with datasets by name: each run uses the newest ready dataset of each name."""
+class JobBatchRequest(TypedDict):
+    """Several jobs, such as the trainings of a grid, queued together or not at all."""
+
+    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest | CounterfactualRequest | PropensityRequest | SimulateClicksRequest]
+    repeats: NotRequired[RepeatsRequest | None]
+    """Queue each training several times with consecutive seeds and the tags `grid` and `repeat`"""
+
+
+class TuningRequest(TypedDict):
+    """Fields of all requests to tune a training, except for their datasets."""
 
     name: str
     """Display name; need not be unique"""
@@ -3116,6 +2346,10 @@ class ScheduledStudyRequest(TypedDict):
 
     project: NotRequired[str | None]
     """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
+
+
+class ScheduledStudyRequest(TuningRequest):
+    """A study with datasets by name: each run uses the newest ready dataset of each name."""
 
     kind: Literal["study"]
     dataset: str
@@ -3168,145 +2402,11 @@ class ScheduleRequest(TypedDict):
     """Project of the schedule; by default that of its `job`, or else the only project of the API key"""
 
 
-class StudyRequest(TypedDict):
+class StudyRequest(TuningRequest):
     """Tune a training: many trials, one conclusion on held-out queries."""
-
-    name: str
-    """Display name; need not be unique"""
-
-    model_name: str
-    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
-
-    test: NotRequired[HoldOut]
-    """Queries held out from all trials, on which winner and default are compared once"""
-
-    base: StudyBaseRequest
-    search_space: dict[str, FloatParameter | IntParameter | ChoiceParameter]
-    """Parameters by JSON pointer into the base: `/hyperparameters/…`, `/scorer/…`, `/loss/…` or `/loss`"""
-
-    objective: NotRequired[ObjectiveRequest]
-    sampler: NotRequired[Literal["tpe", "random", "grid", "qmc"]]
-    """`tpe` learns from the trials so far; `grid` tries every combination once"""
-
-    pruner: NotRequired[Literal["wilcoxon", "median", "none"]]
-    """`wilcoxon` stops a trial after a fold if the trial is significantly worse than the best trial on the queries so far; `median` stops it during the first fold if its value is worse than the median of earlier trials"""
-
-    budget: NotRequired[BudgetRequest]
-    parallel_trials: NotRequired[int]
-    """Trials that are queued or run at a time"""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Priority of the study's jobs"""
-
-    seed: NotRequired[int]
-    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
-
-    alias: NotRequired[str | None]
-    """Alias to move to the winner if it is significantly better than the default"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
 
     dataset_id: str
     """A ready dataset to train on"""
 
     test_dataset_id: NotRequired[str | None]
     """Another ready dataset to test on, instead of `test`"""
-
-
-class TrainRequest(TypedDict):
-    """Train a new version of a model."""
-
-    priority: NotRequired[Literal["low", "normal", "high"]]
-    """Jobs with a higher priority start first; equal priorities alternate between API keys"""
-
-    limits: NotRequired[LimitsRequest | None]
-    name: NotRequired[str | None]
-    """Name of the job, shown instead of its default title"""
-
-    notes: NotRequired[str | None]
-    """Notes on the job"""
-
-    tags: NotRequired[dict[str, str]]
-    """Tags of the job and of the model that it makes, such as the values that a grid varies"""
-
-    project: NotRequired[str | None]
-    """Project of the new object; by default that of its model's name, its dataset or its click log, or else the only project of the API key"""
-
-    bootstrap: NotRequired[bool]
-    """Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model"""
-
-    metric_interval: NotRequired[int]
-    """Number of iterations between two measurements of loss and metrics"""
-
-    kind: Literal["train"]
-    model_name: str
-    """Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name"""
-
-    test: NotRequired[HoldOut]
-    """Part of the training dataset to test on, instead of a test dataset; held out before `validation`"""
-
-    label_map: NotRequired[dict[str, float]]
-    """New labels by old label, which is written as text; `nan` is a missing label"""
-
-    features: NotRequired[FeatureChoiceRequest | None]
-    """Features of the training data to use; all when null"""
-
-    init_model: NotRequired[str | None]
-    """A model of trees to continue training from; its trees are kept"""
-
-    labels_from: NotRequired[str | None]
-    """`model:` and the reference of a teacher, whose scores replace the labels of the training queries; validation and test queries keep their judgments"""
-
-    scorer: NotRequired[Scorer]
-    """Kind of model to train, with its hyperparameters; trees when null, with `hyperparameters`"""
-
-    loss: NotRequired[Loss]
-    """Loss to minimise; required unless `scorer` is a sum"""
-
-    hyperparameters: NotRequired[Hyperparameters | Literal["auto"]]
-    """Hyperparameters of trees; `"auto"` is short for `{"auto": true}`"""
-
-    categorical_feature: NotRequired[list[str]]
-    """Integer features to treat as categories; text features always are categories"""
-
-    metrics: NotRequired[list[str]]
-    """Names of metrics as listed by `GET /v1/metrics`"""
-
-    early_stopping: NotRequired[EarlyStoppingRequest | None]
-    """Criterion to stop training early; requires `validation`"""
-
-    contract: NotRequired[Contract]
-    """Conventions of the metrics: a preset that reproduces a tool, or a preset with changes"""
-
-    clicks: NotRequired[ClickCorrection | None]
-    """Train on the clicks of a log, or of a dataset with a column of ranks. A naive model without correction is also trained, and both are compared"""
-
-    diagnostics: NotRequired[DiagnosticsRequest | None]
-    """Diagnostics of the loss on the training data, recorded as curves of the history"""
-
-    seed: NotRequired[int]
-    """Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal results"""
-
-    allow_absent_features: NotRequired[bool]
-    """Continue if a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
-
-    distribution: NotRequired[DistributionRequest | None]
-    """Train trees on several ranks; in one process when null. Not available with folds, `clicks`, `diagnostics` and some hyperparameters"""
-
-    dataset_id: str
-    """A ready dataset to train on"""
-
-    validation: NotRequired[Validation]
-    """Data that selects the best iteration; none when null. Folds are held out one after the other, and the model is then trained on all of them"""
-
-    test_dataset_id: NotRequired[str | None]
-    """A ready dataset to evaluate and rank at the end"""
-
-
-class JobBatchRequest(TypedDict):
-    """Several jobs, such as the trainings of a grid, queued together or not at all."""
-
-    jobs: list[TrainRequest | AutoTrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest | DriftRequest | ClickModelRequest | JudgeRequest | CounterfactualRequest | PropensityRequest | SimulateClicksRequest]
-    repeats: NotRequired[RepeatsRequest | None]
-    """Queue each training several times with consecutive seeds and the tags `grid` and `repeat`"""

@@ -15,7 +15,7 @@ from rankery.client.reading import read
 from rankery.client.references import escaped_reference
 from rankery.client.schemas.answers import Alias, AliasMove
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.views.gate import GateView
+from rankery.client.views.model import GateView
 
 
 class AliasCalls(Calls):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from rankery.client.synchronous.data import Data
 from rankery.client.synchronous.pages import Pages
@@ -18,9 +18,8 @@ from rankery.client.frames.incoming import Frame, as_table, collected, is_frame,
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.uploads import Upload
-from rankery.client.views.click_log import ClickLogView
+from rankery.client.views.data import ClickLogView
 
 _DATA = "a path, an address, or a data frame of pandas, polars or Arrow"
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
@@ -28,19 +27,6 @@ LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table
 
 class ClickLog(ClickLogView, Data):
     """A click log, as last fetched from the service."""
-
-    def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
-        """Change the name or the project; omitted fields stay.
-
-        Args:
-            name: Display name.
-            project: Project label; no project if None.
-
-        Returns:
-            This log.
-        """
-        body = given({"name": name}) | chosen({"project": project})
-        return self._take(self._transport.request("PATCH", self._path, json=body).json())
 
     def delete(self, *, permanently: bool = False) -> None:
         """Move the log to the trash; `client.restore` restores it. Results of the log stay.
@@ -51,8 +37,7 @@ class ClickLog(ClickLogView, Data):
         Raises:
             RankeryApiError: Jobs use the log; the problem lists them.
         """
-        parameters = {"permanently": permanently or None}
-        self._transport.request("DELETE", self._path, parameters=parameters)
+        self._delete(permanently=permanently)
 
     @property
     def _path(self) -> str:

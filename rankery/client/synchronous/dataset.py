@@ -10,11 +10,10 @@ from typing import Literal, Self
 from rankery.client.synchronous.data import Data
 from rankery.client.synchronous.pages import Pages
 from rankery.client.display.progress import download_progress
-from rankery.client.reading import given, read
+from rankery.client.reading import read
 from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
-from rankery.client.unset import UNSET, Unset, chosen
-from rankery.client.views.dataset import DatasetView
+from rankery.client.views.data import DatasetView
 from rankery.client.views.query import Query
 
 
@@ -35,19 +34,6 @@ class Dataset(DatasetView, Data):
         """
         found = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
         return self._take(found)
-
-    def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
-        """Change the name or the project; omitted fields stay.
-
-        Args:
-            name: Display name.
-            project: Project label; no project if None.
-
-        Returns:
-            This dataset.
-        """
-        body = given({"name": name}) | chosen({"project": project})
-        return self._take(self._transport.request("PATCH", self._path, json=body).json())
 
     def download(
         self,
@@ -89,8 +75,7 @@ class Dataset(DatasetView, Data):
         Raises:
             RankeryApiError: Jobs or gates use the dataset; the problem lists them.
         """
-        parameters = {"permanently": permanently or None}
-        self._transport.request("DELETE", self._path, parameters=parameters)
+        self._delete(permanently=permanently)
 
     def queries(self, prefix: str | None = None) -> Pages[QueryEntry]:
         """List the queries, in the order of the dataset.

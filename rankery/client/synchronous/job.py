@@ -15,25 +15,22 @@ from rankery.client.arguments import CandidateColumns, ExportOptions
 from rankery.client.synchronous.alias_calls import AliasCalls, move_alias
 from rankery.client.synchronous.export_calls import ExportCalls
 from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Deletable
+from rankery.client.synchronous.resource import Deletable, Refreshable, until_succeeded
 from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
 from rankery.client.synchronous.scoring_calls import ScoringCalls
 from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
-from rankery.client.reading import Document, read
+from rankery.client.reading import UNSET, Document, Unset, chosen, read
 from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.candidate import CandidateView, ranked
-from rankery.client.views.gate import GateView
 from rankery.client.views.history import History
-from rankery.client.views.importance import Importance
-from rankery.client.views.inspection import Inspection
+from rankery.client.views.inspection import Importance, Inspection
 from rankery.client.views.job import JobView
-from rankery.client.views.model import ModelView
+from rankery.client.views.model import GateView, ModelView
 from rankery.errors import JobFailed, JobRefused
 
 if TYPE_CHECKING:
@@ -42,11 +39,10 @@ if TYPE_CHECKING:
 
 
 _LONGEST_INTERVAL_SECONDS = 2.0
-_INTERVAL_GROWTH = 1.1
 _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
-class Job(JobView, Deletable):
+class Job(JobView, Refreshable, Deletable):
     """A job, as last fetched from the service.
 
     `refresh` and `wait` update the object in place.
@@ -57,14 +53,6 @@ class Job(JobView, Deletable):
         model = job.wait().model()
         ```
     """
-
-    def refresh(self) -> Self:
-        """Fetch the current state of the job.
-
-        Returns:
-            This job.
-        """
-        return self._take(self._transport.get(self._path))
 
     def wait(
         self,
@@ -91,22 +79,22 @@ class Job(JobView, Deletable):
             JobFailed: The job failed or was cancelled; `JobRefused` if a gate refused the version.
             TimeoutError: The timeout has expired.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        interval = interval_seconds
         with jobs_progress([self], progress) as show:
-            while True:
-                self.refresh()
+
+            def report(_: object) -> None:
                 show(self)
                 if on_progress is not None:
                     on_progress(self)
-                if self.status == "succeeded":
-                    return self
-                if self.has_ended:
-                    raise JobRefused(self) if self.status == "refused" else JobFailed(self)
-                if deadline is not None and monotonic() > deadline:
-                    raise TimeoutError(f"job {self.id} is still {self.status} after {timeout_seconds:g} s")
-                time.sleep(interval)
-                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+
+            return until_succeeded(
+                self,
+                "job",
+                lambda job: JobRefused(job) if job.status == "refused" else JobFailed(job),
+                report,
+                timeout_seconds=timeout_seconds,
+                interval_seconds=interval_seconds,
+                longest_seconds=_LONGEST_INTERVAL_SECONDS,
+            )
 
     def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
@@ -117,9 +105,7 @@ class Job(JobView, Deletable):
         Raises:
             RankeryApiError: The job has already ended.
         """
-        path = f"{self._path}/cancel"
-        response = self._transport.request("POST", path, repeatable=False)
-        return self._take(response.json())
+        return self._post("cancel")
 
     def change(
         self,
@@ -141,8 +127,7 @@ class Job(JobView, Deletable):
             This job.
         """
         body = chosen({"name": name, "notes": notes, "project": project})
-        body |= {} if tags is None else {"tags": dict(tags)}
-        return self._take(self._transport.request("PATCH", self._path, json=body).json())
+        return self._change(body | ({} if tags is None else {"tags": dict(tags)}))
 
     def history(self, after: int = 0) -> History:
         """Return a training's learning curves.
@@ -216,16 +201,8 @@ class Job(JobView, Deletable):
         return f"/v1/jobs/{self.id}"
 
 
-class Model(ModelView, Deletable):
+class Model(ModelView, Refreshable, Deletable):
     """A version of a model, as last fetched from the service."""
-
-    def refresh(self) -> Self:
-        """Fetch the current state of the model and its aliases.
-
-        Returns:
-            This model.
-        """
-        return self._take(self._transport.get(self._path))
 
     def importance(self) -> Importance:
         """Return the gains and split counts of the features."""
@@ -293,8 +270,7 @@ class Model(ModelView, Deletable):
             This model.
         """
         body = chosen({"title": title, "description": description, "project": project})
-        body |= {} if tags is None else {"tags": dict(tags)}
-        return self._take(self._transport.request("PATCH", self._path, json=body).json())
+        return self._change(body | ({} if tags is None else {"tags": dict(tags)}))
 
     def gate(self, alias: str) -> GateView:
         """Return the promotion gate of an alias of the model's name; see `client.gate`."""

@@ -9,9 +9,8 @@ from typing import Any, Literal, TypeAlias
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls
 from rankery.client.listing import Listing
-from rankery.client.reading import given, read
+from rankery.client.reading import UNSET, Unset, chosen, given, read
 from rankery.client.references import HasId, id_of
-from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.lifecycle import (
     DeletionView,
     LabelledView,

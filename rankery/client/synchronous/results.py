@@ -15,9 +15,7 @@ from rankery.client.display.progress import download_progress
 from rankery.client.frames.outgoing import as_numpy, as_pandas, as_polars
 from rankery.client.reading import read
 from rankery.client.schemas.answers import ComparedQuery, Differences, QueryRankings, QueryValues, RankingItem
-from rankery.client.views.comparison import ComparisonView
-from rankery.client.views.evaluation import EvaluationView
-from rankery.client.views.ranking import RankingView
+from rankery.client.views.results import ComparisonView, EvaluationView, RankingView
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,21 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Calls, Resource
+from rankery.client.synchronous.resource import Calls, Refreshable
 from rankery.client.reading import given, read
 from rankery.client.views.schedule import ScheduleRunView, ScheduleView
 
 
-class Schedule(ScheduleView, Resource):
+class Schedule(ScheduleView, Refreshable):
     """A schedule, as last fetched from the service."""
-
-    def refresh(self) -> Self:
-        """Fetch the current state of the schedule.
-
-        Returns:
-            This schedule.
-        """
-        return self._take(self._transport.get(self._path))
 
     def change(self, **changes: Any) -> Self:
         """Change fields; omitted fields stay.
@@ -32,7 +24,7 @@ class Schedule(ScheduleView, Resource):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        return self._take(self._transport.request("PATCH", self._path, json=dict(changes)).json())
+        return self._change(changes)
 
     def pause(self) -> Self:
         """Pause the schedule; a run that has begun continues."""
@@ -62,7 +54,7 @@ class Schedule(ScheduleView, Resource):
 
     def delete(self) -> None:
         """Delete the schedule with its runs; a running job continues."""
-        self._transport.request("DELETE", self._path)
+        self._delete()
 
     @property
     def _path(self) -> str:

@@ -41,7 +41,7 @@ from rankery.client.reading import document_of, given, read
 from rankery.client.references import HasId, described, escaped_reference, id_of
 from rankery.client.schemas.requests import CandidateQuery
 from rankery.client.views.model import ModelView
-from rankery.client.views.ranking import RankedQueries
+from rankery.client.views.results import RankedQueries
 from rankery.errors import InvalidArgument, RankeryApiError, WrongType
 
 if TYPE_CHECKING:

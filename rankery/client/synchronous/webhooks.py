@@ -7,22 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from rankery.client.synchronous.pages import Pages
-from rankery.client.synchronous.resource import Calls, Resource
+from rankery.client.synchronous.resource import Calls, Refreshable
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
 from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
 
 
-class Webhook(WebhookView, Resource):
+class Webhook(WebhookView, Refreshable):
     """A webhook, as last fetched from the service."""
-
-    def refresh(self) -> Self:
-        """Fetch the current state of the webhook.
-
-        Returns:
-            This webhook.
-        """
-        return self._take(self._transport.get(self._path))
 
     def change(self, **changes: Any) -> Self:
         """Change fields; omitted fields stay.
@@ -33,7 +25,7 @@ class Webhook(WebhookView, Resource):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        return self._take(self._transport.request("PATCH", self._path, json=dict(changes)).json())
+        return self._change(changes)
 
     def test(self) -> WebhookTestView:
         """Send an event of kind `webhook.test` to the receiver now, and return its response."""
@@ -46,8 +38,7 @@ class Webhook(WebhookView, Resource):
         Returns:
             This webhook, with the secret.
         """
-        response = self._transport.request("POST", f"{self._path}/rotate", repeatable=False)
-        return self._take(response.json())
+        return self._post("rotate")
 
     def deliveries(
         self, state: Literal["waiting", "delivered", "dead"] | None = None
@@ -71,7 +62,7 @@ class Webhook(WebhookView, Resource):
 
     def delete(self) -> None:
         """Delete the webhook with its deliveries."""
-        self._transport.request("DELETE", self._path)
+        self._delete()
 
     @property
     def _path(self) -> str:

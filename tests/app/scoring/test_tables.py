@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from app.scoring.arrow_headers import Flatbuffer, declared
-from app.scoring.arrow_stream import read_table
-from app.scoring.tables import MEDIA_TYPE
+from app.scoring.tables import MEDIA_TYPE, read_table
 from core.errors import InvalidInput
 from core.store import Model
 from tests.app.conftest import FEATURE_NAMES, TestClient

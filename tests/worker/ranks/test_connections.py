@@ -13,8 +13,8 @@ from tests.worker.conftest import DASK_SECRETS
 from worker.ports import PortSettings
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
-from worker.ranks.invitation import Invitation
 from worker.ranks.local_placement import RankSubprocess, rank_environment
+from worker.ranks.placement import Invitation
 
 HOST = "127.0.0.1"
 

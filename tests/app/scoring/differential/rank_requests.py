@@ -13,9 +13,10 @@ from app.http.bodies import parse_json
 from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers
-from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K, RankRequest
+from app.scoring.schemas import MAX_TOP_K, RankRequest
 from app.scoring.served_models import ServedModel
 from app.scoring.slow_json import slow_candidates
+from app.served.schemas import MAX_ID_LENGTH
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float64Array
