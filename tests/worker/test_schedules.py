@@ -84,6 +84,19 @@ def test_a_clock_set_back_runs_nothing_twice(almanac: Almanac) -> None:
     assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
 
 
+def test_a_clock_that_ran_ahead_skips_no_due_time(almanac: Almanac) -> None:
+    """After a run ten days ahead, each due time from the corrected time on has a run, that one excepted."""
+    schedule_id = almanac.add()
+    almanac.work(NIGHT + 10 * DAY)
+    for day in range(1, 12):
+        almanac.work(NIGHT + day * DAY - timedelta(hours=1))
+        almanac.work(NIGHT + day * DAY)
+    assert [run.due_at for run in almanac.runs(schedule_id)] == [
+        NIGHT + day * DAY for day in (10, *range(1, 10), 11)
+    ]
+    assert almanac.row(schedule_id).next_run_at == NIGHT + 12 * DAY
+
+
 def test_several_workers_run_a_due_time_once(almanac: Almanac) -> None:
     """Parallel sweeps queue one job for each schedule."""
     schedule_ids = [almanac.add() for _ in range(3)]

@@ -84,6 +84,8 @@ def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: 
         run = _record_due_run(tx, schedule, now)
         if run is not None:
             queued += _start(tx, schedule, run, most_active_jobs)
+    elif schedule.enabled and schedule.updated_at > now:  # the clock was set back
+        schedule.next_run_at, schedule.updated_at = _next_without_run(tx, schedule, now), now
     return queued
 
 
@@ -96,11 +98,10 @@ def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> Sched
 
     Due times that were missed share one run, due at the latest of them.
     """
-    first, cron = schedule.next_run_at or now, Cron(schedule.cron, schedule.timezone)
-    due_at = cron.latest(first, now)
-    schedule.next_run_at = cron.next_after(now)
-    last = tx.schedules.last_due_at(schedule.id)
-    if last is not None and last >= due_at:
+    first = schedule.next_run_at or now
+    due_at = Cron(schedule.cron, schedule.timezone).latest(first, now)
+    schedule.next_run_at = _next_without_run(tx, schedule, now)
+    if tx.schedules.has_run_at(schedule.id, due_at):
         return None  # the clock was set back
     missed_since = first if due_at > first else None
     active = tx.schedules.active_run(schedule.id)
@@ -116,6 +117,15 @@ def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> Sched
         )
         return None
     return tx.schedules.add_run(schedule.id, due_at, Trigger.CLOCK, missed_since=missed_since)
+
+
+def _next_without_run(tx: Transaction, schedule: Schedule, now: datetime) -> datetime | None:
+    """Return the next due time that has no run; after the clock was set back, later due times may have one."""
+    cron = Cron(schedule.cron, schedule.timezone)
+    due_at = cron.next_after(now)
+    while due_at is not None and tx.schedules.has_run_at(schedule.id, due_at):
+        due_at = cron.next_after(due_at)
+    return due_at
 
 
 def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
