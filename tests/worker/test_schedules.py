@@ -7,12 +7,25 @@ from typing import Any
 
 import pytest
 
+from app.schedules.submission import job_spec
 from core.data import synthetic_dataset
 from core.store import Store, new_id
 from core.store.clock import utc_now
 from core.store.repositories.schedules import RunStatus
 from tests.worker.almanac import DAY, NIGHT, Almanac
 from tests.worker.inline_worker import InlineWorker
+
+STUDY = {
+    "kind": "study",
+    "name": "leaves",
+    "model_name": "web",
+    "dataset": "clicks",
+    "test": {"fraction": 0.4},
+    "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True, "num_leaves": 6}},
+    "search_space": {"/hyperparameters/num_leaves": {"type": "choice", "choices": [4, 6, 8]}},
+    "sampler": "grid",
+    "budget": {"trials": 3},
+}
 
 
 @pytest.fixture
@@ -292,18 +305,7 @@ def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> 
 )
 def test_a_run_tunes_on_the_newest_dataset(almanac: Almanac, end: str, status: str, detail: str) -> None:
     """Automatic sizes are chosen again for the newest dataset, and the run ends with the study."""
-    study = {
-        "kind": "study",
-        "name": "leaves",
-        "model_name": "web",
-        "dataset": "clicks",
-        "test": {"fraction": 0.4},
-        "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True, "num_leaves": 6}},
-        "search_space": {"/hyperparameters/num_leaves": {"type": "choice", "choices": [4, 6, 8]}},
-        "sampler": "grid",
-        "budget": {"trials": 3},
-    }
-    schedule_id = almanac.add(job=study)
+    schedule_id = almanac.add(job=STUDY)
     newest = almanac.add_data(2)
     with almanac.store.begin() as tx:
         tx.datasets.get(newest).statistics = {"queries": 400, "documents": 20_000, "features": 4}
@@ -419,6 +421,28 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
         assert log.statistics["clicks"] == 40
     with almanac.store.read() as tx:
         assert len(tx.click_logs.page(None, 10, status="ready").items) == 2
+
+
+@pytest.mark.parametrize("changed", ["study", "train", "drift"])
+def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str) -> None:
+    """A run whose schedule no longer trains on served clicks fails with the reason; the next run goes on."""
+    first = almanac.add()
+    almanac.work(NIGHT)
+    serve_clicks(almanac)
+    schedule_id = almanac.add(job={"served_clicks": {"days": 3}})
+    assert almanac.sweep(NIGHT) == 1
+    new = {"study": STUDY, "train": almanac.row(first).job, "drift": {"kind": "drift", "model": "web:1"}}
+    with almanac.store.begin() as tx:
+        row = tx.schedules.locked(schedule_id)
+        row.job, row.spec = new[changed], job_spec(tx, new[changed])
+        tx.schedules.delete(first)
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.detail) == (
+        "failed", "The schedule was changed while its click log was made. The next run has the new job."
+    )  # fmt: skip
+    assert almanac.row(schedule_id).enabled
+    assert almanac.sweep(NIGHT + DAY) == 1
 
 
 def serve_clicks(almanac: Almanac) -> None:

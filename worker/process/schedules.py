@@ -120,7 +120,7 @@ def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> Sched
 
 
 def _next_without_run(tx: Transaction, schedule: Schedule, now: datetime) -> datetime | None:
-    """Return the next due time that has no run; after the clock was set back, later due times may have one."""
+    """Return the next due time without a run; after the clock was set back, the next ones may have runs."""
     cron = Cron(schedule.cron, schedule.timezone)
     due_at = cron.next_after(now)
     while due_at is not None and tx.schedules.has_run_at(schedule.id, due_at):
@@ -166,6 +166,10 @@ def _train_on_clicks(
     tx: Transaction, schedule: Schedule, run: ScheduleRun, log_id: str, most_active_jobs: int
 ) -> list[Job]:
     """Queue the training of a run whose click log is ready."""
+    if schedule.job.get("served_clicks") is None:
+        detail = "The schedule was changed while its click log was made. The next run has the new job."
+        _end(tx, schedule, run, RunStatus.FAILED, detail)
+        return []
     with _limited_to_key(tx, schedule):
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
@@ -354,14 +358,8 @@ def _end(
         fields = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
         made = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
         kind = SCHEDULE_FAILED if status == RunStatus.FAILED else SCHEDULE_RAN
-        tx.events.add(
-            kind,
-            "schedule",
-            schedule.id,
-            {**fields, **made},
-            project=schedule.project,
-            key_id=schedule.key_id,
-        )
+        owner = {"project": schedule.project, "key_id": schedule.key_id}
+        tx.events.add(kind, "schedule", schedule.id, {**fields, **made}, **owner)
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
 
 
