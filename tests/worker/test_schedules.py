@@ -3,14 +3,16 @@
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from app.schedules.submission import job_spec
 from core.data import synthetic_dataset
-from core.store import Store, new_id
+from core.store import Store
 from core.store.clock import utc_now
+from core.store.repositories.ids import first_id
 from core.store.repositories.schedules import RunStatus
 from tests.worker.almanac import DAY, NIGHT, Almanac
 from tests.worker.inline_worker import InlineWorker
@@ -391,7 +393,7 @@ def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
 
 
 def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None:
-    """Each run builds a separate click log, trains on it, and applies the gate."""
+    """Each run makes a click log without the last half hour, trains on it, and applies the gate."""
     schedule_id = almanac.add()
     almanac.work(NIGHT)
     with almanac.store.begin() as tx:
@@ -405,7 +407,8 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
     (run,) = almanac.runs(schedule_id)
     assert run.status == "failed"  # nothing was served
     assert "RANKERY_RANKING_LOG_SHARE" in str(run.detail)
-    serve_clicks(almanac)
+    serve(almanac, minutes=31)
+    serve(almanac, minutes=29, action="look")  # its users may still click
     for number in (1, 2):
         almanac.work(NIGHT + number * DAY)
         run = almanac.runs(schedule_id)[-1]
@@ -418,7 +421,7 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
             "served", "web", {"actions": {"click": 1, "buy": 5}}
         )  # fmt: skip
         assert log.statistics is not None
-        assert log.statistics["clicks"] == 40
+        assert (log.statistics["lists"], log.statistics["clicks"]) == (40, 40)
     with almanac.store.read() as tx:
         assert len(tx.click_logs.page(None, 10, status="ready").items) == 2
 
@@ -428,7 +431,7 @@ def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str
     """A run whose schedule no longer trains on served clicks fails with the reason; the next run goes on."""
     first = almanac.add()
     almanac.work(NIGHT)
-    serve_clicks(almanac)
+    serve(almanac, minutes=60)
     schedule_id = almanac.add(job={"served_clicks": {"days": 3}})
     assert almanac.sweep(NIGHT) == 1
     new = {"study": STUDY, "train": almanac.row(first).job, "drift": {"kind": "drift", "model": "web:1"}}
@@ -445,18 +448,18 @@ def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str
     assert almanac.sweep(NIGHT + DAY) == 1
 
 
-def serve_clicks(almanac: Almanac) -> None:
-    """Record rankings of the dataset's documents, with a click on the second document of each."""
+def serve(almanac: Almanac, minutes: float, action: str = "click") -> None:
+    """Record rankings of the dataset's documents some minutes ago, with an action on each second document."""
+    first = utc_now() - timedelta(minutes=minutes)
     with almanac.store.begin() as tx:
         data = synthetic_dataset(40, seed=1, polynomial_seed=1, documents_per_query=8, n_features=4)
         rows = []
-        for query, start, stop in zip(
-            data.query_ids, data.query_boundaries, data.query_boundaries[1:], strict=False
-        ):
-            row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
+        for number, (start, stop) in enumerate(pairwise(data.query_boundaries)):
+            at, query = first + timedelta(milliseconds=number), data.query_ids[number]
+            row = {"id": first_id("srv_", at), "name": "web", "version": 1, "user": None, "session": None}
             documents = list(data.document_ids)[start:stop]
             content = {"query": query, "documents": documents}
-            rows.append(row | {"content": content, "created_at": utc_now()})
+            rows.append(row | {"content": content, "created_at": at})
         tx.served.add(rows)
-        event = {"place": 1, "action": "click", "at": utc_now()}
+        event = {"place": 1, "action": action, "at": utc_now()}
         tx.served.record([{**event, "ranking_id": row["id"]} for row in rows])

@@ -19,7 +19,7 @@ from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
 from core.store.repositories.projects import Labels
 from core.store.repositories.schedules import RunStatus, Trigger
-from core.store.served_logs import ServedPeriod, queue_served_log
+from core.store.served_logs import CLICK_WINDOW, ServedPeriod, queue_served_log
 from core.store.visibility import limited_to
 from core.stored import Stored
 from core.studies import Budget
@@ -154,8 +154,9 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
 def _queue_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job:
     """Queue the job that makes the click log of served rankings to train on."""
     now = utc_now()
-    since = now - timedelta(days=clicks.get("days", SERVED_DAYS))
-    period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, now)
+    until = now - CLICK_WINDOW
+    since = until - timedelta(days=clicks.get("days", SERVED_DAYS))
+    period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, until)
     options = {"actions": clicks["actions"]} if clicks.get("actions") else {}
     name = f"{schedule.name}, {now:%Y-%m-%d}"
     key_id, project = schedule.key_id, schedule.project
