@@ -21,7 +21,7 @@ from app.served.routes import UseListWriter
 from core.clicks.reading.options import log_options
 from core.errors import InvalidInput
 from core.store.clock import utc_now
-from core.store.served_logs import InterleavedLists, ServedPeriod, queue_served_log
+from core.store.served_logs import CLICK_WINDOW, InterleavedLists, ServedPeriod, queue_served_log
 
 _EXAMPLES: Any = {
     "all": {"summary": "All stored rankings of a model", "value": {"model": "web"}},
@@ -44,7 +44,9 @@ class ServedLogRequest(RequestModel):
         description="Name of a model for all its versions, or a reference of one version", examples=["web"]
     )
     since: Moment | None = Field(None, description="Start of the period; null for all stored rankings")
-    until: Moment | None = Field(None, description="End of the period; now when null")
+    until: Moment | None = Field(
+        None, description="End of the period; half an hour ago when null, as later lists may still be clicked"
+    )
     name: DisplayName | None = Field(None, description="Display name; by default `served by` and the model")
     actions: Actions = None
     project: NewProject = None
@@ -55,9 +57,11 @@ class ServedLogRequest(RequestModel):
         Raises:
             InvalidInput: The period ends before it starts.
         """
-        until = self.until or utc_now()
+        until = self.until or utc_now() - CLICK_WINDOW
         if self.since is not None and self.since >= until:
-            raise InvalidInput.at("/since", "must be before the end of the period")
+            raise InvalidInput.at(
+                "/since", "must be before the end of the period, half an hour ago by default"
+            )
         return self.since, until
 
 

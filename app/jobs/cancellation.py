@@ -9,7 +9,7 @@ from app.http.schemas import Id, RequestModel
 from app.jobs.schemas import CancelledJob
 from core.errors import NotFound, WrongState
 from core.jobs import JobStatus, orphaned_artifacts
-from core.store import Transaction
+from core.store import Store
 
 MAX_SELECTION = 200
 
@@ -33,24 +33,27 @@ SELECTION_EXAMPLES: Any = {
 }
 
 
-def cancel_all(tx: Transaction, job_ids: Iterable[str]) -> tuple[list[CancelledJob], list[str]]:
-    """Cancel each of several jobs; return the outcome of each, and the folders of orphaned artifacts."""
-    wanted, orphaned = dict.fromkeys(job_ids), []
-    outcomes: dict[str, CancelledJob] = {}
-    # Lock jobs in sorted order, so that concurrent requests cannot deadlock.
-    for job_id in sorted(wanted):
-        outcomes[job_id], folders = _cancel(tx, job_id)
-        orphaned += folders
-    return [outcomes[job_id] for job_id in wanted], orphaned
+def cancel_all(store: Store, job_ids: Iterable[str]) -> list[CancelledJob]:
+    """Cancel each of several jobs, and return the outcomes.
+
+    One transaction per job avoids deadlocks: each locks its job, then the study of the job.
+
+    Raises:
+        StoreUnavailable: The database or the storage cannot be reached; earlier cancellations are kept.
+    """
+    return [_cancel(store, job_id) for job_id in dict.fromkeys(job_ids)]
 
 
-def _cancel(tx: Transaction, job_id: str) -> tuple[CancelledJob, list[str]]:
+def _cancel(store: Store, job_id: str) -> CancelledJob:
     try:
-        job = tx.jobs.request_cancel(job_id)
+        with store.begin() as tx:
+            job = tx.jobs.request_cancel(job_id)
     except NotFound:
-        return CancelledJob(id=job_id, outcome="missing", status=None), []
+        return CancelledJob(id=job_id, outcome="missing", status=None)
     except WrongState as ended:
-        return CancelledJob(id=job_id, outcome="already_ended", status=JobStatus(ended.status)), []
-    if job.status == JobStatus.CANCELLED:
-        return CancelledJob(id=job_id, outcome="cancelled", status=job.status), orphaned_artifacts(job)
-    return CancelledJob(id=job_id, outcome="stopping", status=job.status), []
+        return CancelledJob(id=job_id, outcome="already_ended", status=JobStatus(ended.status))
+    if job.status != JobStatus.CANCELLED:
+        return CancelledJob(id=job_id, outcome="stopping", status=job.status)
+    for folder in orphaned_artifacts(job):
+        store.artifacts.delete(folder)
+    return CancelledJob(id=job_id, outcome="cancelled", status=job.status)

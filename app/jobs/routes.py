@@ -243,11 +243,7 @@ def cancel_jobs(
 
     A job that has already ended stays as it is, so that the request may be sent again.
     """
-    with services.store.begin() as tx:
-        items, orphaned = cancel_all(tx, body.ids)
-    for folder in orphaned:
-        services.store.artifacts.delete(folder)
-    return CancelledJobs(items=items)
+    return CancelledJobs(items=cancel_all(services.store, body.ids))
 
 
 @router.post(

@@ -15,7 +15,7 @@ from core.errors import Holder, NotFound, StillNeeded
 from core.store.lifecycle.deletion import DELETED, Actor, DeletionMode, delete_objects, preview
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS, MODEL
-from core.store.trash.trash import Refused
+from core.store.trash.plan import Refused
 
 _REQUIRED_STEPS = {
     "alias": "move or remove the alias",

@@ -15,7 +15,7 @@ from core.store import Page, Store, Transaction
 from core.store.clock import utc_now
 from core.store.repositories.experiments import ExperimentStatus
 from core.store.repositories.ids import first_id
-from core.store.trash.kinds import MODEL, Kind
+from core.store.trash.kinds import KINDS, MODEL, Kind
 
 _PAGE = 200
 _Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -151,8 +151,8 @@ class Selection(RequestModel, Generic[F]):
     )
     filter: F | None = Field(None, description="At least one filter; `all` for all objects of the kind")
 
-    def object_ids(self, store: Store, kind: Kind) -> Iterator[str]:
-        """Yield the ids of the objects, newest first for a filter; references are resolved to ids.
+    def object_ids(self, store: Store, kind: Kind) -> Iterable[str]:
+        """Return the ids of the objects, newest first for a filter; references are resolved to ids.
 
         Raises:
             InvalidInput: Not exactly one of ids and filter is given, or the filter is empty.
@@ -165,7 +165,7 @@ class Selection(RequestModel, Generic[F]):
             raise InvalidInput.at("/filter", 'name at least one filter, or {"all": true}')
         found = _matching(store, kind, self.filter)
         # Collect all ids first: after the latest version is deleted, its predecessor is the latest.
-        return iter(list(found)) if isinstance(self.filter, ModelFilter) and self.filter.latest else found
+        return list(found) if isinstance(self.filter, ModelFilter) and self.filter.latest else found
 
 
 class DeleteRequest(Selection[F], Generic[F]):
@@ -176,17 +176,21 @@ class DeleteRequest(Selection[F], Generic[F]):
     dry_run: bool = Field(True, description="Whether only to list the objects, without deleting them")
 
 
-def _resolved(store: Store, kind: Kind, object_ids: Iterable[str]) -> Iterator[str]:
-    """Yield ids; resolve the references of models, but keep unknown ones as they are."""
-    for each in object_ids:
-        if kind.name != MODEL or each.startswith(kind.prefix):
-            yield each
-            continue
-        try:
-            with store.read() as tx:
-                yield tx.models.resolve(each).id
-        except NotFound:
-            yield each
+def _resolved(store: Store, kind: Kind, object_ids: Iterable[str]) -> list[str]:
+    """Return ids; resolve all references of models before any changes, but keep unknown ones as they are."""
+    if kind.name != MODEL:
+        return list(object_ids)
+    with store.read() as tx:
+        return list(dict.fromkeys(_model_id(tx, each) for each in object_ids))
+
+
+def _model_id(tx: Transaction, reference: str) -> str:
+    if reference.startswith(KINDS[MODEL].prefix):
+        return reference
+    try:
+        return tx.models.resolve(reference).id
+    except NotFound:
+        return reference
 
 
 def _matching(store: Store, kind: Kind, wanted: Filter) -> Iterator[str]:

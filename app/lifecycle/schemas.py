@@ -9,7 +9,8 @@ from app.http.schemas import Id, NextCursor, RequestModel, ResponseModel
 from core.store.lifecycle.deletion import Deletion as StoredDeletion
 from core.store.lifecycle.storage import LABELS
 from core.store.lifecycle.storage import Storage as MeasuredStorage
-from core.store.trash.trash import Refused, Trashed
+from core.store.trash.plan import Refused
+from core.store.trash.trash import Trashed
 
 MAX_IDS = 1_000
 MAX_HOLDERS = 100  # dependents that the response lists for one object

@@ -26,6 +26,7 @@ from core.clicks.reading.options import log_options
 from core.errors import InputProblem, InvalidInput
 from core.schedules import STUDY, TRAININGS, dataset_names
 from core.store import Transaction
+from core.store.repositories.models import check_name
 
 _Request = TypeVar("_Request", bound=RequestModel)
 
@@ -88,7 +89,7 @@ def check_promotion(tx: Transaction, requested: Json, promote: PromoteRequest | 
     """Return the alias to promote the models of a schedule to, which must have a gate.
 
     Raises:
-        InvalidInput: The job trains no model, or the alias has no gate.
+        InvalidInput: The job trains no model, or the alias is not allowed or has no gate.
     """
     if promote is None:
         return None
@@ -99,6 +100,7 @@ def check_promotion(tx: Transaction, requested: Json, promote: PromoteRequest | 
     if requested["kind"] not in TRAININGS:
         raise InvalidInput.at("/promote", "can only be used for trainings; remove it")
     name = requested["model_name"]
+    check_name(promote.alias, "/promote/alias")
     if tx.aliases.find_gate(name, promote.alias) is None:
         address = f"/v1/models/{name}/aliases/{promote.alias}/gate"
         raise InvalidInput.at(

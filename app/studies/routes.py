@@ -169,13 +169,7 @@ def cancel_study(study_id: str, services: UseServices) -> Study:
     with services.store.begin() as tx:
         tx.studies.cancel(study_id)
         active = tx.studies.active_jobs(study_id)
-    orphaned: list[str] = []
-    # One transaction per job avoids deadlocks: a worker that ends a trial locks its job before the study.
-    for job_id in active:
-        with services.store.begin() as tx:
-            orphaned += cancel_all(tx, [job_id])[1]
-    for folder in orphaned:
-        services.store.artifacts.delete(folder)
+    cancel_all(services.store, active)  # in other transactions: a worker locks a trial's job before its study
     with services.store.read() as tx:
         return _response(tx, tx.studies.get(study_id))
 

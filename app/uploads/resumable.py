@@ -14,11 +14,11 @@ from app.http.services import Services
 from app.uploads.protocol import CHECKSUM_MISMATCH, Checksum
 from app.uploads.storage import BLOCK_BYTES, FileWriter
 from core.errors import InvalidInput, NotFound, RankeryError
-from core.store import Store
+from core.store import Store, Transaction
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.keys import upload_part_key
 from core.store.clock import utc_now
-from core.store.tables import UploadPart
+from core.store.tables import Upload, UploadPart
 
 # A killed API process loses at most this much of an upload, or the whole body of a request with a checksum;
 # the client sends it again.
@@ -31,11 +31,12 @@ class PieceWriter:
     """Write the body of one request as parts of a resumable upload; its methods run in threads.
 
     A part counts once it is flushed to disk and recorded. With a checksum, all parts of the body are recorded
-    together once the checksum matches.
+    together once the checksum matches. While the size of the file is deferred, each part is counted in the
+    byte quota of the key; a declared size was counted in full.
 
     Args:
         services: The services of the application.
-        upload_id: The upload.
+        upload: The upload.
         writer: Id of the request, which is stored in the row of the upload.
         start: Offset of the first byte of the body in the file.
         checksum: The required checksum of the body, None for any.
@@ -45,11 +46,12 @@ class PieceWriter:
     """
 
     def __init__(
-        self, services: Services, upload_id: str, writer: str, start: int, checksum: Checksum | None
+        self, services: Services, upload: Upload, writer: str, start: int, checksum: Checksum | None
     ) -> None:
         self.position = start
         self._store, self._settings = services.store, services.settings
-        self._upload_id = upload_id
+        self._upload_id, self._key_id = upload.id, upload.key_id
+        self._is_deferred = upload.size_bytes is None
         self._writer = writer
         self._checksum = checksum
         self._digest = checksum.hash() if checksum else None
@@ -61,6 +63,7 @@ class PieceWriter:
         """Store a block.
 
         Raises:
+            ByteQuotaExceeded: The bytes exceed the quota of the key.
             StoreFull: There is no room for it.
             UploadTakenOver: Another request has taken the upload over.
         """
@@ -79,6 +82,7 @@ class PieceWriter:
         """Store the last part, and compare the checksum.
 
         Raises:
+            ByteQuotaExceeded: The bytes exceed the quota of the key.
             HTTPException: 460 where the checksum is wrong; no part of the body is kept.
             UploadTakenOver: Another request has taken the upload over.
         """
@@ -138,14 +142,23 @@ class PieceWriter:
         )
         if self._checksum is None:
             self._record()
+        else:
+            with self._store.begin() as tx:
+                self._check_quota(tx)
 
     def _record(self) -> None:
         if not self._stored:
             return
         expires_at = utc_now() + timedelta(hours=self._settings.upload_hours)
         with self._store.begin() as tx:
+            self._check_quota(tx)
             tx.uploads.add_parts(self._upload_id, self._writer, self._stored, expires_at)
         self._stored = []
+
+    def _check_quota(self, tx: Transaction) -> None:
+        if self._is_deferred:
+            unrecorded_bytes = sum(part.size_bytes for part in self._stored)
+            tx.quotas.allow_bytes(self._key_id, self._settings.max_stored_bytes, unrecorded_bytes)
 
     def _remove_stored(self) -> None:
         for part in self._stored:
@@ -165,6 +178,7 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
         The offset of the next byte.
 
     Raises:
+        ByteQuotaExceeded: The bytes exceed the quota of the key.
         HTTPException: 413 where the file is larger than `max_bytes`, 460 where the checksum is wrong.
         NotFound: The upload was deleted meanwhile.
         StoreFull: There is no room for the bytes.

@@ -136,8 +136,7 @@ async def create_upload(
         _refuse_declared(request, 0, limit if size_bytes is None else size_bytes)
     upload, created = await run_in_threadpool(_create, services, key_id, idempotency, size_bytes, metadata)
     if has_body:
-        writer = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes)
-        pieces = PieceWriter(services, upload.id, writer, 0, checksum)
+        pieces = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes, checksum)
         await receive_piece(request.stream(), pieces, limit if size_bytes is None else size_bytes)
         created.headers["Upload-Offset"] = str(pieces.position)
     return created
@@ -199,8 +198,7 @@ async def append_to_upload(
     size_bytes = upload_length(headers, services.settings.max_upload_bytes)
     end = await run_in_threadpool(_declared_end, services, key_id, upload_id, size_bytes)
     _refuse_declared(request, offset, end)
-    writer = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes)
-    pieces = PieceWriter(services, upload_id, writer, offset, checksum)
+    pieces = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes, checksum)
     position = await receive_piece(request.stream(), pieces, end)
     expires_at = await run_in_threadpool(_expiry, services, key_id, upload_id)
     return Response(status_code=NO_CONTENT, headers=_progress(position, expires_at))
@@ -265,9 +263,14 @@ def _declared_end(services: Services, key_id: str | None, upload_id: str, size_b
 
 
 def _begin(
-    services: Services, key_id: str | None, upload_id: str, offset: int, size_bytes: int | None
-) -> str:
-    """Acquire an upload for this request, and return the id of the writer.
+    services: Services,
+    key_id: str | None,
+    upload_id: str,
+    offset: int,
+    size_bytes: int | None,
+    checksum: Checksum | None,
+) -> PieceWriter:
+    """Acquire an upload for this request, and return the writer of its body.
 
     Raises:
         HTTPException: 409 where the next byte of the upload is not at `offset`.
@@ -284,7 +287,7 @@ def _begin(
             if size_bytes is not None:
                 tx.uploads.set_size(upload, size_bytes)
             tx.quotas.allow_bytes(key_id, services.settings.max_stored_bytes, 0)
-    return writer
+    return PieceWriter(services, upload, writer, offset, checksum)
 
 
 def _expiry(services: Services, key_id: str | None, upload_id: str) -> datetime:

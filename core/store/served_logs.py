@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from core.jobs.ingest_clicks import IngestClicksJob
@@ -11,6 +11,8 @@ from core.store.transaction import Transaction
 
 SERVED, INTERLEAVED = "served", "interleaved"  # kinds of `ClickLog.source`
 FORMAT = "sessions"
+# A period ends this long ago by default; users may still click on later rankings, which would be unclicked.
+CLICK_WINDOW = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)

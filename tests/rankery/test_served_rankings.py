@@ -73,7 +73,8 @@ def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
     sent = client.send_events(events)
     assert (sent.recorded, sent.repeated, sent.unknown) == (3, 0, [])
     assert client.send_events(events[:1]).repeated == 1
-    log = client.served_clicks(f"{NAME}:1", NAME, since=since, actions={"click": 1, "purchase": 2}).wait()
+    period: Any = {"since": since, "until": datetime.now(UTC)}
+    log = client.served_clicks(f"{NAME}:1", NAME, **period, actions={"click": 1, "purchase": 2}).wait()
     assert log.statistics is not None
     assert log.statistics["lists"] >= len(ids)
     assert log.statistics["clicks"] == 3

@@ -3,16 +3,31 @@
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from app.schedules.submission import job_spec
 from core.data import synthetic_dataset
-from core.store import Store, new_id
+from core.store import Store
 from core.store.clock import utc_now
+from core.store.repositories.ids import first_id
 from core.store.repositories.schedules import RunStatus
 from tests.worker.almanac import DAY, NIGHT, Almanac
 from tests.worker.inline_worker import InlineWorker
+
+STUDY = {
+    "kind": "study",
+    "name": "leaves",
+    "model_name": "web",
+    "dataset": "clicks",
+    "test": {"fraction": 0.4},
+    "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True, "num_leaves": 6}},
+    "search_space": {"/hyperparameters/num_leaves": {"type": "choice", "choices": [4, 6, 8]}},
+    "sampler": "grid",
+    "budget": {"trials": 3},
+}
 
 
 @pytest.fixture
@@ -82,6 +97,19 @@ def test_a_clock_set_back_runs_nothing_twice(almanac: Almanac) -> None:
     assert almanac.sweep(NIGHT) == 0
     assert almanac.statuses(schedule_id) == ["trained"]
     assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
+
+
+def test_a_clock_that_ran_ahead_skips_no_due_time(almanac: Almanac) -> None:
+    """After a run ten days ahead, each due time from the corrected time on has a run, that one excepted."""
+    schedule_id = almanac.add()
+    almanac.work(NIGHT + 10 * DAY)
+    for day in range(1, 12):
+        almanac.work(NIGHT + day * DAY - timedelta(hours=1))
+        almanac.work(NIGHT + day * DAY)
+    assert [run.due_at for run in almanac.runs(schedule_id)] == [
+        NIGHT + day * DAY for day in (10, *range(1, 10), 11)
+    ]
+    assert almanac.row(schedule_id).next_run_at == NIGHT + 12 * DAY
 
 
 def test_several_workers_run_a_due_time_once(almanac: Almanac) -> None:
@@ -279,18 +307,7 @@ def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> 
 )
 def test_a_run_tunes_on_the_newest_dataset(almanac: Almanac, end: str, status: str, detail: str) -> None:
     """Automatic sizes are chosen again for the newest dataset, and the run ends with the study."""
-    study = {
-        "kind": "study",
-        "name": "leaves",
-        "model_name": "web",
-        "dataset": "clicks",
-        "test": {"fraction": 0.4},
-        "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"auto": True, "num_leaves": 6}},
-        "search_space": {"/hyperparameters/num_leaves": {"type": "choice", "choices": [4, 6, 8]}},
-        "sampler": "grid",
-        "budget": {"trials": 3},
-    }
-    schedule_id = almanac.add(job=study)
+    schedule_id = almanac.add(job=STUDY)
     newest = almanac.add_data(2)
     with almanac.store.begin() as tx:
         tx.datasets.get(newest).statistics = {"queries": 400, "documents": 20_000, "features": 4}
@@ -376,7 +393,7 @@ def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
 
 
 def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None:
-    """Each run builds a separate click log, trains on it, and applies the gate."""
+    """Each run makes a click log without the last half hour, trains on it, and applies the gate."""
     schedule_id = almanac.add()
     almanac.work(NIGHT)
     with almanac.store.begin() as tx:
@@ -390,7 +407,8 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
     (run,) = almanac.runs(schedule_id)
     assert run.status == "failed"  # nothing was served
     assert "RANKERY_RANKING_LOG_SHARE" in str(run.detail)
-    serve_clicks(almanac)
+    serve(almanac, minutes=31)
+    serve(almanac, minutes=29, action="look")  # its users may still click
     for number in (1, 2):
         almanac.work(NIGHT + number * DAY)
         run = almanac.runs(schedule_id)[-1]
@@ -403,23 +421,45 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
             "served", "web", {"actions": {"click": 1, "buy": 5}}
         )  # fmt: skip
         assert log.statistics is not None
-        assert log.statistics["clicks"] == 40
+        assert (log.statistics["lists"], log.statistics["clicks"]) == (40, 40)
     with almanac.store.read() as tx:
         assert len(tx.click_logs.page(None, 10, status="ready").items) == 2
 
 
-def serve_clicks(almanac: Almanac) -> None:
-    """Record rankings of the dataset's documents, with a click on the second document of each."""
+@pytest.mark.parametrize("changed", ["study", "train", "drift"])
+def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str) -> None:
+    """A run whose schedule no longer trains on served clicks fails with the reason; the next run goes on."""
+    first = almanac.add()
+    almanac.work(NIGHT)
+    serve(almanac, minutes=60)
+    schedule_id = almanac.add(job={"served_clicks": {"days": 3}})
+    assert almanac.sweep(NIGHT) == 1
+    new = {"study": STUDY, "train": almanac.row(first).job, "drift": {"kind": "drift", "model": "web:1"}}
+    with almanac.store.begin() as tx:
+        row = tx.schedules.locked(schedule_id)
+        row.job, row.spec = new[changed], job_spec(tx, new[changed])
+        tx.schedules.delete(first)
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.detail) == (
+        "failed", "The schedule was changed while its click log was made. The next run has the new job."
+    )  # fmt: skip
+    assert almanac.row(schedule_id).enabled
+    assert almanac.sweep(NIGHT + DAY) == 1
+
+
+def serve(almanac: Almanac, minutes: float, action: str = "click") -> None:
+    """Record rankings of the dataset's documents some minutes ago, with an action on each second document."""
+    first = utc_now() - timedelta(minutes=minutes)
     with almanac.store.begin() as tx:
         data = synthetic_dataset(40, seed=1, polynomial_seed=1, documents_per_query=8, n_features=4)
         rows = []
-        for query, start, stop in zip(
-            data.query_ids, data.query_boundaries, data.query_boundaries[1:], strict=False
-        ):
-            row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
+        for number, (start, stop) in enumerate(pairwise(data.query_boundaries)):
+            at, query = first + timedelta(milliseconds=number), data.query_ids[number]
+            row = {"id": first_id("srv_", at), "name": "web", "version": 1, "user": None, "session": None}
             documents = list(data.document_ids)[start:stop]
             content = {"query": query, "documents": documents}
-            rows.append(row | {"content": content, "created_at": utc_now()})
+            rows.append(row | {"content": content, "created_at": at})
         tx.served.add(rows)
-        event = {"place": 1, "action": "click", "at": utc_now()}
+        event = {"place": 1, "action": action, "at": utc_now()}
         tx.served.record([{**event, "ranking_id": row["id"]} for row in rows])

@@ -10,6 +10,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
 from core.jobs import Lane
+from core.jobs.trial import TrialJob
 from core.store import Store
 from worker import WorkerSettings
 from worker.job.run import JobRun
@@ -110,6 +111,18 @@ def test_a_job_lost_too_often_fails(
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Worker lost"
+
+
+def test_a_job_that_cannot_be_taken_back_stops_no_other(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
+) -> None:
+    """A lost trial without the id of its study stays as it is; another lost job is queued again."""
+    damaged, lost = claim_job(), claim_job()
+    with store.begin() as tx:
+        tx.jobs.request_cancel(damaged.id).kind = TrialJob.kind
+    Watched(settings).a_lease()
+    with store.read() as tx:
+        assert [tx.jobs.get(run.id).status for run in (damaged, lost)] == ["running", "queued"]
 
 
 def test_a_sweep_survives_a_broken_database(settings: WorkerSettings) -> None:

@@ -44,8 +44,9 @@ def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
         written = _write(run, map(_served_session, served), path)
     if not written:
         raise DatasetError.at(
-            f"expected rankings of {period.model} that were served with `keep` in this period, but none were"
-            " kept; RANKERY_RANKING_LOG_SHARE is the share to keep"
+            f"expected rankings of {period.model} that were served with `keep` in this period, up to"
+            f" {period.until:%Y-%m-%d %H:%M} UTC, but none were kept; RANKERY_RANKING_LOG_SHARE is the share"
+            " to keep"
         )
 
 

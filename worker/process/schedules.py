@@ -19,7 +19,7 @@ from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
 from core.store.repositories.projects import Labels
 from core.store.repositories.schedules import RunStatus, Trigger
-from core.store.served_logs import ServedPeriod, queue_served_log
+from core.store.served_logs import CLICK_WINDOW, ServedPeriod, queue_served_log
 from core.store.visibility import limited_to
 from core.stored import Stored
 from core.studies import Budget
@@ -84,6 +84,8 @@ def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: 
         run = _record_due_run(tx, schedule, now)
         if run is not None:
             queued += _start(tx, schedule, run, most_active_jobs)
+    elif schedule.enabled and schedule.updated_at > now:  # the clock was set back
+        schedule.next_run_at, schedule.updated_at = _next_without_run(tx, schedule, now), now
     return queued
 
 
@@ -96,11 +98,10 @@ def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> Sched
 
     Due times that were missed share one run, due at the latest of them.
     """
-    first, cron = schedule.next_run_at or now, Cron(schedule.cron, schedule.timezone)
-    due_at = cron.latest(first, now)
-    schedule.next_run_at = cron.next_after(now)
-    last = tx.schedules.last_due_at(schedule.id)
-    if last is not None and last >= due_at:
+    first = schedule.next_run_at or now
+    due_at = Cron(schedule.cron, schedule.timezone).latest(first, now)
+    schedule.next_run_at = _next_without_run(tx, schedule, now)
+    if tx.schedules.has_run_at(schedule.id, due_at):
         return None  # the clock was set back
     missed_since = first if due_at > first else None
     active = tx.schedules.active_run(schedule.id)
@@ -116,6 +117,15 @@ def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> Sched
         )
         return None
     return tx.schedules.add_run(schedule.id, due_at, Trigger.CLOCK, missed_since=missed_since)
+
+
+def _next_without_run(tx: Transaction, schedule: Schedule, now: datetime) -> datetime | None:
+    """Return the next due time without a run; after the clock was set back, the next ones may have runs."""
+    cron = Cron(schedule.cron, schedule.timezone)
+    due_at = cron.next_after(now)
+    while due_at is not None and tx.schedules.has_run_at(schedule.id, due_at):
+        due_at = cron.next_after(due_at)
+    return due_at
 
 
 def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
@@ -144,8 +154,9 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
 def _queue_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job:
     """Queue the job that makes the click log of served rankings to train on."""
     now = utc_now()
-    since = now - timedelta(days=clicks.get("days", SERVED_DAYS))
-    period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, now)
+    until = now - CLICK_WINDOW
+    since = until - timedelta(days=clicks.get("days", SERVED_DAYS))
+    period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, until)
     options = {"actions": clicks["actions"]} if clicks.get("actions") else {}
     name = f"{schedule.name}, {now:%Y-%m-%d}"
     key_id, project = schedule.key_id, schedule.project
@@ -156,6 +167,10 @@ def _train_on_clicks(
     tx: Transaction, schedule: Schedule, run: ScheduleRun, log_id: str, most_active_jobs: int
 ) -> list[Job]:
     """Queue the training of a run whose click log is ready."""
+    if schedule.job.get("served_clicks") is None:
+        detail = "The schedule was changed while its click log was made. The next run has the new job."
+        _end(tx, schedule, run, RunStatus.FAILED, detail)
+        return []
     with _limited_to_key(tx, schedule):
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
@@ -344,14 +359,8 @@ def _end(
         fields = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
         made = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
         kind = SCHEDULE_FAILED if status == RunStatus.FAILED else SCHEDULE_RAN
-        tx.events.add(
-            kind,
-            "schedule",
-            schedule.id,
-            {**fields, **made},
-            project=schedule.project,
-            key_id=schedule.key_id,
-        )
+        owner = {"project": schedule.project, "key_id": schedule.key_id}
+        tx.events.add(kind, "schedule", schedule.id, {**fields, **made}, **owner)
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
 
 

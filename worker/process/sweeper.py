@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from core.errors import RankeryError
+from core.errors import RankeryError, StoreUnavailable
 from core.jobs import orphaned_artifacts
 from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
@@ -159,15 +159,23 @@ class Sweeper:
         self._reported_at = time.monotonic()
 
     def _take_back(self, store: Store, now: datetime) -> RecoveryOutcome:
-        """Requeue or end the jobs of lost workers; write nothing if there are none."""
+        """Requeue or end the jobs of lost workers, each in its own transaction."""
         with store.read() as tx:
             lost = self._lost(tx, now)
-        if not lost:
-            return RecoveryOutcome()
-        with store.begin() as tx:
-            taken_back = tx.jobs.take_back(lost, self._settings.attempts)
-            for process, job_ids in taken_back.by_process.items():
-                tx.events.process_lost(process, job_ids)
+        taken_back = RecoveryOutcome()
+        for job in lost:
+            try:
+                with store.begin() as tx:
+                    outcome = tx.jobs.take_back([job], self._settings.attempts)
+                    for process, job_ids in outcome.by_process.items():
+                        tx.events.process_lost(process, job_ids)
+            except StoreUnavailable:
+                raise
+            except Exception:  # noqa: BLE001 - an error of one job must not stop the others and the sweep
+                _LOG.exception("job.recovery_failed", job_id=job.id, kind=job.kind)
+                continue
+            taken_back.requeued += outcome.requeued
+            taken_back.ended += outcome.ended
         return taken_back
 
     def _lost(self, tx: Transaction, now: datetime) -> list[Job]:

@@ -97,7 +97,7 @@ class Artifacts:
                 else:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-"))
                     file = Path(folder) / PurePosixPath(path).name
-                    self._files.run(lambda files: files.get_file(path, str(file)))
+                    self._files.receive(path, str(file))
                 if not file.is_file():
                     raise FileNotFoundError(path)
             yield file

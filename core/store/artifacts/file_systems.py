@@ -15,7 +15,7 @@ from fsspec.asyn import AsyncFileSystem, sync
 from fsspec.implementations.local import LocalFileSystem
 
 from core.errors import ExtraMissing, StoreUnavailable
-from core.store.artifacts.multipart import send_to_s3
+from core.store.artifacts.multipart import DOWNLOAD_PART_BYTES, receive_parts, send_to_s3
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "s3": {
             # A cached listing would hide the writes and removals of other processes.
             "use_listings_cache": False,
-            # Four concurrent parts of a large object bound the memory of a download.
+            # Four concurrent parts of a large object bound the memory of a read.
             "max_concurrency": 4,
             "default_block_size": 8 * MEBIBYTE,
             # `run` retries instead, so that retries end after `patience_seconds`.
@@ -128,6 +128,14 @@ class FileSystem:
             self.run(lambda files: send_to_s3(files, Path(file), path, self.run))
         else:
             self.run(lambda files: files.put_file(file, path))
+
+    def receive(self, path: str, file: str) -> None:
+        """Download a file; each part of a large one is retried by itself."""
+        size_bytes = self.run(lambda files: int(files.size(path)))
+        if size_bytes > DOWNLOAD_PART_BYTES:
+            receive_parts(path, size_bytes, Path(file), self.run)
+        else:
+            self.run(lambda files: files.get_file(path, file))
 
     def check(self) -> None:
         """Check the file system once, with a short timeout if it is asynchronous.

@@ -1,4 +1,4 @@
-"""Upload local files to S3 in parts that are read from the disk while they are sent."""
+"""Transfer large files in parts, each retried by itself: uploads to S3, and downloads from any storage."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -11,6 +11,10 @@ PART_BYTES = 16 * 2**20
 CONCURRENT_PARTS = 4
 # Largest number of parts of one object on S3.
 MAX_PARTS = 10_000
+# Downloaded parts are in memory, parts of uploads are not.
+DOWNLOAD_PART_BYTES = 8 * 2**20
+
+Run = Callable[[Callable[[Any], Any]], Any]
 
 
 class FileRange(io.RawIOBase):
@@ -65,7 +69,7 @@ class FileRange(io.RawIOBase):
         super().close()
 
 
-def send_to_s3(files: Any, path: Path, target: str, run: Callable[[Callable[[Any], Any]], Any]) -> None:
+def send_to_s3(files: Any, path: Path, target: str, run: Run) -> None:
     """Upload a file; the object appears when the upload is complete.
 
     Args:
@@ -92,12 +96,31 @@ def ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
         yield start, min(part_bytes, size_bytes - start)
 
 
+def receive_parts(path: str, size_bytes: int, target: Path, run: Run) -> None:
+    """Download a remote file in parts.
+
+    Args:
+        path: The remote file.
+        size_bytes: Its size.
+        target: The local file.
+        run: Runs an action on the file system, repeatedly if it fails, as in `send_to_s3`.
+    """
+
+    def receive(start: int) -> None:
+        stop = min(start + DOWNLOAD_PART_BYTES, size_bytes)
+        content = run(lambda files: files.cat_file(path, start=start, end=stop))
+        with target.open("r+b") as file:
+            file.seek(start)
+            file.write(content)
+
+    target.touch()
+    with ThreadPoolExecutor(CONCURRENT_PARTS, "parts") as receivers:
+        for _ in receivers.map(receive, range(0, size_bytes, DOWNLOAD_PART_BYTES)):
+            pass
+
+
 def _send_parts(
-    files: Any,
-    parts: list[tuple[int, int]],
-    path: Path,
-    place: dict[str, str],
-    run: Callable[[Callable[[Any], Any]], Any],
+    files: Any, parts: list[tuple[int, int]], path: Path, place: dict[str, str], run: Run
 ) -> None:
     upload = {**place, "UploadId": files.call_s3("create_multipart_upload", **place)["UploadId"]}
 

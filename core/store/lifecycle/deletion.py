@@ -17,7 +17,7 @@ from core.store.store import Store
 from core.store.transaction import Transaction
 from core.store.trash.holders import ActiveJobs
 from core.store.trash.kinds import Kind
-from core.store.trash.trash import Plan, Refused
+from core.store.trash.plan import Plan, Refused
 
 # Maximum number of objects in one transaction, during which other writers wait.
 CHUNK = 50

@@ -111,7 +111,7 @@ class Models(Repository[Model]):
         Raises:
             NotFound: There is no such model.
         """
-        model = self._find(ref)
+        model = self._find(ref) if ids.is_possible(ref) else None
         if model is None:
             raise NotFound("model", ref)
         return model

@@ -1,5 +1,6 @@
 """Stored requests: the audit log, and the responses of idempotent requests."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from core.store.tables import AuditEntry, IdempotencyRecord
 
 MAX_PATH_CHARACTERS = 1_000
 EXPIRY = timedelta(hours=24)
+_ENDPOINT_CHARACTERS = 255  # size of the column
 
 
 class Audit(Repository[AuditEntry]):
@@ -67,7 +69,7 @@ class Idempotency:
 
     def find(self, key: str, endpoint: str) -> IdempotencyRecord | None:
         """Return the response stored for a key and endpoint within 24 hours, or None."""
-        record = self._session.get(IdempotencyRecord, (key, endpoint))
+        record = self._session.get(IdempotencyRecord, (key, _of_column(endpoint)))
         return record if record and record.created_at > utc_now() - EXPIRY else None
 
     def remember(
@@ -88,7 +90,7 @@ class Idempotency:
         self.forget_older_than(utc_now() - EXPIRY)
         record = IdempotencyRecord(
             key=key,
-            endpoint=endpoint,
+            endpoint=_of_column(endpoint),
             request_sha256=request_sha256,
             status_code=status_code,
             body=body,
@@ -107,3 +109,9 @@ class Idempotency:
         """Delete responses older than a moment; return their number."""
         dropped = delete(IdempotencyRecord).where(IdempotencyRecord.created_at <= moment)
         return len(self._session.scalars(dropped.returning(IdempotencyRecord.key)).all())
+
+
+def _of_column(endpoint: str) -> str:
+    """Return an endpoint, or its checksum if it is longer than its column."""
+    is_short = len(endpoint) <= _ENDPOINT_CHARACTERS
+    return endpoint if is_short else hashlib.sha256(endpoint.encode()).hexdigest()

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from sqlalchemy import String, func, or_, select
+from sqlalchemy import String, exists, func, or_, select
 
 from core.errors import WrongState
 from core.store.clock import utc_now
@@ -56,8 +56,12 @@ class Schedules(SimpleRepository[Schedule]):
     searched = (Schedule.name.expression,)
 
     def due(self, now: datetime) -> list[str]:
-        """List the ids of the schedules that are due, the longest overdue first."""
-        rows = select(Schedule.id).where(Schedule.enabled.is_(True), Schedule.next_run_at <= now)
+        """List the ids of the schedules that are due, the longest overdue first.
+
+        A schedule that changed after `now`, by a clock that was set back since, may be due, too.
+        """
+        may_be_due = or_(Schedule.next_run_at <= now, Schedule.updated_at > now)
+        rows = select(Schedule.id).where(Schedule.enabled.is_(True), may_be_due)
         return list(self._session.scalars(rows.order_by(Schedule.next_run_at, Schedule.id)))
 
     def with_active_run(self) -> list[str]:
@@ -146,9 +150,7 @@ class Schedules(SimpleRepository[Schedule]):
         )
         return self._session.scalar(rows.order_by(ScheduleRun.id.desc()).limit(1))
 
-    def last_due_at(self, schedule_id: str) -> datetime | None:
-        """Return the latest due time of a run triggered by the clock, or None."""
-        rows = select(func.max(ScheduleRun.due_at)).where(
-            ScheduleRun.schedule_id == schedule_id, ScheduleRun.trigger == Trigger.CLOCK
-        )
-        return self._session.scalar(rows)
+    def has_run_at(self, schedule_id: str, due_at: datetime) -> bool:
+        """Return whether a run of a schedule is recorded for a due time."""
+        rows = exists().where(ScheduleRun.schedule_id == schedule_id, ScheduleRun.due_at == due_at)
+        return bool(self._session.scalar(select(rows)))

@@ -1,16 +1,22 @@
-"""Find the objects whose retention period is over."""
+"""Find the objects whose retention period or time in the trash is over."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
 from sqlalchemy.orm import Session
 
 from core.jobs.status import TERMINAL
 from core.store.tables import AliasMove, Experiment, Job, Model, ModelAlias
-from core.store.trash.kinds import JOB, Kind
+from core.store.trash.kinds import JOB, OWNERS_FIRST, Kind
+from core.store.visibility import with_trash
 
 KEEP = "keep"
+# One statement for all kinds, since most sweeps of the workers find nothing.
+_HAS_EXPIRED = select(
+    or_(*(exists().where(kind.table.deleted_at < bindparam("before")) for kind in OWNERS_FIRST))
+)
 
 
 class ExpiredObjects:
@@ -43,6 +49,28 @@ class ExpiredObjects:
             # The results of a kept job are kept, too.
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
+
+    def expired(self, before: datetime, limit: int, ignored: Collection[str] = ()) -> list[str]:
+        """List ids of objects that were moved to the trash before a moment, all of one kind.
+
+        Jobs come before models, and models before their results, so that objects that were deleted together
+        are purged together.
+
+        Args:
+            before: The moment.
+            limit: Maximum number of ids.
+            ignored: Ids to ignore.
+        """
+        with with_trash(self._session):
+            if not self._session.scalar(_HAS_EXPIRED, {"before": before}):
+                return []
+            for kind in OWNERS_FIRST:
+                deleted_at = kind.table.deleted_at
+                old = select(kind.table.id).where(deleted_at < before, kind.table.id.not_in(ignored))
+                found = list(self._session.scalars(old.order_by(deleted_at).limit(limit)))
+                if found:
+                    return found
+        return []
 
 
 def _is_restored_by_rollback() -> ColumnElement[bool]:

@@ -190,6 +190,9 @@ def _holders_of_click_logs(
     if not log_ids:
         return
     yield from active.holders(session, log_ids)
+    for schedule_id, title, requested in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
+        for log_id in set(log_ids) & set(named_click_logs(requested)):
+            yield log_id, Holder("schedule", schedule_id, title, "uses it in every run")
     for gate in session.scalars(select(AliasGate)):
         for used_id in gate.click_log_ids & set(log_ids):
             yield used_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")

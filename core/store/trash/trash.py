@@ -1,15 +1,14 @@
 """The trash within one transaction: move objects there, restore them, delete their rows."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import and_, delete, exists, insert, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import Holder, InvalidInput
-from core.store.artifacts.keys import data_folder
 from core.store.clock import utc_now
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.datasets import shared_contents
@@ -32,12 +31,12 @@ from core.store.trash.kinds import (
     EXPERIMENT,
     JOB,
     KINDS,
-    OWNERS_FIRST,
     STUDY,
     Kind,
     by_kind,
     kind_of,
 )
+from core.store.trash.plan import Plan, Refused, folders_of
 from core.store.visibility import limited_to, projects, with_trash
 
 # Kinds whose checksums are deleted by folder, since ids do not determine the keys of their artifacts.
@@ -51,54 +50,6 @@ _CLEARED_JOB_REFERENCES: tuple[InstrumentedAttribute[str | None], ...] = (
     ExperimentTraining.job_id,
     ExperimentTraining.evaluation_job_id,
 )
-# One statement for all kinds, since most sweeps of the workers find nothing.
-_HAS_EXPIRED = select(
-    or_(*(exists().where(kind.table.deleted_at < bindparam("before")) for kind in OWNERS_FIRST))
-)
-
-
-@dataclass(frozen=True)
-class Refused:
-    """An object that is not deleted.
-
-    Attributes:
-        node: The object.
-        holders: Objects that prevent its deletion.
-        only_results: Whether all of the holders are results of the object.
-    """
-
-    node: Node
-    holders: tuple[Holder, ...]
-    only_results: bool
-
-
-@dataclass
-class Plan:
-    """The objects to delete and to keep, for a requested deletion.
-
-    Attributes:
-        roots: The requested objects to delete, in the requested order.
-        nodes: All objects to delete, by id.
-        refused: The objects to keep.
-        missing: The ids that do not exist.
-        shared: Contents to keep, since other datasets share them.
-    """
-
-    roots: list[Node] = field(default_factory=list)
-    nodes: dict[str, Node] = field(default_factory=dict)
-    refused: list[Refused] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    shared: set[str] = field(default_factory=set)
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Number of objects to delete, by the plural of their kind."""
-        return Counter(node.kind.plural for node in self.nodes.values())
-
-    @property
-    def folders(self) -> list[str]:
-        """The folders of artifacts to delete, without shared contents."""
-        return folders_of(self.nodes.values(), self.shared)
 
 
 @dataclass(frozen=True)
@@ -116,17 +67,6 @@ class Trashed:
     deleted_at: datetime
     deleted_by: str | None
     folders: list[str]
-
-
-def folders_of(nodes: Iterable[Node], shared: Collection[str] = ()) -> list[str]:
-    """Return the folders of artifacts of some objects, each once, without shared contents."""
-    found: dict[str, None] = {}
-    for node in nodes:
-        if node.kind.folder is not None:
-            found[node.kind.folder(node.id)] = None
-        if node.content is not None and node.content not in shared:
-            found[data_folder(node.content)] = None
-    return list(found)
 
 
 class Trash(ExpiredObjects):
@@ -338,28 +278,6 @@ class Trash(ExpiredObjects):
         found.sort(key=lambda item: (item.deleted_at, item.node.id), reverse=True)
         items = found[:limit]
         return Page(items, items[-1].node.id if len(found) > limit else None)
-
-    def expired(self, before: datetime, limit: int, ignored: Collection[str] = ()) -> list[str]:
-        """List ids of objects that were moved to the trash before a moment, all of one kind.
-
-        Jobs come before models, and models before their results, so that objects that were deleted together
-        are purged together.
-
-        Args:
-            before: The moment.
-            limit: Maximum number of ids.
-            ignored: Ids to ignore.
-        """
-        with with_trash(self._session):
-            if not self._session.scalar(_HAS_EXPIRED, {"before": before}):
-                return []
-            for kind in OWNERS_FIRST:
-                deleted_at = kind.table.deleted_at
-                old = select(kind.table.id).where(deleted_at < before, kind.table.id.not_in(ignored))
-                found = list(self._session.scalars(old.order_by(deleted_at).limit(limit)))
-                if found:
-                    return found
-        return []
 
     def ids(self, kind: Kind, before: datetime | None = None) -> list[str]:
         """List the ids of the objects of a kind in the trash.

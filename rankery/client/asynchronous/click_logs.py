@@ -122,7 +122,7 @@ class AsyncClickLogCalls(AsyncCalls):
             model: A name for all its versions, or one version.
             name: Display name.
             since: Start of the period, with a time zone; None for all stored rankings.
-            until: End of the period; None for now.
+            until: End of the period; None for half an hour ago, as later lists may still be clicked.
             actions: Weights of actions by name.
             project: Project label.
 

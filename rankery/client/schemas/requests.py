@@ -1857,7 +1857,7 @@ class ServedLogRequest(TypedDict):
     """Start of the period; null for all stored rankings"""
 
     until: NotRequired[str | None]
-    """End of the period; now when null"""
+    """End of the period; half an hour ago when null, as later lists may still be clicked"""
 
     name: NotRequired[str | None]
     """Display name; by default `served by` and the model"""

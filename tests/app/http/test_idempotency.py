@@ -1,11 +1,13 @@
 """Idempotency-Key: one key, one creation."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from app import ApiSettings
+from core.store import Model, Store
 from tests.app.conftest import TestClient
 from tests.servers.fixtures import stored_datasets
 
@@ -68,6 +70,29 @@ def test_a_repeated_upload_is_stored_once(client: TestClient, settings: ApiSetti
     assert second.json() == first.json()
     assert second.headers["idempotency-replayed"] == "true"
     assert stored_datasets(settings.storage_url) == {first.json()["id"]}
+
+
+@pytest.mark.both_stores
+def test_a_key_of_an_endpoint_with_long_names(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """Paths that differ at their ends have separate keys, even if they are longer than the column."""
+    name, aliases = "n" * 100, ("a" * 99 + "1", "a" * 99 + "2")
+    for _ in range(2):
+        add_model(name)
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("ours", ["read", "write"])
+        for alias in aliases:
+            tx.aliases.move(name, alias, 1)
+            tx.aliases.move(name, alias, 2)
+    key = {"Authorization": f"Bearer {secret}", **KEY}
+    for alias in aliases:
+        for replayed in (None, "true"):
+            answer = client.post(f"/v1/models/{name}/aliases/{alias}/rollback", headers=key)
+            assert answer.status_code == 200, answer.text
+            assert answer.headers.get("idempotency-replayed") == replayed
+    with store.read() as tx:
+        assert [tx.aliases.get(name, alias).model.version for alias in aliases] == [1, 1]
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\x01b"])

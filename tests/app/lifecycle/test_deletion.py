@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.store import Model, Store
+from core.store.lifecycle.deletion import CHUNK
 from tests.app.auth.conftest import Bearer
 from tests.app.conftest import TestClient
 
@@ -135,6 +136,16 @@ def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddMode
         add_ended()
     found = deleted(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
     assert (found["deleted"], found["missing"]) == ({"models": 2}, ["web:7"])
+
+
+def test_references_are_resolved_before_the_first_deletion(client: TestClient, add_ended: AddModel) -> None:
+    """A name is the version that was the latest, even if an earlier chunk of the request deletes it."""
+    for _ in range(2):
+        add_ended()
+    unknown = [f"web:{number}" for number in range(3, 3 + CHUNK)]
+    found = deleted(client, "models", ids=["web:2", *unknown, "web"], dry_run=False)
+    assert (found["deleted"], found["missing"]) == ({"models": 1}, unknown)
+    assert client.get("/v1/models/web").json()["version"] == 1
 
 
 def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: AddModel) -> None:

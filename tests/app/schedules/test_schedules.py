@@ -98,6 +98,17 @@ def test_what_is_wrong_is_refused_with_its_place(
     assert client.get("/v1/schedules").json()["items"] == []
 
 
+@pytest.mark.both_stores
+def test_nul_in_names_is_refused(client: TestClient) -> None:
+    """PostgreSQL refuses NUL in text: an alias is not allowed, and a model of a sum is unknown."""
+    assert pointers(client.post("/v1/schedules", json=body(promote={"alias": "a\x00b"}))) == [
+        "/promote/alias"
+    ]
+    job = {name: value for name, value in TRAINING.items() if name != "loss"}
+    members = {"kind": "sum", "models": ["a\x00b", "web@a\x00b"], "weights": [0.5, 0.5]}
+    assert client.post("/v1/schedules", json=body(job={**job, "scorer": members})).status_code == 404
+
+
 def test_an_alias_without_a_gate_is_refused_with_the_way_to_set_one(client: TestClient) -> None:
     """The error has the request that sets a gate; without one, new versions would reach users unchecked."""
     answer = client.post("/v1/schedules", json=body(promote={"alias": "champion"}))

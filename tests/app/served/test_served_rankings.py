@@ -1,6 +1,7 @@
 """Rankings that `/rank` keeps, and the events on them."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -219,6 +220,8 @@ def test_a_click_log_of_served_rankings_is_queued(
     made = answer.json()
     assert (made["name"], made["status"], made["source"]["kind"]) == ("served by web", "pending", "served")
     assert (made["source"]["model"], made["source"]["version"]) == ("web", None)
+    age = utc_now() - datetime.fromisoformat(made["source"]["until"])
+    assert timedelta(minutes=30) <= age < timedelta(minutes=31)  # later rankings may still be clicked
     one = client.post("/v1/click-logs/served", json={"model": "web:1", "name": "first"}).json()
     assert (one["source"]["version"], one["name"]) == (1, "first")
     moment = "2026-05-01T00:00:00Z"

@@ -1,14 +1,17 @@
 """Studies over HTTP: checked at submission, paused, extended, cloned and cancelled."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from app.settings import ApiSettings
 from core.store import Store
 from core.store.repositories.studies import TrialResult
 from tests.app.conftest import TestClient
+from tests.app.http.conftest import eventually
 
 LEAVES = "/hyperparameters/num_leaves"
 RATE = "/hyperparameters/learning_rate"
@@ -244,6 +247,30 @@ def test_a_cancelled_study_leaves_no_job(
     assert restored == {"restored": {"studies": 1}, "missing": []}
     assert client.get(f"/v1/studies/{study_id}").json() == cancelled
     assert len(client.get(f"/v1/studies/{study_id}/trials").json()["items"]) == 2
+
+
+@pytest.mark.servers
+def test_cancelled_jobs_of_a_study_are_locked_one_at_a_time(
+    client: TestClient, request_of: Callable[..., Any], store: Store
+) -> None:
+    """A request that cancels two trials waits for a worker that ends one of them; neither fails."""
+    client.post("/v1/studies", json=request_of())
+    with store.read() as tx:
+        first, second = sorted(job.id for job in tx.jobs.page(None, 50).items)
+    with ThreadPoolExecutor(1) as requests:
+        with store.begin() as tx:
+            tx.jobs.locked(second)
+            answer = requests.submit(client.post, "/v1/jobs/cancel", json={"ids": [first, second]})
+            eventually(lambda: _waits_for_a_lock(store))
+            tx.jobs.request_cancel(second)  # locks the study
+        items = answer.result().json()["items"]
+    assert [each["outcome"] for each in items] == ["cancelled", "already_ended"]
+
+
+def _waits_for_a_lock(store: Store) -> bool:
+    own = "datname = current_database() AND wait_event_type = 'Lock'"
+    with store._engine.connect() as connection:
+        return bool(connection.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {own}")))
 
 
 def test_a_clone_has_the_specification_and_no_trials(

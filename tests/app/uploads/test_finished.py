@@ -1,5 +1,6 @@
 """Finished uploads as files of any form."""
 
+import base64
 import hashlib
 import itertools
 import json
@@ -213,6 +214,32 @@ def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) 
     reference = f"upload:{path.rpartition('/')[2]}"
     made = client.post("/v1/datasets", files=_named(file=reference), headers=key)
     assert made.status_code == 202
+
+
+@pytest.mark.parametrize("with_checksum", [False, True])
+def test_an_upload_of_deferred_length_ends_at_the_quota(
+    client: TestClient, store: Store, with_checksum: bool
+) -> None:
+    """A piece that exceeds the quota is refused and removed; pieces within it stay."""
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("ours", ["write"], max_stored_bytes=60)
+    key = {"Authorization": f"Bearer {secret}"}
+    path = client.post("/v1/uploads", headers={**VERSION, **key, "Upload-Defer-Length": "1"}).headers[
+        "location"
+    ]
+    stored = 0
+    for size, status in ((61, 409), (40, 204), (21, 409), (20, 204), (1, 409)):
+        piece = bytes(size)
+        digest = base64.b64encode(hashlib.sha256(piece).digest()).decode()
+        checksum = {"Upload-Checksum": f"sha256 {digest}"} if with_checksum else {}
+        sent = send(client, path, stored, piece, {**key, **checksum})
+        assert sent.status_code == status, sent.text
+        stored += size if status == 204 else 0
+        (upload,) = client.get("/v1/uploads", headers=key).json()["items"]
+        assert upload["received_bytes"] == stored
+    assert len(list(store.artifacts.files())) == 2
+    declared = send(client, path, stored, b"", {**key, "Upload-Length": "61"})
+    assert (declared.status_code, declared.json()["type"]) == (409, "/problems/quota-exceeded")
 
 
 @pytest.mark.long

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import NotFound, StoreUnavailable
-from core.store.artifacts import file_systems
+from core.store.artifacts import file_systems, multipart
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.file_systems import FileSystem
-from core.store.artifacts.multipart import MAX_PARTS, PART_BYTES, ranges
+from core.store.artifacts.multipart import DOWNLOAD_PART_BYTES, MAX_PARTS, PART_BYTES, ranges
 from tests.servers import S3Server, TcpProxy
 
 pytestmark = pytest.mark.long
@@ -134,6 +134,39 @@ def test_a_part_is_retried_however_long_the_upload_takes(
     files.send(str(tmp_path / "file"), "key")
     assert (calls["create_multipart_upload"], calls["upload_part"]) == (1, 4)
     assert (calls["complete_multipart_upload"], calls["abort_multipart_upload"]) == (1, 0)
+
+
+def test_the_patience_of_a_download_renews_with_each_part(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A download that is interrupted once in each part, for 20 of 30 seconds, is completed."""
+    seconds = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: seconds[0], sleep=lambda _: None)
+    monkeypatch.setattr(file_systems, "time", clock)
+    content = np.random.default_rng(0).bytes(5 * DOWNLOAD_PART_BYTES + 1)
+    interrupted: set[int] = set()
+
+    class Server:
+        def size(self, _path: str) -> int:
+            return len(content)
+
+        def get_file(self, path: str, file: str) -> None:
+            parts = range(0, len(content), DOWNLOAD_PART_BYTES)
+            Path(file).write_bytes(b"".join(self.cat_file(path, each, None) for each in parts))
+
+        def cat_file(self, _path: str, start: int, end: int | None) -> bytes:
+            if start not in interrupted:
+                interrupted.add(start)
+                seconds[0] += 20.0
+                raise ConnectionResetError("by the server")
+            return content[start:end]
+
+    monkeypatch.setattr(multipart, "CONCURRENT_PARTS", 1)
+    files = FileSystem("s3://bucket", 30.0)
+    monkeypatch.setattr(files, "_files", Server())
+    files.receive("key", str(tmp_path / "file"))
+    assert (tmp_path / "file").read_bytes() == content
+    assert len(interrupted) == 6
 
 
 def test_parts_cover_a_file_of_any_size() -> None:

@@ -124,21 +124,27 @@ def ensemble(store: Store, _: Author, story: Story) -> tuple[str, str]:
 
 def schedule(store: Store, _: Author, story: Story) -> tuple[str, str]:
     """Let a schedule train from the model, also while it is paused."""
+    return "schedule", scheduled(store, init_model=story.model.reference)
+
+
+def scheduled(store: Store, **fields: object) -> str:
+    """Add a paused schedule of a training with the given fields; return its id."""
+    job = {"kind": "train", "dataset": "clicks", **fields}
     with store.begin() as tx:
         row = tx.schedules.add(
             name="nightly",
             cron="0 3 * * *",
             timezone="UTC",
             enabled=False,
-            job={"kind": "train", "dataset": "clicks", "init_model": story.model.reference},
-            spec={"kind": "train", "init_model": story.model.reference},
+            job=job,
+            spec=job,
             alias=None,
             only_new_data=False,
             next_run_at=None,
             key_id=None,
             project=None,
         )
-    return "schedule", row.id
+    return row.id
 
 
 def interleaving(store: Store, _: Author, story: Story) -> tuple[str, str]:
@@ -229,6 +235,17 @@ def test_an_active_job_stays(store: Store, author: Author) -> None:
         tx.jobs.claim(job.id, "w", 15)
     assert "is running" in deleted(store, "job", job.id).refused[0].holders[0].reason
     assert author.job().id != job.id
+
+
+def test_a_schedule_holds_its_click_log(store: Store) -> None:
+    """A click log that a schedule trains on stays until the schedule is deleted."""
+    with store.begin() as tx:
+        log_id = tx.click_logs.add("web", {"kind": "upload"}).id
+    schedule_id = scheduled(store, clicks={"log": log_id, "correction": "ips"})
+    assert holders(deleted(store, "click-log", log_id)) == {("schedule", schedule_id)}
+    with store.begin() as tx:
+        tx.schedules.delete(schedule_id)
+    assert deleted(store, "click-log", log_id).counts == {"click-logs": 1}
 
 
 def test_a_comparison_does_not_hold_what_its_own_job_made(store: Store, author: Author, story: Story) -> None:

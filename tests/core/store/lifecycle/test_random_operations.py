@@ -19,7 +19,7 @@ from core.store.lifecycle.deletion import (
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.kinds import COMPARISON, KINDS, kind_of
-from core.store.trash.trash import folders_of
+from core.store.trash.plan import folders_of
 from core.store.visibility import limited_to, with_trash
 from tests.checksums import checksums_under
 from tests.core.store.lifecycle.conftest import Author
