@@ -132,8 +132,8 @@ class TrainingData:
         Parts are held out before labels are mapped, so that the label map does not change the split.
 
         Raises:
-            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, or
-                loss or metrics cannot use the labels.
+            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, a
+                shown rank is missing or has no propensity, or loss or metrics cannot use the labels.
         """
         spec = job.training
 
@@ -144,6 +144,8 @@ class TrainingData:
         whole = loaded(job.dataset_id)
         for log_id in job.click_log_ids.values():
             whole = lists_as_training_data(run, log_id, whole)
+        if spec.clicks is not None and spec.corrects_clicks:
+            spec.clicks.ranks_of(whole.dataset)  # held-out lists need propensities, too
         training = _select_features(whole, job)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
