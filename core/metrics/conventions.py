@@ -24,8 +24,8 @@ class Conventions:
     """Conventions of metric values; each metric uses only the applicable conventions.
 
     Attributes:
-        gain: Gain of a label: `exp2` (2^y − 1), `linear` (y), or a list by label. Labels below 0 have the
-            gain 0.
+        gain: Gain of a label: `exp2` (2^y − 1), `linear` (y), or a list by label, of gains of at least 0.
+            Labels below 0 have the gain 0.
         discount: `log2`: D(r) = log2(1 + r); `letor`: D = 1 at ranks 1 and 2, then log2(r); `reciprocal`:
             D(r) = r.
         relevance_threshold: Documents with a label above this are relevant.

@@ -82,6 +82,16 @@ def test_a_list_of_gains_gives_unjudged_documents_nothing() -> None:
     assert parse_metric("ndcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)[0] < 1.0
 
 
+def test_gains_below_0_are_refused() -> None:
+    """They would put NDCG outside the range from 0 to 1, as the loss refuses them, too."""
+    ndcg = parse_metric("ndcg", {"gain": [0.0, -1.0, 3.0]})
+    for labels in (np.array([1.0, 2.0]), np.array([0.0, 2.0])):
+        with pytest.raises(InvalidInput, match="/contract/gain: must hold gains of at least 0"):
+            ndcg.check_labels(labels)
+        with pytest.raises(InvalidInput, match="/contract/gain: must hold gains of at least 0"):
+            ndcg(np.array([2.0, 1.0]), labels, np.array([0, 2]))
+
+
 @pytest.mark.parametrize("cutoff", ["", "@2"])
 def test_a_perfect_ranking_by_gains_that_do_not_rise_is_one(cutoff: str) -> None:
     """The ideal ranking is by gain: here label 1 is worth more than label 2."""
