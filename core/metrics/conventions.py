@@ -32,7 +32,7 @@ class Conventions:
         ties: Order of tied documents: `stable`, input order; `docid`, the larger document id first, with
             scores compared as float32, as in trec_eval; `average`, the mean over all orders (NDCG, DCG) or
             one step per tie (average precision), as in scikit-learn, and `stable` for other metrics. A tie
-            across the cutoff counts by its share of documents above the cutoff.
+            across the cutoff, or across `max_documents`, counts by its share of documents above it.
         queries_without_relevant: Value of queries for which a metric is undefined; `skip` leaves these
             queries out of means.
         short_lists: NDCG@k of a query with fewer than k documents: `as_is`, or `zero`.
