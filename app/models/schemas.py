@@ -66,7 +66,9 @@ class Lineage(ResponseModel):
     )
     machine: str = Field(description="Architecture of the processor")
     processor: str | None = Field(
-        None, description="Processor type that kernels were compiled for; null for models of older releases"
+        None,
+        description="Processor type that kernels were compiled for; several, separated by commas, if the"
+        " training resumed on another type; null for models of older releases",
     )
     names_in_file: dict[str, str] | None = Field(
         None,

@@ -14,7 +14,6 @@ from core.data import RankingDataset
 from core.data.labels import LabelRange
 from core.errors import ExtraMissing, InvalidInput
 from core.metrics import conventions
-from core.scorers import read_model
 from core.studies.pruning import is_worse_than_best
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.automatic import DatasetSize
@@ -283,7 +282,10 @@ class Trials:
                 raise EndTraining
 
         def on_scores(iteration: int, scores: Float64Array) -> None:
-            measured[iteration] = scores.copy()
+            # A training without a further split measures its last tree, whose scores are those of all later
+            # iterations, too. The folds are compared at common iterations.
+            interval = spec.metric_interval
+            measured[min(-(-iteration // interval) * interval, spec.iterations)] = scores.copy()
 
         kept, held_out = self.dataset.select_queries(fold.kept), self.dataset.select_queries(fold.held_out)
         trained: TrainedModel
@@ -305,8 +307,6 @@ class Trials:
                 on_scores=on_scores,
                 on_iteration=lambda *_: check(),
             )
-            if not measured:  # no further split was found before the first measured iteration
-                measured[spec.metric_interval] = read_model(trained.content).score(held_out.features)
         iterations = sorted(measured)
         return FoldScores(
             np.array(iterations, np.int64),

@@ -32,7 +32,7 @@ class ColumnCounts:
         varies: (n_features,) whether any two documents differ.
         varies_in_queries: (n_features,) whether any two documents of one query differ.
         hashes: (n_documents,) hash of each document, see `core.doctor.hashing`.
-        filled: (n_documents,) whether a document has any value that is neither 0 nor missing.
+        filled: (n_documents,) whether a document has a category, or a number that is neither 0 nor missing.
     """
 
     minimum: Float32Array
@@ -161,6 +161,9 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
             filled[rows],
             work=features.size,
         )
+    empty = np.flatnonzero(~filled)
+    for column in dataset.categorical_columns:  # the kernel takes the code 0 for the number 0
+        filled[empty] |= ~np.isnan(dataset.features[empty, column])
     within = np.logical_or.reduce(varies_in_queries)
     return ColumnCounts(
         minimum=minimum.min(axis=0),

@@ -14,6 +14,9 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     that added the document (Radlinski et al. 2008, algorithm 2; more than two rankers: Schuth et al. 2014).
     Clicks at the top ranks that all rankings share are not credited.
 
+    The algorithm ends with the shorter ranking. Here, the others go on, without credit from the first round
+    in which a ranker may have no document left: random clicks would favour the longer ranking.
+
     Args:
         rankings: Two or more rankings of documents, best first; documents of a ranking are unique.
         length: Largest number of documents to show.
@@ -24,15 +27,19 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     used: set[int] = set()
     sizes = [0] * len(rankings)
     places = [0] * len(rankings)
+    contents = [set(ranking) for ranking in rankings]
+    is_credited = True
     while len(documents) < length:
         able = [team for team, ranking in enumerate(rankings) if _skip_used(ranking, places, team, used)]
         if not able:
             break
+        if len(documents) % len(rankings) == 0:  # a round begins, if all earlier ones are credited
+            is_credited = is_credited and _is_fair_round(contents, used)
         least = min(sizes[team] for team in able)
         smallest = [team for team in able if sizes[team] == least]
         team = smallest[draw([1.0] * len(smallest))]
         documents.append(rankings[team][places[team]])
-        teams.append(team)
+        teams.append(team if is_credited else -1)
         used.add(documents[-1])
         sizes[team] += 1
     same = common_top(rankings)
@@ -45,6 +52,17 @@ def _skip_used(ranking: Ranking, places: list[int], team: int, used: set[int]) -
     while places[team] < len(ranking) and ranking[places[team]] in used:
         places[team] += 1
     return places[team] < len(ranking)
+
+
+def _is_fair_round(contents: Sequence[set[int]], used: set[int]) -> bool:
+    """Return whether rankers have equal chances of each rank of a round of team draft, in random order.
+
+    They have if each can add a document whatever the others add, or if all have the same documents left.
+    """
+    if all(len(content) - len(used) >= len(contents) for content in contents):
+        return True
+    left = [content - used for content in contents]
+    return all(len(each) >= len(left) for each in left) or all(each == left[0] for each in left)
 
 
 def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
@@ -77,7 +95,8 @@ def probabilistic(
     """Interleave by drawing a ranker, then one of its unused documents with P(d) ∝ 1/rank³.
 
     A click credits each ranker with the probability that it contributed the document, P_r(d) / Σ_s P_s(d).
-    This is the expectation over all assignments (Hofmann et al. 2011; Schuth et al. 2015).
+    This is the expectation over all assignments (Hofmann et al. 2011; Schuth et al. 2015). Documents that are
+    drawn after a ranker has no document left are not credited.
 
     Args:
         rankings: Two or more rankings.
@@ -90,10 +109,12 @@ def probabilistic(
     places = [{document: place for place, document in enumerate(ranking)} for ranking in rankings]
     weights = [_weights(len(ranking)) for ranking in rankings]
     pool: list[int] = []
+    n_credited = 0
     while len(documents) < length:
         able = [team for team, found in enumerate(places) if found]
         if not able:
             break
+        n_credited += len(able) == len(rankings)
         pool = able if replace else [team for team in pool if team in able] or able
         team = pool[draw([1.0] * len(pool))]
         pool = [other for other in pool if other != team]
@@ -105,7 +126,13 @@ def probabilistic(
                 of_ranking[place] = 0.0
     probabilities = contribution_probabilities(rankings, documents)
     totals = [sum(of_document) for of_document in zip(*probabilities, strict=True)]
-    shares = [[p / total for p, total in zip(row, totals, strict=True)] for row in probabilities]
+    shares = [
+        [
+            p / total if place < n_credited else 0.0
+            for place, (p, total) in enumerate(zip(row, totals, strict=True))
+        ]
+        for row in probabilities
+    ]
     return InterleavedList(documents, [-1] * len(documents), shares, ranks_of(documents, rankings))
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.base import JobSpec, Lane
+from core.jobs.base import JobLimits, JobSpec, Lane
+from core.stored import entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +15,7 @@ class TryCandidatesJob(JobSpec):
         auto_train_id: Id of the job of the automatic training.
         model_name: Name of its model.
         priority: Priority of the automatic training.
+        limits: Limits of the automatic training, which apply to each of its helper jobs, or None.
     """
 
     kind: ClassVar[str] = "try-candidates"
@@ -24,3 +26,4 @@ class TryCandidatesJob(JobSpec):
     auto_train_id: str
     model_name: str
     priority: str = "normal"
+    limits: JobLimits | None = entry(None, later=True)

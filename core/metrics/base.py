@@ -37,6 +37,7 @@ class Metric(ABC):
     takes_cutoff: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = True
     geometric_mean: ClassVar[bool] = False  # if True, values must be above 0
+    averages_ties: ClassVar[bool] = False  # whether the convention `ties` may be `average`, else `stable`
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # lowest and highest possible value of a query
 
     cutoff: int | None = None
@@ -61,6 +62,11 @@ class Metric(ABC):
         limits = [limit for limit in (self.cutoff, self.conventions.max_documents) if limit is not None]
         return min(limits, default=None)
 
+    @property
+    def last_rank(self) -> int:
+        """Return the last rank that counts, by the cutoff and the convention `max_documents`."""
+        return min(finite_cutoff(self.cutoff), finite_cutoff(self.conventions.max_documents))
+
     def __call__(
         self,
         scores: FloatArray,
@@ -84,7 +90,8 @@ class Metric(ABC):
         conventions = self.conventions
         if conventions.judged_only:
             ranked = _only_judged(ranked)
-        values, undefined = self.measure(ranked.first(conventions.max_documents))
+        is_averaged = self.averages_ties and conventions.ties == "average"  # ties are cut by their share
+        values, undefined = self.measure(ranked if is_averaged else ranked.first(conventions.max_documents))
         if undefined is not None:
             substitute = conventions.queries_without_relevant
             values[undefined] = np.nan if substitute == "skip" else float(substitute)

@@ -128,11 +128,12 @@ class AveragePrecision(BinaryMetric):
     formula: ClassVar[str] = "(1/R) Σ_{r ≤ k, relevant} precision@r"
     source: ClassVar[str] = "Voorhees 2001, as trec_eval's map and map_cut"
     uses: ClassVar[tuple[str, ...]] = (*BinaryMetric.uses, "precision_sum_over")
+    averages_ties: ClassVar[bool] = True
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return AP@k of each query."""
         grouped = self.conventions.ties == "average"
-        sums = self.per_query(_sum_precisions, ranked, ranked.scores, finite_cutoff(self.cutoff), grouped)
+        sums = self.per_query(_sum_precisions, ranked, ranked.scores, self.last_rank, grouped)
         reachable = self.conventions.precision_sum_over == "reachable"
         return np.asarray(
             sums / (np.minimum(relevant, finite_cutoff(self.cutoff)) if reachable else relevant)

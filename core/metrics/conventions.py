@@ -24,15 +24,15 @@ class Conventions:
     """Conventions of metric values; each metric uses only the applicable conventions.
 
     Attributes:
-        gain: Gain of a label: `exp2` (2^y − 1), `linear` (y), or a list by label. Labels below 0 have the
-            gain 0.
+        gain: Gain of a label: `exp2` (2^y − 1), `linear` (y), or a list by label, of gains of at least 0.
+            Labels below 0 have the gain 0.
         discount: `log2`: D(r) = log2(1 + r); `letor`: D = 1 at ranks 1 and 2, then log2(r); `reciprocal`:
             D(r) = r.
         relevance_threshold: Documents with a label above this are relevant.
         ties: Order of tied documents: `stable`, input order; `docid`, the larger document id first, with
             scores compared as float32, as in trec_eval; `average`, the mean over all orders (NDCG, DCG) or
             one step per tie (average precision), as in scikit-learn, and `stable` for other metrics. If a
-            tie spans the cutoff, each of its documents counts by the share of them above the cutoff.
+            tie spans the cutoff or `max_documents`, each of its documents counts by the share of them above.
         queries_without_relevant: Value of queries for which a metric is undefined; `skip` leaves these
             queries out of means.
         short_lists: NDCG@k of a query with fewer than k documents: `as_is`, or `zero`.

@@ -101,6 +101,7 @@ class Dcg(Metric):
     formula: ClassVar[str] = "Σ_{r ≤ k} g(y_r) / D(r)"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount")
+    averages_ties: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def contract(self) -> dict[str, Any]:
@@ -119,9 +120,9 @@ class Dcg(Metric):
                 gained,
                 ranked.scores,
                 by_rank,
-                finite_cutoff(self.cutoff),
+                self.last_rank,
             ), None
-        return sum_gains(gained, ranking.boundaries, by_rank, finite_cutoff(self.cutoff)), None
+        return sum_gains(gained, ranking.boundaries, by_rank, self.last_rank), None
 
 
 @dataclass(frozen=True)
@@ -149,5 +150,8 @@ class Ndcg(Dcg):
         ideal = max_dcg(ranked.ideal, self.conventions, self.cutoff)
         values: Float64Array = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0.0)
         if self.conventions.short_lists == "zero" and self.cutoff is not None:
-            values[np.diff(ranked.ranking.boundaries) < self.cutoff] = 0.0
+            lengths = np.minimum(
+                np.diff(ranked.ranking.boundaries), finite_cutoff(self.conventions.max_documents)
+            )
+            values[lengths < self.cutoff] = 0.0
         return values, ideal <= 0.0

@@ -22,10 +22,13 @@ def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
     """Return the gains of labels >= 0.
 
     Raises:
-        InvalidInput: At `/contract/gain`, when a label is too large, or missing in the list of gains.
+        InvalidInput: At `/contract/gain`, when a label is too large, or missing in the list of gains, or when
+            the list has a gain below 0.
     """
     if gain == "exp2":
         return _exp2_gains(np.asarray(labels, np.float64))
+    if not isinstance(gain, str) and not min(gain) >= 0.0:
+        raise InvalidInput.at("/contract/gain", "must hold gains of at least 0, so that NDCG is from 0 to 1")
     try:
         return gains(gain, labels)
     except InvalidInput as error:
@@ -72,7 +75,7 @@ class Labels:
         """Return the gain of each label, 0 for negative labels and NaN; cached.
 
         Raises:
-            InvalidInput: When a label is too large, or missing in the list of gains.
+            InvalidInput: As `label_gains` does.
         """
         if gain not in self._gains:
             judged = self.labels >= 0.0

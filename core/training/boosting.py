@@ -82,7 +82,8 @@ def train(
         validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
             `dart`.
         on_iteration: Called after each iteration with its report and a function that takes a checkpoint;
-            may raise `EndTraining` to end the training, or another exception to abandon it.
+            may raise `EndTraining` to end the training, or another exception to abandon it. Called again if
+            no further split is found after an iteration without metrics, which are then added to its report.
         threads: Threads for LightGBM and the loss.
         kept_bins: Cache of binned features, which does not change the model.
         resume: A checkpoint of the same resumable specification and data, or of an initial model, see
@@ -169,10 +170,16 @@ class _Training:
         self._history = History(spec, resume, validates=validation is not None)
 
     def run(self, on_iteration: Callable[[IterationReport, Snapshot], None] | None) -> TrainedRanker:
+        history, stopwatch = self._history, self._grower.stopwatch
         with suppress(EndTraining):
-            while not self._history.is_complete and self._grower.grow():
-                values = self._measured()
-                report = self._history.add(values, self._grower.stopwatch.lap(), self._grower.diagnosed)
+            while not history.is_complete and self._grower.grow():
+                values = self._measured() if history.is_measured_next else {}
+                report = history.add(values, stopwatch.lap(), self._grower.diagnosed)
+                if on_iteration is not None:
+                    on_iteration(report, self._checkpoint)
+            # After an iteration without a split, the scores of `dart` lack dropped trees.
+            if not history.is_complete and history.has_unmeasured_end and not self._drops_trees:
+                report = history.measure_end(self._measured(), stopwatch.lap())
                 if on_iteration is not None:
                     on_iteration(report, self._checkpoint)
         self._grower.finish()
@@ -209,9 +216,7 @@ class _Training:
         return self._grower.model_text(best_iteration)
 
     def _measured(self) -> dict[str, Mapping[str, float | None]]:
-        """Return the mean loss and metrics by dataset, empty if the iteration is not measured."""
-        if not self._history.is_measured_next:
-            return {}
+        """Return the mean loss and metrics by dataset."""
         values: dict[str, Mapping[str, float | None]] = {}
         with self._grower.stopwatch.timing(METRICS):
             for name, measure in self._measures.items():

@@ -1,6 +1,7 @@
 """The reports of a training so far, early stopping and the best iteration."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -67,6 +68,11 @@ class History:
         return iteration % self._spec.metric_interval == 0 or iteration == self._total
 
     @property
+    def has_unmeasured_end(self) -> bool:
+        """Return whether the last iteration has no loss and metrics; it may be the last without a split."""
+        return bool(self.reports) and "train" not in self.reports[-1].values
+
+    @property
     def is_diagnosed_next(self) -> bool:
         """Return whether to compute diagnostics of the next iteration."""
         plan = self._spec.diagnostics
@@ -102,6 +108,23 @@ class History:
         report = IterationReport(iteration, self._total, found, best, milliseconds)
         self.reports.append(report)
         return report
+
+    def measure_end(self, values: Values, milliseconds: Mapping[str, float]) -> IterationReport:
+        """Add loss and metrics to the report of the last iteration, after which no split was found.
+
+        Args:
+            values: Mean loss and metrics by dataset.
+            milliseconds: Wall time of the measuring by part.
+        """
+        last = self.reports[-1]
+        self._select(last.iteration, values)
+        self.reports[-1] = replace(
+            last,
+            values={**values, **last.values},
+            best_iteration=max(self.best_iteration, 1),
+            milliseconds=milliseconds,
+        )
+        return self.reports[-1]
 
     def goodness(self, value: float) -> float:
         """Return a value of the selection metric, negated where lower is better."""

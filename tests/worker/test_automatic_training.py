@@ -199,11 +199,12 @@ def test_the_end_of_the_job_cancels_helper_jobs(
         }
 
 
-def test_helper_jobs_are_in_the_project_of_the_training(
+def test_helper_jobs_have_the_project_and_limits_of_the_training(
     inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A caller who is limited to the project sees them, and cancels them with the automatic training."""
-    job = _submit(inline_worker)
+    limits = {"seconds": 1_000.0, "memory_bytes": 2**33}
+    job = _submit(inline_worker, limits=limits)
     with inline_worker.store.begin() as tx:
         tx.projects.move_job(tx.jobs.get(job.id), "search")
     with monkeypatch.context() as patch:
@@ -212,6 +213,7 @@ def test_helper_jobs_are_in_the_project_of_the_training(
     with limited_to(("search",)), inline_worker.store.begin() as tx:
         beside = tx.candidates.helper_jobs(job.id)
         assert beside
+        assert [tx.jobs.get(each).spec["limits"] for each in beside] == [limits] * len(beside)
         tx.jobs.request_cancel(job.id)
     with inline_worker.store.read() as tx:
         assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}

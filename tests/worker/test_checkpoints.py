@@ -8,6 +8,7 @@ import pytest
 
 from core.data import synthetic_dataset, write_parquet
 from core.jobs.folders import checkpoint_folder
+from core.kernel_cache import processor
 from core.store import Job, Store
 from core.store.artifacts.keys import model_key
 from tests.worker.inline_worker import InlineWorker
@@ -109,6 +110,28 @@ def test_a_shutdown_repeats_no_iteration(
     ]
     assert look(store, job_id).checkpoint is None
     assert not store.artifacts.exists(checkpoint_folder(job_id))
+
+
+@pytest.mark.long
+def test_the_lineage_names_the_processors_of_all_attempts(
+    store: Store, settings: WorkerSettings, submit: Submit
+) -> None:
+    """A training that resumes on another type of processor has both types in its lineage."""
+    job_id = submit("web")
+    job = interrupt(store, settings, job_id, 8)
+    own = processor()[0]
+    assert job.checkpoint is not None
+    assert job.checkpoint["processors"] == [own]
+    with store.begin() as tx:
+        tx.jobs.get(job_id).checkpoint = {**job.checkpoint, "processors": ["znver0"]}
+    again = interrupt(store, settings, job_id, 16)
+    assert again.checkpoint is not None
+    assert again.checkpoint["processors"] == ["znver0", own]
+    finish(store, settings, job_id)
+    with store.read() as tx:
+        lineage = tx.models.resolve("web").lineage
+    assert lineage is not None
+    assert lineage["processor"] == f"znver0, {own}"
 
 
 @pytest.mark.long

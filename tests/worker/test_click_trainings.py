@@ -1,11 +1,14 @@
 """Jobs that simulate logs, estimate propensities, and train on the logs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.clicks.simulation import SimulationPlan, simulate
 from core.clicks.users import UserModel
-from core.data import RankingDataset
+from core.data import RankingDataset, split_queries
+from core.data.texts import Texts
 from core.store import Job
 from tests.worker.inline_worker import InlineWorker
 
@@ -150,6 +153,24 @@ def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: Inline
         with inline_worker.store.read() as tx:
             means = tx.models.get(naive["model_id"]).metrics or {}
         assert result["naive"]["naive"] == pytest.approx(means["ndcg@5"])
+
+
+def test_ranks_of_held_out_clicks_are_checked_before_the_training(inline_worker: InlineWorker) -> None:
+    """A propensity that only held-out lists need is missed before the first tree, not by the comparison."""
+    dataset = judged()
+    _, held_out = split_queries(dataset, 0.3, seed=42)
+    is_held_out = np.isin(dataset.query_ids, held_out.query_ids)
+    ranks = np.tile(np.arange(1, RANKS + 1), dataset.n_queries) + np.repeat(is_held_out, RANKS)
+    shown = replace(dataset, document_columns={"rank": Texts.of([str(rank) for rank in ranks])})
+    dataset_id = inline_worker.add(shown, "shown")
+    clicks = {"correction": "ips", "propensities": [1.0 / rank for rank in range(1, RANKS + 1)]}
+    job = inline_worker.train(dataset_id, clicks=clicks, validation={"fraction": 0.3})
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert job.problem["errors"][0]["pointer"] == "/clicks/propensities"
+    assert f"shown at rank {RANKS + 1}" in job.problem["errors"][0]["detail"]
+    with inline_worker.store.read() as tx:
+        assert not tx.jobs.iterations(job.id)
 
 
 def test_dual_learning(inline_worker: InlineWorker) -> None:

@@ -130,7 +130,10 @@ class CandidateTrials:
         if _planned_folds(rows) is None or len(tx.candidates.helper_jobs(self._id)) >= len(queued):
             return
         spec = TryCandidatesJob(
-            auto_train_id=self._id, model_name=self._job.model_name, priority=self._job.priority
+            auto_train_id=self._id,
+            model_name=self._job.model_name,
+            priority=self._job.priority,
+            limits=self._job.limits,
         )
         labels = Labels(project=tx.jobs.get(self._id).project)
         for _ in range(len(queued) - len(tx.candidates.helper_jobs(self._id))):

@@ -11,6 +11,7 @@ from core.errors import NotFound, StoreUnavailable
 from core.jobs.folders import checkpoint_folder
 from core.store.artifacts.keys import checkpoint_key
 from core.training import CheckpointError, Snapshot
+from worker.job.lineage import processors_of
 from worker.job.run import JobRun
 
 Read = TypeVar("Read")
@@ -46,11 +47,14 @@ class Checkpoints:
             content = self._run.store.artifacts.read_bytes(kept["key"])
             if hashlib.sha256(content).hexdigest() != kept["sha256"]:
                 raise CheckpointError("the checksum of the checkpoint does not match")
-            return parse(content)
+            found = parse(content)
         except (NotFound, CheckpointError):
             _LOG.warning("checkpoint.unusable", key=kept["key"], exc_info=True)
-        self._run.reporter.discard_checkpoint()
-        return None
+            self._run.reporter.discard_checkpoint()
+            return None
+        if len(processors := processors_of(self._run)) > 1:
+            _LOG.warning("checkpoint.other_processor", processors=processors)
+        return found
 
     def is_due(self) -> bool:
         """Return whether the next checkpoint is due."""
@@ -90,6 +94,7 @@ class Checkpoints:
                     "sha256": hashlib.sha256(content).hexdigest(),
                     "iteration": iteration,
                     "total": total,
+                    "processors": processors_of(self._run),
                 }
             )
         except StoreUnavailable:

@@ -74,4 +74,5 @@ def lists_as_training_data(run: JobRun, log_id: str, features: KeyedDataset) -> 
         NotFound: The log was deleted.
     """
     found = training_data(load_click_log(run, log_id), features.dataset)
-    return KeyedDataset(found.dataset, f"{features.features_key} in click log {log_id}")
+    key = f"{features.features_key} in click log {log_id}"
+    return KeyedDataset(found.dataset, key, features.data_key)

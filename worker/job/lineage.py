@@ -51,8 +51,17 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
             "python": platform.python_version(),
         },
         "machine": platform.machine(),
-        "processor": processor()[0],
+        "processor": ", ".join(processors_of(run)),
     }
+
+
+def processors_of(run: JobRun) -> list[str]:
+    """Return the types of processors that a training ran on, in order of first use.
+
+    They are more than one if it resumed from a checkpoint that a worker of another type wrote.
+    """
+    earlier = (run.reporter.checkpoint or {}).get("processors", ())  # absent from earlier releases
+    return [*dict.fromkeys([*earlier, processor()[0]])]
 
 
 def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[str, str]:

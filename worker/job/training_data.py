@@ -132,8 +132,8 @@ class TrainingData:
         Parts are held out before labels are mapped, so that the label map does not change the split.
 
         Raises:
-            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, or
-                loss or metrics cannot use the labels.
+            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, a
+                shown rank is missing or has no propensity, or loss or metrics cannot use the labels.
         """
         spec = job.training
 
@@ -141,9 +141,7 @@ class TrainingData:
             dataset = load_dataset(run.store, run.caches, dataset_id)
             return dataset.as_selection() if job.distribution is not None else dataset
 
-        whole = loaded(job.dataset_id)
-        for log_id in job.click_log_ids.values():
-            whole = lists_as_training_data(run, log_id, whole)
+        whole = _as_clicks(run, job, loaded(job.dataset_id))
         training = _select_features(whole, job)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
@@ -300,6 +298,16 @@ def load_and_align(run: JobRun, job: BaseTrainingJob) -> tuple[TrainingData, Tra
     need = memory_need(job.training, training, training if data.folds else validation)
     run.bounds.require_memory(need.total, f"This training needs about {need}")
     return loaded, data
+
+
+def _as_clicks(run: JobRun, job: BaseTrainingJob, whole: KeyedDataset) -> KeyedDataset:
+    """Return the lists of the click log that a job trains on, or the dataset, with checked ranks."""
+    for log_id in job.click_log_ids.values():
+        whole = lists_as_training_data(run, log_id, whole)
+    clicks = job.training.clicks
+    if clicks is not None and job.training.corrects_clicks:
+        clicks.ranks_of(whole.dataset)  # held-out lists need propensities, too
+    return whole
 
 
 def _align_with_base(base: BaseModel, training: KeyedDataset, name: str) -> KeyedDataset:

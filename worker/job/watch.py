@@ -93,9 +93,10 @@ class TrainingWatch:
             raise
 
     def _report(self, report: IterationReport) -> None:
-        self._reporter.counters.count_iteration()
         values = self.curves(report)
         iteration, total = self.counts(report)
+        if iteration != self._progress["iteration"]:  # the last one is reported again when it is measured
+            self._reporter.counters.count_iteration()
         self._progress = {
             "phase": self.phase,
             "iteration": iteration,

@@ -116,6 +116,10 @@ class DistributedTraining:
             report = history.add(means(self._spec, answers), slowest(answers))
             self._report_ranks(team)
             self._report(report, partial(self._snapshot, leader, history))
+        if not history.is_complete and history.has_unmeasured_end:
+            answers = leader.measure()
+            report = history.measure_end(means(self._spec, answers), slowest(answers))
+            self._watch.on_iteration(report, partial(self._snapshot, leader, history))
         return self._result(history, leader)
 
     def _report(self, report: IterationReport, snapshot: Callable[[], Checkpoint]) -> None:

@@ -40,6 +40,10 @@ class Leader:
         self.is_exhausted = answers[0]["is_exhausted"]
         return answers if answers[0]["has_grown"] else None
 
+    def measure(self) -> Answers:
+        """Return the ranks' answers with loss and metrics of the present trees."""
+        return self._team.ask({"do": "measure"}, on_wait=self._on_wait)
+
     def state(self) -> tuple[str, dict[str, Float64Array]]:
         """Return the trees so far, and the present scores by dataset, without checks for interruptions."""
         answers = self._team.ask({"do": "state"}, on_wait=lambda: None)

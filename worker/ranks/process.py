@@ -65,6 +65,7 @@ class RankProcess:
             "bins": self._bins,
             "start": self._start,
             "grow": self._grow,
+            "measure": self._measure,
             "state": self._state,
             "model": self._model,
             "leaf_counts": self._leaf_counts,
@@ -190,12 +191,16 @@ class RankProcess:
         has_grown = grower.grow()
         reply: dict[str, Any] = {"has_grown": has_grown, "is_exhausted": grower.is_exhausted, "values": {}}
         if has_grown and request["measures"]:
-            self._enter("metrics")
-            reply["values"] = {
-                name: {metric: packed(values) for metric, values in found.items()}
-                for name, found in self._shard.values().items()
-            }
+            return reply | self._measure(request)
         return reply | {"milliseconds": grower.stopwatch.lap()}
+
+    def _measure(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._enter("metrics")
+        values = {
+            name: {metric: packed(values) for metric, values in found.items()}
+            for name, found in self._shard.values().items()
+        }
+        return {"values": values, "milliseconds": self._shard.grower.stopwatch.lap()}
 
     def _state(self, _: dict[str, Any]) -> dict[str, Any]:
         text = self._shard.grower.state_text() if self._rank == 0 else ""

@@ -202,7 +202,7 @@ def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
             "cannot be folds for a sum of models; hold out a part of the dataset, or validate on another"
             " dataset",
         )
-    for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap"):
+    for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap", "clicks"):
         if getattr(request, name):
             yield InputProblem(
                 f"/{name}", "can only be used if a scorer is trained; a sum does not change its models"
@@ -222,7 +222,13 @@ def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 
 def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    if request.labels_from is not None and isinstance(request.validation, RandomFolds | FoldColumn):
+    if request.labels_from is None:
+        return
+    if request.clicks is not None and _scorer_kind(request) != WeightedSum.kind:
+        yield InputProblem(
+            "/clicks", "cannot be combined with labels_from: a model learns from clicks or from a teacher"
+        )
+    if isinstance(request.validation, RandomFolds | FoldColumn):
         yield InputProblem(
             "/validation",
             "cannot be folds with labels_from, since each fold would be evaluated with the teacher's scores;"

@@ -54,7 +54,7 @@ class SystemEstimate:
         value: Estimate of the metric, a mean over lists.
         lower: Lower end of the 95% interval, by bootstrap over clusters, see `Estimates`.
         upper: Upper end of the interval.
-        effective_sample_size: (Σ w)² / Σ w² of the weights.
+        effective_sample_size: (Σ w)² / Σ w² of the weights of impressions, or of lists for `slate`.
         largest_weight: Largest weight over the sum of all.
         clipped: Share of the weights above 0 that were clipped.
         unsupported: Share of the new ranking's metric weight at documents and ranks without support in the
@@ -144,6 +144,7 @@ def evaluate_rankings(
             rows = examination_rows(common, ranking, by_rank, examination or (), clip)
         elif ranking is None:
             rows = logged_rows(common, by_rank)
+            rows = rows.by_list() if estimator == "slate" else rows
         else:
             rows = slot_rows(common, ranking, by_rank, estimator, normalised=normalised, clip=clip)
         value, resampled = _bootstrapped(rows, clusters, seed, threads)

@@ -39,7 +39,7 @@ class NewRanking:
 
 @dataclass(frozen=True)
 class Rows:
-    """Contributions of the impressions of a log to an estimate.
+    """Contributions of the impressions of a log to an estimate, or of its lists for the estimator `slate`.
 
     Attributes:
         lists: (n_rows,) positions of lists.
@@ -59,6 +59,14 @@ class Rows:
     normalised: bool
     clipped: float
     unsupported: float
+
+    def by_list(self) -> "Rows":
+        """Return a row for each list, for an estimator with the same weight for all impressions of a list."""
+        lists, first, row_lists = np.unique(self.lists, return_index=True, return_inverse=True)
+        values = np.bincount(row_lists, self.values, len(lists))
+        return replace(
+            self, lists=lists, values=values, weights=self.weights[first], groups=self.groups[first]
+        )
 
 
 def logged_rows(log: ClickLog, by_rank: Float64Array) -> Rows:
@@ -88,7 +96,10 @@ def slot_rows(
     top = _top(log, len(by_rank))
     shown = (ranking.ranks[top.pairs] == top.ranks).astype(np.float64)
     ratios = shown / logged_probabilities(top.propensities)
-    weights, clipped = _clipped(importance_weights(estimator, ratios, top.list_boundaries), clip)
+    weights = importance_weights(estimator, ratios, top.list_boundaries)
+    starts = top.list_boundaries[:-1][np.diff(top.list_boundaries) > 0]
+    clipped = _clipped(weights[starts] if estimator == "slate" else weights, clip)[1]
+    weights = _clipped(weights, clip)[0]
     places = top.ranks.astype(np.int64) - 1
     rewards = _rewards(top)
     values = rewards * by_rank[places] * weights
@@ -101,14 +112,13 @@ def slot_rows(
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
     kept = weights > 0.0
     supported[top.pair_queries[top.pairs[kept]], places[kept]] = True
-    rows = _rows(top, values, weights)
-    return replace(
-        rows,
-        groups=rows.groups if estimator == "slate" else places,
+    rows = replace(
+        _rows(top, values, weights),
         normalised=normalised,
         clipped=clipped,
         unsupported=_unsupported(log, ranking, by_rank, supported),
     )
+    return rows.by_list() if estimator == "slate" else replace(rows, groups=places)
 
 
 def examination_rows(

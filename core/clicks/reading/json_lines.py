@@ -61,6 +61,12 @@ def text_of(value: Json, *names: str) -> str | None:
     return None
 
 
+def name_of(value: Json, *names: str) -> str | None:
+    """Return the first of some members that is a number or a text other than blanks, as text, or None."""
+    texts = (text_of(value, name) for name in names)
+    return next((text for text in texts if text and not text.isspace()), None)
+
+
 def required_text(value: Json, name: str, what: str) -> str:
     """Return a member that is a text or a number, as text.
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from core.clicks.reading.builder import LogBuilder
-from core.clicks.reading.json_lines import Json, Unfit, list_in, required_text, text_of, whole_number
+from core.clicks.reading.json_lines import Json, Unfit, list_in, name_of, required_text, text_of, whole_number
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, TEAM_BOUND
 from core.clicks.reading.times import time_of
@@ -42,8 +42,8 @@ class SessionReader:
             number,
             query=ONE_QUERY if query is None else query,
             time=time_of(value.get("time")),
-            user=text_of(value, "user"),
-            version=text_of(value, "version"),
+            user=name_of(value, "user"),
+            version=name_of(value, "version"),
         )
         for place, document in enumerate(documents):
             self._read_document(number, place, document)

@@ -5,10 +5,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.clicks.reading.builder import UNKNOWN, LogBuilder
+from core.clicks.reading.builder import UNKNOWN, UNWEIGHTED, LogBuilder
 from core.clicks.reading.codes import Codes
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
@@ -114,7 +115,7 @@ class TableReader:
         ranks = cells.ranks()
         users = cells.codes("user", builder.users)
         lists = self._lists_of(cells, queries, users, ranks)
-        actions = cells.actions(builder)
+        actions = cells.actions_in_lists(builder)
         n_lists = builder.n_lists
         builder.list_queries.set_absent(lists, queries, n_lists)
         if "time" in cells.roles:
@@ -207,14 +208,20 @@ class _Block:
 
     def read_into(self, reader: TableReader) -> None:
         """Check the cells, and add the rows to a reader's builder."""
-        documents = self.texts("document")
-        empty = pc.equal(documents, pa.scalar("", documents.type)).to_numpy(zero_copy_only=False)
-        self._refuse("document", "empty_document_id", np.flatnonzero(empty), "expected a document id")
+        empty = np.flatnonzero(self._are_empty("document"))
+        self._refuse("document", "empty_document_id", empty, "expected a document id")
         reader.add(self)
 
     def texts(self, role: str) -> Any:
         """Return the cells of a role as trimmed texts, empty for missing cells."""
         return pc.utf8_trim_whitespace(plain_texts(self._cells[role]))
+
+    def _are_empty(self, role: str) -> npt.NDArray[np.bool_]:
+        texts = self.texts(role)
+        empty: npt.NDArray[np.bool_] = pc.equal(texts, pa.scalar("", texts.type)).to_numpy(
+            zero_copy_only=False
+        )
+        return empty
 
     def queries(self, builder: LogBuilder) -> Int32Array:
         """Return the numbers of the queries."""
@@ -226,9 +233,8 @@ class _Block:
         """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""
         found = np.full(self.n_rows, UNKNOWN, np.int32)
         if role in self.roles:
-            texts = self.texts(role)
-            known = pc.not_equal(texts, pa.scalar("", texts.type)).to_numpy(zero_copy_only=False)
-            found[known] = codes.of_array(texts.filter(known))
+            known = ~self._are_empty(role)
+            found[known] = codes.of_array(self.texts(role).filter(known))
         return found
 
     def ranks(self) -> Int64Array:
@@ -244,7 +250,21 @@ class _Block:
             return np.zeros(self.n_rows, np.bool_)
         return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0
 
-    def actions(self, builder: LogBuilder) -> Int32Array:
+    def actions_in_lists(self, builder: LogBuilder) -> Int32Array:
+        """Return the number of each row's action; ignore and count actions whose cell of the list is empty.
+
+        Record a problem for each such impression.
+        """
+        actions = self._actions(builder)
+        if "list" not in self.roles:
+            return actions
+        empty = self._are_empty("list")
+        impressions = np.flatnonzero(empty & (actions == IMPRESSION))
+        self._refuse("list", "empty_list_id", impressions, "expected a list id")
+        builder.without_list += int((empty & (actions > IMPRESSION)).sum())
+        return np.where(empty, UNWEIGHTED, actions)
+
+    def _actions(self, builder: LogBuilder) -> Int32Array:
         """Return the number of each row's action, `IMPRESSION`, or `UNWEIGHTED`."""
         if "action" not in self.roles:
             builder.action_counts[IMPRESSION_ACTIONS[0]] += self.n_rows

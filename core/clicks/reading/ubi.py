@@ -8,6 +8,7 @@ from core.clicks.reading.json_lines import (
     Json,
     Unfit,
     list_in,
+    name_of,
     object_in,
     required_text,
     text_of,
@@ -52,7 +53,7 @@ class UbiReader:
             number,
             query=text_of(value, "user_query"),
             time=time_of(value.get("timestamp")),
-            user=text_of(value, "client_id", "user_id"),
+            user=name_of(value, "client_id", "user_id"),
         )
         for place, hit in enumerate(list_in(value, "query_response_hit_ids")):
             builder.add_row(number, str(hit), place, HIT)
@@ -76,7 +77,7 @@ class UbiReader:
             number,
             query=query,
             time=time_of(value.get("timestamp")),
-            user=text_of(value, "client_id", "user_id"),
+            user=name_of(value, "client_id", "user_id"),
         )
         if kind < IMPRESSION:
             return

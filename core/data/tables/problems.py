@@ -32,6 +32,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "list_length": "List length differs from the first rows",
         "row_numbers": "Unnamed column of row numbers",
         "empty_document_id": "Empty document ID",
+        "empty_list_id": "Impression with an empty list ID",
         "not_a_rank": "Rank is not a whole number",
         "not_a_team": "Team is not a whole number below 32,768",
         "not_a_propensity": "Not a propensity above 0 and up to 1",

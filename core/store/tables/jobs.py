@@ -24,8 +24,8 @@ class Job(InProject, Trashable, Base):
         findings: Findings of the job and of the comparison of its datasets, None until known.
         priority: Jobs of a higher priority are claimed first.
         key_id: The API key that submitted it, None without authentication.
-        checkpoint: The checkpoint that a training resumes from, `{"key", "sha256", "iteration", "total"}`, or
-            None.
+        checkpoint: The checkpoint that a training resumes from, `{"key", "sha256", "iteration", "total",
+            "processors"}`, or None.
         title: Name given by the submitter, or the default title; None where the kind has none.
         main_metric: The latest value of its main metric, or None.
         took_seconds: Time from its first start to its end, None until then.

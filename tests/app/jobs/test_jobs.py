@@ -249,9 +249,12 @@ def test_a_teacher_is_resolved_at_submission(
     assert created["spec"]["labels_from"] == "model:base:1"
     missing = client.post("/v1/jobs", json=train_request | {"labels_from": "model:base:9"})
     assert (missing.status_code, missing.json()["detail"]) == (404, "there is no model 'base:9'")
-    folds = {"labels_from": "model:base", "validation": {"folds": 2}, "test_dataset_id": None}
-    refused = client.post("/v1/jobs", json=train_request | folds)
-    assert [error["pointer"] for error in refused.json()["errors"]] == ["/validation"]
+    for changed, pointer in (
+        ({"validation": {"folds": 2}, "test_dataset_id": None}, "/validation"),
+        ({"clicks": {}}, "/clicks"),
+    ):
+        refused = client.post("/v1/jobs", json=train_request | {"labels_from": "model:base"} | changed)
+        assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
 
 
 def test_a_sum_names_versions_and_no_loss(
@@ -277,6 +280,7 @@ def test_a_sum_names_versions_and_no_loss(
         ({"hyperparameters": {"num_leaves": 4}}, "/hyperparameters/num_leaves"),
         ({"bootstrap": True}, "/bootstrap"),
         ({"labels_from": "model:base"}, "/labels_from"),
+        ({"clicks": {"correction": "additive"}}, "/clicks"),
         ({"validation": None}, "/validation"),
         ({"validation": {"folds": 2}}, "/validation"),
         ({"scorer": {"kind": "sum", "models": ["base"], "weights": [1, 2]}}, "/scorer/weights"),

@@ -9,10 +9,14 @@ import pytest
 from core.autotrain import AutoSpec, Candidate, Trials, auto_train, portfolio
 from core.autotrain.conclusion import DEFAULT_TREES
 from core.autotrain.held_out import HeldOut
+from core.autotrain.trials import FoldScores, NothingKept
 from core.data import synthetic_dataset
 from core.errors import InvalidInput
 from core.metrics import DEFAULT
 from core.scorers import read_model
+from core.training import train
+from core.training.binning import SharedBins
+from core.training.boosting import bin_features
 
 _DATA = synthetic_dataset(40, seed=1, documents_per_query=10, n_features=6, noise=0.5)
 _FEW_TREES = {"num_iterations": 24, "num_leaves": 7, "min_data_in_leaf": 5}
@@ -52,6 +56,37 @@ def test_trees_without_a_split_are_measured_as_constant() -> None:
     assert (trees.status, linear.status) == ("complete", "complete")
     assert np.nanmax(trees.scores) == np.nanmin(trees.scores)
     assert found.selected.name == "linear by lambdarank"
+
+
+def test_scores_after_the_last_split_are_those_of_the_whole_model() -> None:
+    """A fold without a further split between two measured iterations has the scores of all its trees."""
+    bound = {"min_gain_to_split": 6.0, "num_iterations": 300, "min_data_in_leaf": 5}
+    candidate = replace(portfolio()[0], hyperparameters=bound)
+    trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
+    spec, kept = trials.training(candidate), _KeptInMemory()
+    trials.try_candidate(0, candidate, 3, time_left=lambda: np.inf, kept=kept)
+    bins, grown = bin_features(spec, _DATA), []
+    for fold in itertools.islice(trials.held_out.folds(), 3):
+        found = kept.folds[fold.number]
+        assert all(iteration % spec.metric_interval == 0 for iteration in found.iterations)
+        shared = SharedBins(bins, trials.held_out.rows(fold.kept))
+        whole = train(spec, _DATA.select_queries(fold.kept), bins=shared)
+        grown.append(whole.best_iteration)
+        assert whole.best_iteration <= found.iterations[-1] < spec.iterations
+        held_out = _DATA.select_queries(fold.held_out)
+        np.testing.assert_allclose(found.scores[-1], read_model(whole.content).score(held_out.features))
+    assert any(trees % spec.metric_interval for trees in grown)
+
+
+class _KeptInMemory(NothingKept):
+    """Keeps the scores of the folds of one candidate."""
+
+    def __init__(self) -> None:
+        self.folds: dict[int, FoldScores] = {}
+
+    def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
+        """Keep the scores of a fold."""
+        self.folds[fold] = scores
 
 
 def test_candidates_that_cannot_be_trained_are_listed_with_the_reason() -> None:

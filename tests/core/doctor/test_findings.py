@@ -438,3 +438,15 @@ def test_documents_without_a_label_contradict_no_judgment() -> None:
     copied, judged = _rows({9: 0}), labels({9: np.nan})
     codes = {finding.code for finding in examine(sound(features=copied, labels=judged)).findings}
     assert codes == {"identical-documents", "missing-labels"}
+
+
+def test_a_document_with_a_category_has_features() -> None:
+    """The first value of a categorical feature has the code 0, which is no missing feature."""
+    values = np.where(np.arange(ROWS)[:, None] < 30, 0.0, features())
+    values[:, 3] = np.arange(ROWS) % 2
+    values[:10, 3] = np.nan
+    dataset = RankingDataset.from_arrays(
+        values, labels({}), np.arange(0, ROWS + 1, ROWS // QUERIES), categories={"f4": ["red", "blue"]}
+    )
+    (found,) = [finding for finding in examine(dataset).findings if finding.code == "empty-documents"]
+    assert (found.count, found.total) == (10, ROWS)

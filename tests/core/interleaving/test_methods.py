@@ -222,6 +222,36 @@ def test_rankings_of_different_lengths_are_optimised_down_to_the_shorter(
         assert (expected[0] > 0.0) == (place < min(sizes))
 
 
+@pytest.mark.parametrize("method", ["team_draft", "probabilistic"])
+@settings(max_examples=25, deadline=None)
+@given(
+    orders=st.tuples(st.permutations(range(4)), st.permutations(range(2, 6)), st.permutations(range(4))),
+    sizes=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4)),
+    n_rankers=st.integers(2, 3),
+)
+def test_random_clicks_are_fair_beyond_the_end_of_a_ranking(
+    method: Method, orders: tuple[list[int], ...], sizes: tuple[int, ...], n_rankers: int
+) -> None:
+    """Each list has all documents; those that a ranker cannot answer with its own credit none."""
+    rankings = [order[:size] for order, size in zip(orders, sizes, strict=True)][:n_rankers]
+    documents = {document for ranking in rankings for document in ranking}
+    lists = exact_distribution(lambda draw: interleave(method, rankings, 10, draw))
+    assert all(set(shown.documents) == documents for shown, _ in lists)
+    for place in range(len(documents)):
+        expected = np.sum(
+            [probability * np.array(shown.credits([place])) for shown, probability in lists], axis=0
+        )
+        assert expected == pytest.approx(np.full(n_rankers, expected[0]), abs=1e-7)
+
+
+def test_team_draft_credits_down_to_the_end_of_the_shorter_ranking() -> None:
+    """The last document of the shorter ranking may be taken by the other team, so its round credits none."""
+    shown = team_draft([[1, 2, 3, 4], [5, 6, 7, 8, 9, 10]], 10, seeded_draw(0))
+    assert [team >= 0 for team in shown.teams] == [True] * 6 + [False] * 4
+    same = team_draft([[1, 2, 3], [3, 1, 2]], 3, seeded_draw(0))
+    assert -1 not in same.teams
+
+
 @pytest.mark.parametrize("method", list(METHODS))
 def test_lists_depend_on_the_key_alone(method: Method) -> None:
     """The same key gives the same list; other keys give others."""

@@ -1,5 +1,6 @@
 """Metrics against values written as their formulas."""
 
+import itertools
 import math
 import re
 
@@ -80,6 +81,16 @@ def test_a_list_of_gains_gives_unjudged_documents_nothing() -> None:
     found = parse_metric("dcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)
     assert found[0] == pytest.approx(2 / math.log2(4) + 1 / math.log2(6), abs=1e-15)
     assert parse_metric("ndcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)[0] < 1.0
+
+
+def test_gains_below_0_are_refused() -> None:
+    """They would put NDCG outside the range from 0 to 1, as the loss refuses them, too."""
+    ndcg = parse_metric("ndcg", {"gain": [0.0, -1.0, 3.0]})
+    for labels in (np.array([1.0, 2.0]), np.array([0.0, 2.0])):
+        with pytest.raises(InvalidInput, match="/contract/gain: must hold gains of at least 0"):
+            ndcg.check_labels(labels)
+        with pytest.raises(InvalidInput, match="/contract/gain: must hold gains of at least 0"):
+            ndcg(np.array([2.0, 1.0]), labels, np.array([0, 2]))
 
 
 @pytest.mark.parametrize("cutoff", ["", "@2"])
@@ -216,6 +227,23 @@ def test_trec_evals_spellings_keep_its_conventions(theirs: str, ours: str) -> No
     assert parse_metric(theirs) == parse_metric(ours, "trec_eval")
     limited = {"preset": "lightgbm", "relevance_threshold": 1.5, "max_documents": 20}
     assert parse_metric(theirs, limited) == parse_metric(ours, {**limited, "preset": "trec_eval"})
+
+
+@pytest.mark.parametrize("spelling", ["dcg", "ndcg", "ndcg@4", "map", "map@4"])
+def test_max_documents_cuts_no_tie_by_input_order(spelling: str) -> None:
+    """With averaged ties, a tie across the limit counts by its share, whatever the order of the documents."""
+    scores, labels = np.array([3.0, 2.0, 2.0, 2.0, 1.0]), np.array([1.0, 3.0, 0.0, 2.0, 4.0])
+    metric = parse_metric(spelling, {"ties": "average", "max_documents": 3})
+    orders = list(itertools.permutations(range(1, 4)))
+    values = [metric(scores, labels[[0, *order, 4]], ONE_QUERY)[0] for order in orders]
+    assert values == pytest.approx([values[0]] * len(orders), abs=1e-15)
+    if "map" not in spelling:
+        stable = parse_metric(spelling, {"max_documents": 3})
+        mean = np.mean([stable(scores, labels[[0, *order, 4]], ONE_QUERY)[0] for order in orders])
+        assert values[0] == pytest.approx(mean, abs=1e-15)
+    if spelling == "map":
+        unlimited = parse_metric("map@3", {"ties": "average"})(scores, labels, ONE_QUERY)[0]
+        assert values[0] == pytest.approx(unlimited, abs=1e-15)
 
 
 def test_max_documents_limits_the_documents_that_are_measured() -> None:

@@ -1,14 +1,15 @@
 """Findings about trainings that grow hardly any trees."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.losses import make_loss
-from core.training import Checkpoint, TrainedRanker, train, training_spec
+from core.training import Checkpoint, IterationReport, Snapshot, TrainedRanker, train, training_spec
 from core.training.findings import Growth, growth_finding
 
 QUICK = {"num_iterations": 12, "num_leaves": 7, "min_data_in_leaf": 5}
@@ -20,7 +21,13 @@ def dataset() -> RankingDataset:
     return synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
 
 
-def trained(dataset: RankingDataset, validation: RankingDataset | None = None, **parts: Any) -> TrainedRanker:
+def trained(
+    dataset: RankingDataset,
+    validation: RankingDataset | None = None,
+    on_iteration: Callable[[IterationReport, Snapshot], None] | None = None,
+    resume: Checkpoint | None = None,
+    **parts: Any,
+) -> TrainedRanker:
     """Train quickly."""
     hyperparameters = QUICK | parts.pop("hyperparameters", {})
     spec = {
@@ -29,7 +36,7 @@ def trained(dataset: RankingDataset, validation: RankingDataset | None = None, *
         "hyperparameters": hyperparameters,
         **parts,
     }
-    return train(training_spec(spec), dataset, validation)
+    return train(training_spec(spec), dataset, validation, on_iteration, resume=resume)
 
 
 def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
@@ -96,6 +103,31 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
     few = trained(training, backwards, hyperparameters={"num_iterations": 4})
     assert few.best_iteration < 4
     assert few.growth is None, "few were asked for"
+
+
+def test_the_last_tree_is_measured(dataset: RankingDataset) -> None:
+    """A training that finds no further split between two measured iterations measures its last tree."""
+    training, validation = split_queries(dataset, 0.3, seed=1)
+    bound = {"hyperparameters": {"min_gain_to_split": 6.0, "num_iterations": 200}}
+    each = trained(training, validation, **bound)
+    last = len(each.history)
+    assert 2 < last < 199
+    reported: list[IterationReport] = []
+    checkpoints: list[Checkpoint] = []
+
+    def on_iteration(report: IterationReport, snapshot: Snapshot) -> None:
+        reported.append(report)
+        checkpoints.append(cast("Checkpoint", snapshot()))
+
+    spec: dict[str, Any] = {**bound, "metric_interval": last - 1}
+    seldom = trained(training, validation, on_iteration, **spec)
+    assert [report.iteration for report in seldom.history if report.values] == [last - 1, last]
+    assert seldom.history[-1] == reported[-1]
+    assert seldom.history[-1].values == each.history[-1].values
+    for checkpoint in checkpoints[-2:]:
+        resumed = trained(training, validation, resume=checkpoint, **spec)
+        assert resumed.model_text == seldom.model_text
+        assert resumed.history == seldom.history
 
 
 def test_trees_of_the_initial_model_are_not_counted(dataset: RankingDataset) -> None:

@@ -1,5 +1,7 @@
 """Distributed trainings: the model does not depend on the number of ranks or on their machines."""
 
+from typing import Any
+
 import pytest
 
 from app.models.reproduction import reproduction
@@ -118,6 +120,43 @@ def test_a_training_continues_a_model(inline_worker: InlineWorker, dataset: Rank
 
 def _leaf_counts(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("leaf_count=")]
+
+
+def test_ranks_train_on_the_lists_of_a_click_log(
+    inline_worker: InlineWorker, dataset: RankingDataset
+) -> None:
+    """The lists with a click are distributed, and the model does not depend on the number of ranks."""
+    dataset_id = inline_worker.add(dataset, "judged")
+    with inline_worker.store.begin() as tx:
+        log_id = tx.click_logs.add("simulated", {"kind": "simulation"}).id
+    spec: dict[str, Any] = {
+        "log_name": "simulated",
+        "rankers": [{"system": "f1"}],
+        "user_model": {},
+        "lists": 200,
+    }
+    simulated = inline_worker.run("simulate-clicks", dataset_id, click_log_id=log_id, **spec)
+    assert simulated.status == "succeeded", simulated.problem
+    with inline_worker.store.read() as tx:
+        statistics = tx.click_logs.get(log_id).statistics or {}
+    asked = {"clicks": {"log": log_id}, "validation": None}
+    jobs = [train_on(inline_worker, dataset_id, number, **asked) for number in (2, 3)]
+    assert text_of(inline_worker, jobs[0]) == text_of(inline_worker, jobs[1])
+    shown = jobs[0].progress or {}
+    assert sum(each["queries"] for each in shown["ranks"]) == statistics["clicked_lists"]
+
+
+def test_the_last_tree_is_measured(inline_worker: InlineWorker, dataset: RankingDataset) -> None:
+    """Ranks that find no further split before the next measured iteration measure their last tree."""
+    dataset_id = inline_worker.add(dataset, "d1")
+    bound = {**SMALL, "min_gain_to_split": 8.0, "num_iterations": 200}
+    job = train_on(inline_worker, dataset_id, 2, hyperparameters=bound, metric_interval=150)
+    trees = (job.progress or {})["iteration"]
+    assert 1 < trees < 150
+    with inline_worker.store.read() as tx:
+        assert [row.iteration for row in tx.jobs.iterations(job.id)] == [trees]
+    assert job.metrics is not None
+    assert job.metrics["validation"]["ndcg@5"] > 0.0
 
 
 def test_numbers_that_become_categories_are_refused(

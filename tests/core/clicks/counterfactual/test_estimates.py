@@ -170,6 +170,38 @@ def _size(found) -> float:  # type: ignore[no-untyped-def]
     return float(found.estimated[1].estimate.effective_sample_size)
 
 
+def test_the_support_of_slate_counts_lists() -> None:
+    """All impressions of a list have one weight: the effective sample size is the number of such lists."""
+    log, by_rank = _conditional(_random_log(0, 1_500)), rank_weights("dcg@4")
+    found = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, "slate", normalised=True, clip=20.0)
+    logged, new = (estimated.estimate for estimated in found.estimated)
+    is_shown = (ranking_of("new", BEST).ranks[log.pairs] == log.ranks).reshape(-1, 4).all(axis=1)
+    assert 25 < is_shown.sum() < 100
+    assert new.effective_sample_size == pytest.approx(is_shown.sum())
+    assert new.largest_weight == pytest.approx(1.0 / is_shown.sum())
+    assert new.missing == f"the effective sample size is {is_shown.sum()}, below 100"
+    assert new.clipped == 1.0
+    assert new.value == pytest.approx(((log.clicks.reshape(-1, 4) * by_rank).sum(axis=1))[is_shown].mean())
+    assert logged.effective_sample_size == 1_500
+
+
+def test_slate_is_normalised_by_the_mean_weight_of_lists() -> None:
+    """A long list counts as much as a short one."""
+    queries, documents = np.array([0, 1]), np.array([[0, 1, 2, 3], [3, 2, 1, 0]])
+    log = log_of(queries, documents, np.ones((2, 4), bool), np.full((2, 4), 0.5), n_documents=N_DOCUMENTS)
+    keep = np.array([True] * 4 + [True] + [False] * 3)
+    short = replace(
+        log,
+        list_boundaries=np.array([0, 4, 5]),
+        **{name: getattr(log, name)[keep] for name in ("pairs", "ranks", "clicks", "propensities")},
+    )
+    by_rank = rank_weights("clicks@4")
+    found = evaluate_rankings(short, [ranking_of("new", BEST)], by_rank, "slate", normalised=True)
+    weights = np.array([16.0, 2.0])
+    expected = (weights * np.array([4.0, 1.0])).sum() / weights.sum()
+    assert found.estimated[1].estimate.value == pytest.approx(expected)
+
+
 def test_verdicts() -> None:
     """The better of two rankings is named, with the difference and its interval."""
     log = _random_log(5, 6_000, users=True)

@@ -118,6 +118,32 @@ def test_sessions_are_lists(read: Read) -> None:
     assert reading.report.format == "sessions"
 
 
+def test_an_empty_user_is_unknown(read: Read) -> None:
+    """Lists of empty users are those of separate users; an empty version is none."""
+    users = ({"user": "", "version": ""}, {"user": " "}, {"user": "ann"}, {"user": "ann"})
+    log = read(lines(*({"query": "shoes", "documents": ["a"], **user} for user in users))).log
+    assert log.list_users is not None
+    assert len(set(log.list_users.tolist())) == 3
+    assert log.list_users[2] == log.list_users[3]
+    assert log.versions is None
+    rankings = [
+        {"event": "ranking", "id": str(place), "items": [{"id": "a"}], "user": "", "session": session}
+        for place, session in enumerate(["s", "t", "s"])
+    ]
+    log = read(lines(*rankings)).log
+    assert log.list_users is not None
+    assert log.list_users.tolist() == [0, 1, 0]
+    assert read(lines(*queries_of_nobody())).log.list_users is None
+
+
+def queries_of_nobody() -> list[dict[str, object]]:
+    """Return queries of UBI with an empty client."""
+    return [
+        {"query_id": str(place), "user_query": "shoes", "query_response_hit_ids": ["a"], "client_id": ""}
+        for place in range(2)
+    ]
+
+
 @pytest.mark.parametrize("base", [0, 1])
 def test_documents_without_ranks_begin_at_rank_1_at_any_base(read: Read, base: int) -> None:
     """The base describes ranks in the file, not the order of documents."""

@@ -178,6 +178,18 @@ def test_a_wrong_cell_is_named_by_line_and_column(read: Read, wrong: str, column
     assert message in problem.detail
 
 
+def test_an_impression_without_a_list_is_refused(read: Read) -> None:
+    """Impressions of different searches would be one list; an action without a list is left out."""
+    header = "list,query,document,rank,action"
+    with pytest.raises(DatasetError, match="expected a list id, but the cell is empty") as error:
+        read("\n".join([header, "s,q,a,1,impression", ",q,a,1,view", ",q,b,1,impression"]))
+    assert [(problem.line, problem.column) for problem in error.value.problems] == [(3, "list"), (4, "list")]
+    reading = read("\n".join([header, "s,q,a,1,impression", ",q,a,,click", " ,q,a,,hover"]))
+    assert plain(reading.log) == [("q", [("a", 1, False)])]
+    assert reading.report.without_list == 1
+    assert reading.report.orphaned_actions.count == 0
+
+
 def test_propensities_are_probabilities(read: Read) -> None:
     """A propensity of 0, above 1, or absent is refused."""
     rows = "query,document,rank,click,propensity\nq,a,1,0,0.5\nq,b,2,0,0\nq,c,3,0,1.5\nq,d,4,0,\n"
