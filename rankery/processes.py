@@ -26,6 +26,7 @@ _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
 # A rank worker runs code of jobs and does not need these credentials.
 WITHHELD_VARIABLES = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
+IMPORT_CREDENTIALS = "RANKERY_CREDENTIALS_"  # prefix of variables with named credentials, withheld as well
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -180,6 +181,7 @@ def run_rank_worker(
 def _start_without_credentials(say: Callable[[str], None]) -> None:
     """Restart this process without credentials: if only unset, they would stay in its memory."""
     withheld = [name for name in WITHHELD_VARIABLES if name in os.environ]
+    withheld += sorted(name for name in os.environ if name.startswith(IMPORT_CREDENTIALS))
     if not withheld:
         return
     say(f"a rank worker uses no database and no broker: {' and '.join(withheld)} removed")
@@ -208,6 +210,7 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, 
         name: did_you_mean(name.upper().removeprefix(_PREFIX), known) or "the guide lists all settings"
         for name in sorted(environment)
         if name.upper().startswith(_PREFIX) and name.upper() not in read
+        if not name.startswith(IMPORT_CREDENTIALS)
     }
 
 

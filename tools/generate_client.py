@@ -287,7 +287,6 @@ def _synchronous() -> dict[Path, str]:
         "aclose": "close",
         "aread": "read",
         "aiter_bytes": "iter_bytes",
-        "aiter_lines": "iter_lines",
     }
     with tempfile.TemporaryDirectory() as folder:
         inside = Path(folder) / "asynchronous"

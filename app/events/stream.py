@@ -91,12 +91,12 @@ class EventStream(StreamingResponse):
             headers = {"Retry-After": str(_RETRY_AFTER_SECONDS)}
             await http_problem(HTTPStatus.TOO_MANY_REQUESTS, refusal, headers)(scope, receive, send)
             return
-        self._changes = await self._feed.count_changes()
-        self._last, self._first_message = await self._beginning()
         on_shutdown: set[Callable[[], None]] = scope.get("state", {}).get(ON_SHUTDOWN, set())
         on_shutdown.add(self._end)
         try:
-            with self._feed.streamed(self._caller) as self._follower:
+            with self._feed.streamed(self._caller) as self._follower:  # counted before the first await
+                self._changes = await self._feed.count_changes()
+                self._last, self._first_message = await self._beginning()
                 await super().__call__(scope, receive, send)
         finally:
             on_shutdown.discard(self._end)

@@ -11,7 +11,7 @@ from itertools import product
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from core.jobs import LANES, PRIORITIES, JobKind
+from core.jobs import LANES, PRIORITIES, JobKind, lane_of
 from core.jobs.status import QUEUED, RUNNING
 from core.store import Store, Worker
 from core.store.clock import utc_now
@@ -29,7 +29,7 @@ from core.store.repositories.counters import (
 from core.store.repositories.job_recovery import LOST
 from core.store.repositories.statistics import ActiveJobCount, StoredCount
 
-_LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
+_KINDS = tuple(kind.value for kind in JobKind)
 
 
 @dataclass(frozen=True)
@@ -103,20 +103,21 @@ def _queue(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
         labels=labels,
     )
     waiting = {(row.kind, row.priority): row for row in snapshot.active if row.status == QUEUED}
-    # Include kinds without queued jobs, so that alerts on them work.
-    for kind, (priority, number) in product(_LANE_OF, PRIORITIES.items()):
+    # Include kinds without queued jobs, so that alerts on them work, and kinds of a later release.
+    kinds = dict.fromkeys((*_KINDS, *(row.kind for row in snapshot.active)))
+    for kind, (priority, number) in product(kinds, PRIORITIES.items()):
         row = waiting.get((kind, number))
-        values = [kind, _LANE_OF[kind], priority]
+        values = [kind, lane_of(kind), priority]
         depth.add_metric(values, row.number if row else 0)
         age.add_metric(values, max(0.0, (snapshot.at - row.oldest_at).total_seconds()) if row else 0)
     yield from (depth, age)
     running = GaugeMetricFamily("rankery_jobs_running", "Running jobs", labels=("kind", "lane"))
-    numbers = dict.fromkeys(_LANE_OF, 0)
+    numbers = dict.fromkeys(kinds, 0)
     for row in snapshot.active:
         if row.status == RUNNING:
             numbers[row.kind] += row.number
     for kind, number in numbers.items():
-        running.add_metric([kind, _LANE_OF[kind]], number)
+        running.add_metric([kind, lane_of(kind)], number)
     yield running
 
 
@@ -133,7 +134,7 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
     attempts = CounterMetricFamily(
         "rankery_job_attempts", "Attempts of jobs by ending", labels=("kind", "ending")
     )
-    lost = dict.fromkeys(_LANE_OF, 0.0)
+    lost = dict.fromkeys(_KINDS, 0.0)
     for tally in _counts_of(counters, JOB_ATTEMPTS):
         kind, ending = tally.labels["kind"], tally.labels["ending"]
         attempts.add_metric([kind, ending], tally.value)

@@ -125,13 +125,14 @@ class SampleWriter(logging.Handler):
                     last_at=datetime.fromtimestamp(chunk.last_at, UTC),
                 )
                 dropped = tx.drift.expire_samples(self._max_bytes)
-            for folder in dropped:
-                self._store.artifacts.delete(folder)
         except (RankeryError, OSError):
             _LOG.warning("samples.not_stored", requests=len(chunk.lines), exc_info=True)
             with contextlib.suppress(RankeryError, OSError):  # no row refers to the artifact
                 self._store.artifacts.delete(samples_folder(samples_id))
             return False
+        with contextlib.suppress(RankeryError, OSError):  # a worker removes the rest
+            for folder in dropped:
+                self._store.artifacts.delete(folder)
         return True
 
     def _requeue(self, chunk: _Chunk) -> None:

@@ -87,12 +87,15 @@ def _epoch_time_value(cell: Cell, timings: Timings) -> CellValue:
 
 
 def _validation_value(result: RunResult, metric: str) -> float:
-    """Return the best validation value of a training's curve, or its mean without a curve."""
-    followed = [value for value in result.curves.get("validation", {}).get(metric, ()) if value is not None]
-    if followed:
-        return max(followed)
+    """Return the mean over the validation queries, or the best value of the curve without such values.
+
+    Curves of several folds end with the shortest one, so their maximum may lie before the best iterations.
+    """
     values = result.per_query.get("validation", {}).get(metric)
-    return -math.inf if values is None else float(np.nanmean(values))
+    if values is not None:
+        return float(np.nanmean(values))
+    followed = [value for value in result.curves.get("validation", {}).get(metric, ()) if value is not None]
+    return max(followed, default=-math.inf)
 
 
 def _result_value(cell: Cell, digest: str, result: RunResult) -> CellValue:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
@@ -76,8 +76,12 @@ class Cron:
         """
         # The library yields only times before its start, so the start is one tick after `now`.
         backwards = CronSim(self.expression, (now + _TICK).astimezone(self._zone), reverse=True)
-        found = next(backwards).astimezone(UTC)
-        return found if first <= found <= now else first
+        earlier = (local.astimezone(UTC) for local in backwards)
+        latest = max(first, next((each for each in earlier if each <= now), first))
+        # In the second of two repeated hours, the library skips due times in the first hour.
+        for each in takewhile(lambda due: due <= now, self._after(latest)):
+            latest = each
+        return latest
 
     def _after(self, moment: datetime) -> Iterator[datetime]:
         # If `moment` is in the second of two repeated hours, the library continues from the first hour.

@@ -5,6 +5,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+class StreamLines:
+    """Split the bytes of a stream into lines.
+
+    Only LF and CRLF end a line: texts of events may hold U+2028 and other separators of `str.splitlines`.
+    """
+
+    def __init__(self) -> None:
+        self._begun = b""
+
+    def add(self, content: bytes) -> list[str]:
+        """Return the lines that the next bytes of the stream complete, without their line breaks."""
+        *lines, self._begun = (self._begun + content).split(b"\n")
+        return [line.removesuffix(b"\r").decode(errors="replace") for line in lines]
+
+
 @dataclass
 class EventStreamParser:
     """Parser of one stream of server-sent events.

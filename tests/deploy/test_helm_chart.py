@@ -13,7 +13,7 @@ from kubernetes_validate.utils import all_versions
 
 from app import ApiSettings, create_app
 from rankery import __version__
-from rankery.processes import WITHHELD_VARIABLES
+from rankery.processes import IMPORT_CREDENTIALS, WITHHELD_VARIABLES
 from tests.deploy.settings import settings_names
 from tests.rankery.cli.commands import run
 
@@ -290,7 +290,8 @@ def test_rank_workers_have_no_credentials_of_the_service() -> None:
 def test_rank_workers_have_no_credentials_among_their_variables() -> None:
     """Variables that a rank worker would remove are left out of its manifest, not of the others."""
     secret = {"valueFrom": {"secretKeyRef": {"name": "keys", "key": "keys"}}}
-    first, *others = WITHHELD_VARIABLES
+    withheld = (*WITHHELD_VARIABLES, f"{IMPORT_CREDENTIALS}WAREHOUSE")
+    first, *others = withheld
     values = {
         **EVERYTHING,
         "settings": {"RANKERY_THREADS": "2", first: "secret"},
@@ -300,9 +301,9 @@ def test_rank_workers_have_no_credentials_among_their_variables() -> None:
         given = {entry["name"] for entry in container.get("env", ())}
         if container["name"] == "rank-worker":
             assert {"RANKERY_THREADS", "TZ"} <= given
-            assert given.isdisjoint(WITHHELD_VARIABLES)
+            assert given.isdisjoint(withheld)
         elif container["name"] != "dask-scheduler":
-            assert given >= {"RANKERY_THREADS", "TZ", *WITHHELD_VARIABLES}
+            assert given >= {"RANKERY_THREADS", "TZ", *withheld}
 
 
 def test_the_scheduler_is_started_as_by_compose() -> None:

@@ -106,6 +106,16 @@ def test_a_redirect_is_an_error_that_names_its_target(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_an_event_may_hold_any_line_separator() -> None:
+    """Only line feeds end the lines of a stream; JSON leaves other separators within texts as they are."""
+    title = "a\u2028b\u0085c"
+    event = {"id": 1, "kind": "job.ended", "at": "2026-01-05T10:00:00Z", "project": None, "key_id": None}
+    event |= {"object": {"kind": "job", "id": "job_1"}, "data": {"title": title}}
+    text = f"id: 1\nevent: job.ended\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
+    with client_of(lambda _: httpx.Response(200, text=text)) as client:
+        assert next(iter(client.events())).data["title"] == title
+
+
 def test_a_service_that_is_away_is_named() -> None:
     """The error has the address that did not answer."""
     with (

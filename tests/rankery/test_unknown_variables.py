@@ -26,6 +26,7 @@ VARIABLE = re.compile(r"\bRANKERY_[A-Z_]*[A-Z]\b")
 def test_a_wrong_name_is_reported_with_the_right_one(name: str, hint: str) -> None:
     """Settings of all processes and of the client are known, in any case."""
     right = {"RANKERY_THREADS": "2", "rankery_max_upload_bytes": "3", "RANKERY_URL": "", "HOME": "/"}
+    right["RANKERY_CREDENTIALS_WAREHOUSE"] = "{}"
     assert unknown_variables({name: "1", **right}) == {name: hint}
 
 

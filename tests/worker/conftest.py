@@ -20,6 +20,7 @@ DASK_SECRETS = {
     "RANKERY_DATABASE_URL": "postgresql://rankery:secret@127.0.0.1/rankery",
     "RANKERY_BROKER_URL": "redis://:secret@127.0.0.1:6379/0",
     "RANKERY_ENCRYPTION_KEYS": "secret",
+    "RANKERY_CREDENTIALS_WAREHOUSE": "secret",
     "AWS_SECRET_ACCESS_KEY": "secret",
     "PGPASSWORD": "secret",
 }

@@ -308,6 +308,16 @@ def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker)
     assert named.comparisons[0]["scores"] is not None
 
 
+def test_a_small_reference_is_named_as_the_reason(traffic: Traffic) -> None:
+    """If only the reference has too few queries, the sentence does not blame the ids of the requests."""
+    few = traffic.inline_worker.add(judged(7, queries=10), "few")
+    traffic.send(judged(3))
+    report = traffic.report(dataset_id=few, compare_with_previous=False)
+    assert report.verdict == "too_few"
+    assert "10 before and 120 now" in report.sentence
+    assert "queries_by" not in report.sentence
+
+
 def test_stored_requests_are_limited_in_size(store: Store) -> None:
     """The oldest requests are deleted with their artifacts."""
     now, written = datetime.now(UTC), list[str]()

@@ -257,3 +257,13 @@ def test_an_experiment_without_its_datasets_fails_with_the_reason(laboratory: La
     assert "ds_none" in str(row.problem)
     with laboratory.store.read() as tx:
         assert not [job for job in tx.jobs.page(None, 50).items if job.status in ACTIVE]
+
+
+def test_an_unexpected_error_of_an_experiment_does_not_stop_others(laboratory: Laboratory) -> None:
+    """The experiment fails with a problem; another experiment and the sweep go on."""
+    broken = laboratory.add(paper="unknown-2099")
+    other = laboratory.add()
+    assert advance_all(laboratory.store)
+    assert laboratory.row(broken).status == "failed"
+    assert "log of the worker" in str(laboratory.row(broken).problem)
+    assert laboratory.row(other).status == "running"

@@ -1,10 +1,11 @@
 """Advance experiments: queue their trainings, and a report when these have ended."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import structlog
 
-from core.errors import InvalidInput, RankeryError, StoreUnavailable, WrongState
+from core.errors import InvalidInput, NotFound, RankeryError, StoreUnavailable, WrongState
 from core.experiments import Plan, Run
 from core.experiments.plan import spec_digest
 from core.jobs import System
@@ -16,7 +17,7 @@ from core.jobs.train import GRID_TAG, TrainJob
 from core.losses import loss_values
 from core.metrics import conventions
 from core.store import Dataset, Experiment, Job, Store, Transaction
-from core.store.repositories.experiments import ExperimentStatus, TrainingState
+from core.store.repositories.experiments import ACTIVE_EXPERIMENTS, ExperimentStatus, TrainingState
 from core.store.repositories.projects import Labels
 from core.stored import read_entries
 from core.training import training_spec
@@ -45,11 +46,21 @@ def _advance_one(store: Store, experiment_id: str) -> list[Job]:
         raise
     except RankeryError as error:
         _LOG.warning("experiment.failed", experiment_id=experiment_id, exc_info=True)
-        problem = {"title": "The experiment cannot continue", "detail": str(error)}
-        with store.begin() as tx:
-            experiment = tx.experiments.locked(experiment_id)
-            tx.experiments.finish(experiment, ExperimentStatus.FAILED, problem=problem)
+        _fail(store, experiment_id, str(error))
+    except Exception:  # noqa: BLE001 - an error of one experiment must not stop the others and the sweep
+        _LOG.exception("experiment.unexpected_error", experiment_id=experiment_id)
+        detail = "An unexpected error stopped the experiment; see the log of the worker, then resume it."
+        _fail(store, experiment_id, detail)
     return []
+
+
+def _fail(store: Store, experiment_id: str, detail: str) -> None:
+    """End an experiment with a problem, unless it was cancelled or deleted meanwhile."""
+    problem = {"title": "The experiment cannot continue", "detail": detail}
+    with suppress(NotFound), store.begin() as tx:
+        experiment = tx.experiments.locked(experiment_id)
+        if experiment.status in ACTIVE_EXPERIMENTS:
+            tx.experiments.finish(experiment, ExperimentStatus.FAILED, problem=problem)
 
 
 def advance(tx: Transaction, experiment_id: str) -> list[Job]:

@@ -14,7 +14,6 @@ import queue
 import socket
 import sys
 import time
-import traceback
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -97,7 +96,7 @@ class RankProcess:
         except InvalidInput as invalid:
             return {"invalid": [[problem.pointer, problem.detail] for problem in invalid.problems]}
         except Exception as error:  # noqa: BLE001 - the driver reports it
-            traceback.print_exc()
+            _log.exception("rank %s failed: %s", self._rank, request["do"])
             return {"failed": f"{type(error).__name__}: {error}"}
 
     async def _listen(self) -> None:
@@ -240,6 +239,7 @@ def main() -> None:
     """Read the invitation from the standard input and run the rank."""
     if len(sys.argv) > 1:
         die_with_parent(int(sys.argv[1]))
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    logging.basicConfig(stream=sys.stderr)  # without effect where the log is in JSON
+    logging.getLogger().setLevel(logging.WARNING)
     invitation = read_as(Invitation, json.loads(sys.stdin.buffer.readline()))
     RankProcess(invitation).run()

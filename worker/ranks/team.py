@@ -97,10 +97,10 @@ class Team:
         try:
             placement = self._placement
             address = self._endpoint.listen(placement.driver_host, self._accept, placement.driver_ports)
+            self._endpoint.begin(self._beat())  # the first rank may wait for the last one for long
             for rank in range(self._n_ranks):
                 self.members.append(self._started(rank, address))
             self._await_all()
-            self._endpoint.begin(self._beat())
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -192,7 +192,7 @@ def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) ->
         return "drift", names, sentence
     if comparisons[0]["verdict"] != "too_few":
         return "none", [], str(comparisons[0]["sentence"])
-    if sampled.requests >= MIN_QUERIES and spec.queries_by == "id":
+    if sampled.sample.n_queries < MIN_QUERIES <= sampled.requests and spec.queries_by == "id":
         few = f"{sampled.requests} requests have {sampled.queries} different query ids"
         return (
             "too_few",

@@ -113,6 +113,8 @@ class Deliveries(Repository[Webhook]):
     ) -> list[ClaimedDelivery]:
         """Claim due deliveries; for each object, claim only the delivery of its oldest waiting event.
 
+        Webhooks with fewer deliveries in flight come first, so that slow receivers do not starve others.
+
         Args:
             limit: Maximum number of deliveries.
             limit_per_webhook: Maximum number per webhook, including those in flight.
@@ -121,9 +123,8 @@ class Deliveries(Repository[Webhook]):
         """
         now = utc_now()
         claimed: list[ClaimedDelivery] = []
-        for webhook in self._session.scalars(
-            select(Webhook).where(Webhook.enabled).order_by(Webhook.id)
-        ).all():
+        webhooks = self._session.scalars(select(Webhook).where(Webhook.enabled).order_by(Webhook.id)).all()
+        for webhook in sorted(webhooks, key=lambda each: sending.get(each.id, 0)):
             free = min(limit - len(claimed), limit_per_webhook - sending.get(webhook.id, 0))
             if free > 0:
                 claimed += self._claim_of(webhook, free, now, lease_seconds)

@@ -147,6 +147,9 @@ class _Download:
                 output.truncate(stream.start)
                 output.seek(stream.start)
                 self._copy(stream, output)
+        # So that a later attempt finds the whole file, also where the server declares no size.
+        version = replace(version, size_bytes=self._target.size_bytes)
+        self._record(version)
         return self._done(version)
 
     def _checked(self, stream: ByteStream, kept: int) -> FileVersion:
@@ -161,9 +164,12 @@ class _Download:
             raise DownloadInterrupted(f"{self._name} changed while it was read")
         if stream.start == 0:
             self._target.path.unlink(missing_ok=True)  # else its bytes would count for the new version
-        self._version = stream.version
-        self._target.keep({"address": str(self._file.address), **stream.version.to_json()})
+        self._record(stream.version)
         return stream.version
+
+    def _record(self, version: FileVersion) -> None:
+        self._version = version
+        self._target.keep({"address": str(self._file.address), **version.to_json()})
 
     def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
         done, total, checked_at = stream.start, stream.version.size_bytes, stream.start

@@ -103,18 +103,18 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{- /* Variables of `settings` and `environment`, without those named in `"withheld" (list …)`. */ -}}
+{{- /* Variables of `settings` and `environment`, without those that match the expression `"withheld"`. */ -}}
 {{- define "rankery.settings" -}}
-{{- $withheld := .withheld -}}
+{{- $withheld := .withheld | default "^$" -}}
 {{- range $name, $value := .root.Values.settings }}
-{{- if not (has $name $withheld) }}
+{{- if not (regexMatch $withheld $name) }}
 {{- /* Helm reads numbers as floats, and would write large ones as 3.4e+10. */}}
 {{- $whole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
 - {name: {{ $name }}, value: {{ $whole | ternary (printf "%.0f" $value) (toString $value) | quote }}}
 {{- end }}
 {{- end }}
 {{- range .root.Values.environment }}
-{{- if not (has .name $withheld) }}
+{{- if not (regexMatch $withheld .name) }}
 {{ toYaml (list .) }}
 {{- end }}
 {{- end }}

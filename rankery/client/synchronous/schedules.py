@@ -19,7 +19,7 @@ class Schedule(ScheduleView, Refreshable):
         """Change fields; omitted fields stay.
 
         Args:
-            **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data`, `enabled` and `project`.
+            **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data` and `enabled`.
 
         Raises:
             RankeryApiError: The service refused the request.

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from rankery.client.downloads import PartialFile
+from rankery.client.event_lines import StreamLines
 from rankery.client.reading import Document, authorization, checked, document_of, service_url, with_query
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
@@ -211,8 +212,10 @@ class Transport:
                 if not response.is_success:
                     response.read()
                     checked(response, has_key=self._has_key)
-                for line in response.iter_lines():
-                    yield line
+                lines = StreamLines()
+                for content in response.iter_bytes():
+                    for line in lines.add(content):
+                        yield line
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise ServiceUnreachable(f"no answer from the service at {self.base_url}: {reason}") from error

@@ -55,6 +55,20 @@ def test_running_jobs(store: Store, scrape: Scrape) -> None:
     assert found[queued] == 0
 
 
+def test_jobs_of_a_later_release(client: TestClient, store: Store, scrape: Scrape) -> None:
+    """During an upgrade, an API counts the jobs of kinds that it does not know."""
+    with store.begin() as tx:
+        tx.jobs.add("evaluate", {}).kind = "later"
+        running = tx.jobs.add("evaluate", {})
+        tx.jobs.claim(running.id, "w1", 15)
+        tx.jobs.get(running.id).kind = "later"
+    found = scrape()
+    assert found[named("rankery_jobs_running", kind="later", lane="quick")] == 1
+    queued = named("rankery_jobs_queued", kind="later", lane="quick", priority="normal")
+    assert found[queued] == 1
+    assert client.get("/v1/counts").json()["waiting"]["quick"] == 1
+
+
 def test_live_workers(store: Store, scrape: Scrape) -> None:
     """Workers are counted by lane; expired workers and those that have left are not counted."""
     with store.begin() as tx:

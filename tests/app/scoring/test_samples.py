@@ -2,6 +2,7 @@
 
 import json
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from app.scoring.tensors import HEAD_BYTES
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
 from core.store import Model, Store
+from core.store.artifacts.keys import samples_folder, samples_key
+from core.store.tables import ScoreSamples
 from tests.app.conftest import TestClient
 
 BODY = {
@@ -175,3 +178,37 @@ def test_a_full_chunk_waits_while_the_database_is_away(store: Store, monkeypatch
         (kept,) = tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")
     assert kept.requests == 2
     assert {key.split("/")[1] for key, _ in store.artifacts.sizes() if key.startswith("scored/")} == {kept.id}
+
+
+def test_stored_requests_outlast_a_failed_removal_of_older_ones(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An oldest artifact that cannot be removed is left to a sweep; the newest stays."""
+    now, delete = datetime.now(UTC), store.artifacts.delete
+
+    def newest() -> ScoreSamples:
+        with store.read() as tx:
+            return tx.drift.samples_between(now - timedelta(days=1), now + timedelta(days=1), "web")[0]
+
+    def write(minute: int) -> None:
+        writer = SampleWriter(store, 200, 3600)
+        writer.start()
+        created = (now + timedelta(minutes=minute)).timestamp()
+        record = {"msg": secrets.token_hex(80), "model_name": "web", "created": created}
+        writer.emit(logging.makeLogRecord(record))
+        writer.close()
+
+    write(0)
+    oldest = samples_folder(newest().id)
+
+    def refuse(folder: str) -> None:
+        if folder == oldest:
+            raise StoreUnavailable("the storage is away")
+        delete(folder)
+
+    monkeypatch.setattr(store.artifacts, "delete", refuse)
+    write(1)
+    assert newest().last_at > now + timedelta(seconds=1)
+    assert store.artifacts.exists(samples_key(newest().id))
+    with store.read() as tx:
+        assert tx.trash.pending(10) == [oldest]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,17 @@ def found(planned: Plan) -> Report:
 
     results = {digest: result(run, shift(run)) for digest, run in planned.runs.items()}
     return report(planned, results, permutations=1_000)
+
+
+def test_a_candidate_is_selected_by_the_kept_iterations_of_all_folds() -> None:
+    """A fold that stops early cuts the mean curve, which must not hide better iterations of other folds."""
+    planned = plan("ranking-measures-2009", ["table-1"])
+    cell = next(cell for cell in planned.cells if len(cell.runs) > 1)
+    _, slow = cell.runs
+    results = {digest: result(run) for digest, run in planned.runs.items()}
+    results[slow] = replace(result(planned.runs[slow], 0.1), curves={"validation": {cell.selection: [0.2]}})
+    reported = report(planned, results, permutations=100)
+    assert reported.tables[0].cells[cell.row, cell.column].run == slow
 
 
 def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:

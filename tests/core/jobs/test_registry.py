@@ -88,6 +88,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         *(JobKind.CLICK_MODEL, JobKind.JUDGE),
     )
     assert (lane_of("train"), lane_of("rank")) == (Lane.TRAINING, Lane.QUICK)
+    assert lane_of("a kind of a later release") == Lane.QUICK
     assert len({kind.specification.label for kind in JobKind}) == len(JobKind)
 
 

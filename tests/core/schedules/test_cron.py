@@ -88,6 +88,26 @@ def test_the_latest_due_time_is_not_in_the_future(now: datetime, latest: datetim
     assert Cron("0 3 * * *").latest(utc(2026, 5, 1, 3), now) == latest
 
 
+@pytest.mark.parametrize(
+    ("expression", "timezone", "first", "now", "latest"),
+    [
+        (
+            "30 0 * * *",
+            "America/Havana",
+            utc(2026, 10, 31, 4, 30),
+            utc(2026, 11, 1, 5, 3),
+            utc(2026, 11, 1, 4, 30),
+        ),
+        ("30 2 * * *", ZURICH, utc(2026, 10, 24, 0, 30), utc(2026, 10, 25, 1, 10), utc(2026, 10, 25, 0, 30)),
+    ],
+)
+def test_the_latest_due_time_may_be_in_the_first_of_two_equal_hours(
+    expression: str, timezone: str, first: datetime, now: datetime, latest: datetime
+) -> None:
+    """In the second of two repeated hours, the library alone would return the due time of the day before."""
+    assert Cron(expression, timezone).latest(first, now) == latest
+
+
 def test_the_latest_due_time_is_not_before_the_first() -> None:
     """A changed expression may have due times before the first one of the schedule."""
     first = utc(2026, 5, 1, 3)

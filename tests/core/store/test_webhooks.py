@@ -172,6 +172,19 @@ def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
     assert sorted(each.webhook.id for each in claimed) == sorted([webhook.id, *[other.id] * 3])
 
 
+def test_older_webhooks_do_not_starve_a_newer_one(store: Store, webhook: Webhook) -> None:
+    """A free slot is given to the webhook with the fewest deliveries in flight."""
+    with store.begin() as tx:
+        newer = tx.webhooks.add("https://example.org/", "whsec_")
+    _happen(store, *"abcdef")
+    _dispatch(store)
+    with store.begin() as tx:
+        slow = tx.webhooks.claim(3, 4, {}, 60)
+        (claimed,) = tx.webhooks.claim(1, 4, {webhook.id: 3}, 60)
+    assert [each.webhook.id for each in slow] == [webhook.id] * 3
+    assert claimed.webhook.id == newer.id
+
+
 def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
     """The start of failures is recorded; a disabled webhook gets nothing, and later what waited."""
     _happen(store, "a", "b")

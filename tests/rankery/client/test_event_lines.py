@@ -1,6 +1,10 @@
 """Streams of server-sent events, line by line."""
 
-from rankery.client.event_lines import EventStreamParser
+import json
+
+import pytest
+
+from rankery.client.event_lines import EventStreamParser, StreamLines
 
 
 def test_events_are_read_from_their_lines() -> None:
@@ -21,3 +25,15 @@ def test_half_an_event_is_forgotten() -> None:
     lines.discard_partial_event()
     assert lines.last_id == "5"
     assert lines.take("") is None
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1_000])
+def test_only_line_feeds_end_a_line(size: int) -> None:
+    """A text of an event may hold separators at which `str.splitlines` splits, and arrives in any pieces."""
+    data = {"title": "a\u2028b\u0085c ü"}
+    sent = f"id: 1\r\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+    lines, parser = StreamLines(), EventStreamParser()
+    pieces = [sent[first : first + size] for first in range(0, len(sent), size)]
+    found = [event for piece in pieces for line in lines.add(piece) if (event := parser.take(line))]
+    assert found == [("", data)]
+    assert parser.last_id == "1"

@@ -21,7 +21,10 @@ from worker.dask.settings import DaskSettings
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
-WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
+WITHHELD = (
+    *("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD"),
+    "RANKERY_CREDENTIALS_WAREHOUSE",
+)
 COMMAND = [sys.executable, "-m", "rankery", "rank-worker"]
 
 

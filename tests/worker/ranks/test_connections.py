@@ -1,6 +1,7 @@
 """Authentication of ranks: certificate, and proofs of job, token and rank."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
@@ -134,6 +135,20 @@ def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.Monk
     monkeypatch.setenv("RANKERY_RANK_PORTS", "47000-47002")
     assert rank_environment(1)["RANKERY_RANK_PORTS"] == "47000-47002"
     assert list(PortSettings().ports) == [47000, 47001, 47002]
+
+
+@pytest.mark.long
+def test_a_rank_logs_in_the_format_of_its_worker(
+    door: Door, identity: Identity, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With `RANKERY_LOG_FORMAT=json`, each line of a rank on the worker's standard error is JSON."""
+    monkeypatch.setenv("RANKERY_LOG_FORMAT", "json")
+    refused = replace(identity, secret="00" * 32)
+    process = RankSubprocess(Invitation(refused, 0, door.address, HOST, 1, 2.0))
+    assert process.ended_within(60.0)
+    (entry,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (entry["level"], entry["logger"]) == ("warning", "rankery.ranks")
+    assert "cannot reach its driver" in entry["event"]
 
 
 @pytest.mark.slow

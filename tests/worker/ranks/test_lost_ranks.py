@@ -2,6 +2,8 @@
 
 import os
 import signal
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,9 +16,14 @@ from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
 from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from worker import WorkerSettings
 from worker.job.lease import Lease
+from worker.ranks.identity import Identity
+from worker.ranks.invitation import Invitation
+from worker.ranks.local_placement import LocalPlacement, RankSubprocess
+from worker.ranks.team import Team
 
 pytestmark = pytest.mark.xdist_group("ranks")
 
+SHORTER_THAN_A_START_SECONDS = 1.0
 MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 
@@ -113,6 +120,27 @@ def test_ranks_that_are_lost_again_and_again_end_the_job(
     assert job.problem["title"] == "Ranks lost"
     assert "ranks were lost 4 times without another tree" in job.problem["detail"]
     assert is_alone_within(1.0)
+
+
+class LatePlacement(LocalPlacement):
+    """A placement that starts each rank only after the previous one has connected."""
+
+    team: Team
+
+    def start(self, rank: int, invite: Callable[[str], Invitation]) -> RankSubprocess:
+        """Start a rank."""
+        while any(member.connection is None for member in self.team.members):
+            time.sleep(0.01)
+        return super().start(rank, invite)
+
+
+def test_a_rank_waits_for_a_rank_that_starts_much_later() -> None:
+    """A rank that waits for the others gets heartbeats, even if they start after the timeout for silence."""
+    placement = LatePlacement(threads_per_rank=1)
+    identity = Identity.new("job_1", 1)
+    placement.team = Team(placement, identity, 2, 1, SHORTER_THAN_A_START_SECONDS, lambda: None)
+    with placement.team as team:
+        assert [member.process.has_ended() for member in team.members] == [False, False]
 
 
 def test_fewer_queries_than_ranks_are_refused(inline_worker: InlineWorker, larger: RankingDataset) -> None:

@@ -1,4 +1,4 @@
-"""Downloads to a disk that fails."""
+"""Downloads of files of unknown size, and to a disk that fails."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import StoreFull, StoreUnavailable
+from core.errors import DatasetError, StoreFull, StoreUnavailable
 from core.store.sources.addresses import parse_address
 from core.store.sources.download import DownloadLimits, download
 from core.store.sources.remote_file import ByteStream, FileVersion
@@ -29,6 +29,27 @@ class OneByte:
     def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
         """Yield the byte."""
         yield ByteStream(FileVersion(1), 0, iter([b"x"]))
+
+
+class Unsized:
+    """A remote file whose size the server does not declare, as in chunked responses.
+
+    Attributes:
+        starts: First byte of each request.
+    """
+
+    address = parse_address("https://ex.org/x.csv")
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+
+    @contextlib.contextmanager
+    def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
+        """Yield the bytes from a position on; a server refuses a range after the end."""
+        self.starts.append(start)
+        if start == len(b"abc"):
+            raise DatasetError.at("the server answers 416")
+        yield ByteStream(FileVersion(None, '"1"'), start, iter([b"abc"[start:]]))
 
 
 class FailingFile(io.BytesIO):
@@ -51,6 +72,15 @@ class FailingPath(PosixPath):
     def open(self, *_: Any, **__: Any) -> Any:
         """Open the file."""
         return FailingFile(self.error)
+
+
+def test_a_whole_file_of_unknown_size_is_not_requested_again(tmp_path: Path) -> None:
+    """A job that is killed after its download finds the file, although the server declared no size."""
+    file = Unsized()
+    for _ in range(2):
+        found = download(file, PartialFile(tmp_path / "x.csv"), LIMITS, lambda *_: None)
+        assert found.size_bytes == len(b"abc")
+    assert file.starts == [0]
 
 
 @pytest.mark.parametrize(
