@@ -278,19 +278,21 @@ export function jobDetail(first) {
   /** @type {Evaluation | null} */
   let evaluation = null;
   let lastReadStatus = "";
+  const isNew = changes();
 
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
     const advice = problemHint(job);
     const outcome = outcomeDetail(job);
-    replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
+    if (isNew([job.problem, advice, outcome]))
+      replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
     if (lastReadStatus === job.status && !isActive(job)) return;
     try {
       await read(job);
     } catch (error) {
       // A refused request for one job must not end the polling of all jobs.
       if (!isFinal(error)) throw error;
-      replace(problem, problemBox(error));
+      if (isNew(error.message)) replace(problem, problemBox(error));
     }
     lastReadStatus = job.status;
   }

@@ -3,8 +3,7 @@
  * @module
  */
 import { field, textInput } from "../forms/controls.js";
-import { tagsOf } from "../forms/labels.js";
-import { onSubmit } from "../forms/forms.js";
+import { onSubmit, tagsOf } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
 import { announce, h, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted } from "../page/format.js";

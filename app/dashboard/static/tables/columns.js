@@ -1,6 +1,6 @@
 /** Columns that several lists have. @module */
-import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
+import { projectTag } from "../page/content.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";

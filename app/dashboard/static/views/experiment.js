@@ -75,6 +75,7 @@ function build(first) {
   const outcome = h("div", { class: "view" });
   const report = reportPanels();
   const trainings = trainingsPanel(first);
+  const [isNew, isNewOutcome] = [changes(), changes()];
   showOnly(
     place,
     pageHead(headingRow(h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
@@ -90,13 +91,15 @@ function build(first) {
     setText(status, experiment.status);
     setAttribute(status, "data-status", experiment.status);
     actions.update(experiment);
-    showProgress(progress, experiment);
-    replace(
-      outcome,
-      experiment.problem && problemBox(experiment.problem),
-      (experiment.sentence || experiment.report) && resultPanel(experiment),
-      estimatePanel(/** @type {Estimate | null} */ (experiment.estimate)),
-    );
+    if (isNew(experiment)) showProgress(progress, experiment);
+    const { problem, sentence, report: found, estimate } = experiment;
+    if (isNewOutcome([problem, sentence, found, estimate]))
+      replace(
+        outcome,
+        problem && problemBox(problem),
+        (sentence || found) && resultPanel(experiment),
+        estimatePanel(/** @type {Estimate | null} */ (estimate)),
+      );
     report.update(/** @type {Report | null} */ (experiment.report));
     trainings.update(items);
   };

@@ -29,6 +29,7 @@ import {
   h,
   headingRow,
   hint,
+  metaLine,
   numberCell,
   numberHeads,
   pageHead,
@@ -311,7 +312,7 @@ async function build(first) {
   const heading = h("h1", {}, first.title);
   const status = h("span", { class: "status" });
   const unusual = h("span", { class: "job-marks" });
-  const meta = h("p", { class: "job-meta" });
+  const meta = metaLine(first.kind_label, timeElement(first.created_at), limitLabel(first), h("code", {}, first.id));
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => pollNow(), { page: false });
@@ -323,6 +324,7 @@ async function build(first) {
   const attempts = attemptsPanel();
   const phases = phasesPanel();
   const log = jobLog();
+  const isNew = changes();
   const inside = h("div", { class: "panel" }, detail.node);
   const findingsPlace = h("div", { class: "job-findings" });
   const labels = labelsPanel(labelsOf(first), {
@@ -352,19 +354,13 @@ async function build(first) {
     setText(status, statusWord(job));
     setAttribute(status, "data-status", job.status);
     setAttribute(status, "data-doubtful", isDoubtful(job) && "true");
-    replace(
-      meta,
-      `${job.kind_label} · `,
-      timeElement(job.created_at),
-      limitLabel(job) && ` · ${limitLabel(job)}`,
-      " · ",
-      h("code", {}, job.id),
-    );
-    replace(
-      unusual,
-      isDoubtful(job) && severityCounts(errorsAndWarnings(job)),
-      ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
-    );
+    const doubts = isDoubtful(job) && errorsAndWarnings(job);
+    if (isNew([doubts, marks(job)]))
+      replace(
+        unusual,
+        doubts && severityCounts(doubts),
+        ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
+      );
     bar.update(job);
     inside.hidden = !isDetailed(job) && !job.problem && !outcomeDetail(job);
     actions.update(job);

@@ -1,7 +1,6 @@
 /** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
 import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
-import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
@@ -10,6 +9,7 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
+import { tagList } from "../page/content.js";
 import { alertText, announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";

@@ -1,6 +1,5 @@
 /** `/models`: versions of models, and the form that imports one. @module */
 import { datasetPage, resultPage } from "../page/addresses.js";
-import { tagList } from "../forms/labels.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
@@ -9,6 +8,7 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem } from "../page/api.js";
+import { tagList } from "../page/content.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
 import { CREATED, metricColumns, projectColumn } from "../tables/columns.js";

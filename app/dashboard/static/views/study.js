@@ -118,15 +118,16 @@ async function build(first) {
     table.node,
     settingsPanel(first),
   );
-  const isNew = changes();
+  const [isNew, isNewConclusion, areNew] = [changes(), changes(), changes()];
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
     document.title = `${study.name}: ${study.status} · Rankery`;
     setText(status, study.status);
     setAttribute(status, "data-status", study.status);
     actions.update(study, trials);
-    showProgress(progress, study, trials);
-    replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
-    if (!isNew(trials)) return;
+    if (isNew([study, trials])) showProgress(progress, study, trials);
+    if (isNewConclusion([study.status, study.problem, study.conclusion]))
+      replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
+    if (!areNew(trials)) return;
     history.update(study, trials);
     for (const figure of figures) figure.update(study, trials);
     table.update(study, trials);
