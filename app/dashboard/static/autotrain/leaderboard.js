@@ -40,7 +40,6 @@ import { sortableTable } from "../tables/table.js";
 
 /** @typedef {import("./labels.js").Leaderboard} Leaderboard */
 /** @typedef {import("./labels.js").Candidate} Candidate */
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {import("../tables/table.js").Column<Candidate>} Column */
 
 /**

@@ -4,8 +4,6 @@ import { rankLines } from "../figures/rank_lines.js";
 import { h, hint } from "../page/dom.js";
 import { count, counted, percent, size, timeElement } from "../page/format.js";
 
-/** @typedef {Schemas["ClickLog"]} ClickLog */
-
 /**
  * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
  *

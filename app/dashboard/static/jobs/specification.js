@@ -14,7 +14,7 @@ export async function isSubmitted(kind) {
 /**
  * Return the request that submits a job again, without the settings that equal their defaults.
  *
- * @param {import("./labels.js").Job} job
+ * @param {Job} job
  * @returns {Promise<Record<string, Json>>}
  */
 export async function requestOf({ kind, spec }) {
@@ -154,7 +154,7 @@ function sorted(value) {
   return Object.fromEntries(Object.entries(value).sort(([name], [other]) => name.localeCompare(other)));
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
   // If the defaults cannot be read, no setting counts as a default.
@@ -172,7 +172,7 @@ export async function specification(job) {
   );
 }
 
-/** @param {[name: string, content: unknown][]} entries @param {import("./labels.js").Job} job */
+/** @param {[name: string, content: unknown][]} entries @param {Job} job */
 function facts(entries, job) {
   /** @type {Record<string, string>} */
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit", budget_seconds: "budget" };
@@ -199,7 +199,7 @@ export function plainName(name) {
  *
  * @param {string} name as `flatten` returns it
  * @param {unknown} content
- * @param {import("./labels.js").Job} job
+ * @param {Job} job
  */
 export function shown(name, content, job) {
   if (/dataset_id$/.test(name)) {
@@ -264,7 +264,7 @@ async function readDefaults(spec) {
   return defaults;
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 export function asCode(job) {
   const place = h("div", {});
   const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
@@ -275,7 +275,7 @@ export function asCode(job) {
   return node;
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 async function commands(job) {
   const request = await requestOf(job);
   return [

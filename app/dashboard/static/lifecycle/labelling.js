@@ -14,12 +14,12 @@ import { scopeChoice } from "./scope.js";
 /** Maximum number of refused objects in the list. */
 const MAX_LISTED = 20;
 
-/** Return a button that opens the dialog. @param {import("../tables/list.js").Ticked} ticked */
+/** Return a button that opens the dialog. @param {Ticked} ticked */
 export function labelTicked(ticked) {
   return h("button", { click: () => openDialog(ticked) }, "Label…");
 }
 
-/** @param {import("../tables/list.js").Ticked} ticked */
+/** @param {Ticked} ticked */
 function openDialog({ kind, ids, clear, filters, reload }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
   const question = h("h2", {});

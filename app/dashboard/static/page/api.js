@@ -43,11 +43,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   const text = await response.text().catch(() => null);
   if (response.status >= 400) throw failure(response.status, text ?? "");
   if (text === null) throw new Unavailable("The answer of the API was lost.");
-  return {
-    status: response.status,
-    etag: response.headers.get("etag"),
-    body: text ? JSON.parse(text) : null,
-  };
+  return { status: response.status, etag: response.headers.get("etag"), body: text ? JSON.parse(text) : null };
 }
 
 /**

@@ -5,8 +5,6 @@ import { h, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
-/** @typedef {import("./list.js").ListColumn} ListColumn */
-
 /** @type {ListColumn} */
 export const DATASET = {
   key: "dataset",

@@ -16,7 +16,7 @@ import { showList } from "../tables/list.js";
 /** Bytes that are read from a file for its header and first rows. */
 const HEADER_BYTES = 65_536;
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   ...dataColumns(clickLogPage, ["lists", "impressions", "clicks"]),
   {

@@ -19,7 +19,7 @@ import { count } from "../page/format.js";
 import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "conclusion",

@@ -41,7 +41,6 @@ import { poll } from "../page/poll.js";
  * @property {string | null} text
  * @property {string} detail
  */
-/** @typedef {Schemas["Dataset"]} Dataset */
 /** @typedef {Dataset & {statistics: Statistics}} ReadDataset */
 /** @typedef {Schemas["ProblemCause"]} Cause */
 /** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */

@@ -12,7 +12,7 @@ import { count, counted, short, size } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   ...dataColumns(datasetPage, ["queries", "documents", "features"]),
   {
@@ -68,7 +68,7 @@ function lengthLabel(lengths) {
   return `${rangeLabel(lengths.min, lengths.max)}, median ${short(lengths.median)}`;
 }
 
-/** @param {import("../tables/list.js").Ticked} ticked */
+/** @param {Ticked} ticked */
 function deleteTicked({ ids, items, clear, reload }) {
   const button = h("button", { class: "danger quiet", click }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {

@@ -32,7 +32,6 @@ import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
 import { sortableTable } from "../tables/table.js";
 
-/** @typedef {import("../experiments/labels.js").Experiment} Experiment */
 /** @typedef {import("../experiments/labels.js").Training} Training */
 /** @typedef {import("../experiments/labels.js").Estimate} Estimate */
 /** @typedef {import("../experiments/labels.js").MeasuredTraining} MeasuredTraining */
@@ -176,12 +175,7 @@ function estimatePanel(estimate) {
   const columns = [
     { label: "Method", value: ({ method }) => method },
     { label: "Loss", value: ({ loss }) => loss },
-    {
-      label: "Leaves",
-      number: true,
-      value: ({ leaves }) => leaves,
-      cell: ({ leaves, scorer }) => leaves ?? scorer,
-    },
+    { label: "Leaves", number: true, value: ({ leaves }) => leaves, cell: ({ leaves, scorer }) => leaves ?? scorer },
     { label: "Runs", number: true, value: ({ runs }) => runs },
     {
       label: "Seconds per tree or epoch",

@@ -10,7 +10,7 @@ import { elementById, find, findAll, h, replace, setText, statusBadge } from "..
 import { CREATED, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "paper",

@@ -9,7 +9,7 @@ import { count, percent } from "../page/format.js";
 import { CREATED, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "name",

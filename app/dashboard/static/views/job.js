@@ -43,7 +43,6 @@ import {
 import { briefDuration, count, elapsed, momentLabel, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {Schemas["Attempt"]} Attempt */
 /** @typedef {Schemas["Phase"]} Phase */
 
@@ -63,7 +62,7 @@ function hasHistory({ attempts = [] }) {
   return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function attemptsPanel() {
   const words = hint();
   const table = h("table");
@@ -151,7 +150,7 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
   );
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} hidden where nothing was recorded */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden where nothing was recorded */
 function phasesPanel() {
   const rows = h("tbody");
   const [took, memory] = numberHeads("Took", "Peak memory");
@@ -210,7 +209,7 @@ const LOGGED_ENDINGS = {
   handed_back: "was returned to the queue",
 };
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function jobLog() {
   const list = h("ol", { class: "log" });
   const node = h(

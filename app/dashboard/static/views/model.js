@@ -33,7 +33,6 @@ import {
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
 /** @typedef {readonly [name: string, value: Child | Child[]]} Fact */
-/** @typedef {Schemas["Model"]} Model */
 
 /** @param {Model} model @returns {Node[]} */
 function modelHead(model) {
@@ -198,7 +197,7 @@ function reproduction({ id }) {
   return h("div", { class: "rows" }, actionRow(button), place);
 }
 
-/** @param {import("../jobs/labels.js").Job} job */
+/** @param {Job} job */
 function reproductionResult(job) {
   const { equal, sha256 } = job.result ?? {};
   if (equal)

@@ -17,7 +17,7 @@ import { showList } from "../tables/list.js";
 const MAX_COMPARED = 20;
 const FIELDS = ["name", "version", "aliases", "name_aliases", "metrics", "job_id", "created_at"];
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "name",
@@ -31,12 +31,7 @@ const COLUMNS = [
     },
   },
   { key: "aliases", label: "Aliases", cell: aliases },
-  {
-    key: "loss",
-    label: "Loss",
-    fields: ["loss.name", "source"],
-    cell: ({ loss, source }) => loss?.name || source,
-  },
+  { key: "loss", label: "Loss", fields: ["loss.name", "source"], cell: ({ loss, source }) => loss?.name || source },
   { key: "kind", label: "Kind", fields: ["kind"], cell: ({ kind }) => kindName(kind) },
   {
     key: "dataset",
@@ -123,7 +118,7 @@ function importForm(form, place, imported) {
     }
   });
 
-  /** Follow the job. If it makes no model, the form keeps its values. @param {import("../jobs/labels.js").Job} job */
+  /** Follow the job. If it makes no model, the form keeps its values. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
     try {
@@ -138,7 +133,7 @@ function importForm(form, place, imported) {
   }
 }
 
-/** @param {import("../tables/list.js").Ticked} ticked */
+/** @param {Ticked} ticked */
 function compareTicked({ ids, items }) {
   if (ids.length < 2) return null;
   // Older models come first, as baselines of the newer ones. Ids sort by time.

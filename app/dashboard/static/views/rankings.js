@@ -10,7 +10,7 @@ import { count } from "../page/format.js";
 import { CREATED, DATASET, JOB, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "system",
@@ -48,7 +48,7 @@ const COLUMNS = [
   projectColumn("/rankings"),
 ];
 
-/** Rankings of the same queries can be compared. @param {import("../tables/list.js").Ticked} ticked */
+/** Rankings of the same queries can be compared. @param {Ticked} ticked */
 function compareTicked({ ids, items }) {
   const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
   if (ids.length < 2) return h("span", { class: "hint" }, "Select another ranking to compare it with this one.");

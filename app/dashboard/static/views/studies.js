@@ -6,9 +6,7 @@ import { isRunning } from "../studies/labels.js";
 import { CREATED, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @typedef {import("../studies/labels.js").Study} Study */
-
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "name",
@@ -16,12 +14,7 @@ const COLUMNS = [
     sort: "name",
     cell: ({ id, name }) => h("a", { class: "name", href: studyPage(id), title: name }, name),
   },
-  {
-    key: "status",
-    label: "Status",
-    sort: "status",
-    cell: ({ status }) => statusBadge(status),
-  },
+  { key: "status", label: "Status", sort: "status", cell: ({ status }) => statusBadge(status) },
   { key: "trials", label: "Trials", number: true, fields: ["counts", "budget"], cell: trials },
   {
     key: "best",

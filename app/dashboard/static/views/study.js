@@ -47,9 +47,6 @@ import {
 } from "../studies/labels.js";
 import { trialsPanel } from "../studies/trials.js";
 
-/** @typedef {import("../studies/labels.js").Study} Study */
-/** @typedef {import("../studies/labels.js").Trial} Trial */
-
 const id = pageObjectId();
 const place = elementById("study");
 const read = conditionalReader();
