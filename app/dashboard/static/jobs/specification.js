@@ -3,7 +3,7 @@ import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
-import { disclosure, factList, h, hint } from "../page/dom.js";
+import { disclosure, factList, h, hint, panel } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
@@ -162,10 +162,8 @@ export async function specification(job) {
   const entries = flatten(spec);
   const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
   const changed = entries.filter((entry) => !atDefault.includes(entry));
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, "Specification"),
+  return panel(
+    "Specification",
     facts(changed, job),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
     disclosure("As JSON", h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),

@@ -5,7 +5,7 @@ import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { changes, h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
 
 /** @typedef {import("../tables/table.js").Column<Trial>} Column */
@@ -118,12 +118,11 @@ function columns(study, name, choose) {
       value: ({ best_iteration: iteration }) => iteration,
       cell: ({ best_iteration: iteration }) => count(iteration),
     },
-    {
-      label: "Time",
-      number: true,
-      value: ({ seconds }) => seconds ?? null,
-      cell: ({ seconds }) => (seconds == null ? "–" : briefDuration(seconds)),
-    },
+    numberColumn(
+      "Time",
+      ({ seconds }) => seconds ?? null,
+      (seconds) => (seconds === null ? "–" : briefDuration(seconds)),
+    ),
     {
       key: "curve",
       label: "Curve",

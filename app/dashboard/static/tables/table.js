@@ -62,6 +62,20 @@ export function keyedList(list, make, first = 0) {
  * @property {(rows: Row[]) => Child} [foot] content of the footer
  */
 
+/**
+ * Return a column of numbers.
+ *
+ * @template Row
+ * @param {string} label
+ * @param {(row: Row) => number | null} value
+ * @param {(value: any) => Child | Child[]} format
+ * @param {Partial<Column<Row>>} [others]
+ * @returns {Column<Row>}
+ */
+export function numberColumn(label, value, format, others) {
+  return { label, number: true, value, cell: (row) => format(value(row)), ...others };
+}
+
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
 
 /**

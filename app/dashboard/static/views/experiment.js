@@ -269,12 +269,8 @@ function trainingsPanel({ folds }) {
     cell: (row) => h("span", { class: "wrap" }, settings(row)),
   });
   const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
-  const node = h(
-    "section",
-    { class: "panel", "aria-label": "Trainings", hidden: true },
-    h("h2", {}, "Trainings"),
-    table.node,
-  );
+  const node = panel("Trainings", table.node);
+  node.hidden = true;
   const isNew = changes();
   return {
     node,

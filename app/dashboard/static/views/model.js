@@ -29,6 +29,7 @@ import {
   problemBox,
   replace,
   setAttribute,
+  panel,
 } from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
@@ -234,13 +235,7 @@ function settings({ loss, scorer, hyperparameters }) {
       known.map(([name, value]) => [name.replaceAll("_", " "), short(value)]),
     );
   };
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, `Loss: ${loss.name}`),
-    facts(loss),
-    disclosure("Hyperparameters", facts(scorer ?? hyperparameters)),
-  );
+  return panel(`Loss: ${loss.name}`, facts(loss), disclosure("Hyperparameters", facts(scorer ?? hyperparameters)));
 }
 
 // The data of a view is read when the view is first shown.

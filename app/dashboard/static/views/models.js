@@ -11,7 +11,7 @@ import { Problem } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
-import { CREATED, metricColumns, projectColumn } from "../tables/columns.js";
+import { CREATED, metricColumns, projectColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 const MAX_COMPARED = 20;
@@ -40,26 +40,11 @@ const COLUMNS = [
     cell: ({ dataset_id: id, dataset_name: name }) =>
       name && h("a", { class: "quiet-link name", href: datasetPage(id), title: name }, name),
   },
-  {
-    key: "trees",
-    label: "Iterations",
-    sort: "trees",
-    number: true,
-    fields: ["best_iteration"],
-    cell: ({ best_iteration: trees }) => count(trees),
-  },
+  fieldColumn("best_iteration", "Iterations", count, { key: "trees", sort: "trees", number: true }),
   { key: "tags", label: "Tags", fields: ["tags"], cell: ({ tags }) => tagList(tags) },
   projectColumn("/models"),
   CREATED,
-  {
-    key: "size",
-    label: "Size",
-    sort: "size",
-    number: true,
-    optional: true,
-    fields: ["size_bytes"],
-    cell: ({ size_bytes: bytes }) => size(bytes),
-  },
+  fieldColumn("size_bytes", "Size", size, { key: "size", sort: "size", number: true, optional: true }),
   {
     key: "description",
     label: "Description",

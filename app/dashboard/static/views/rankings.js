@@ -7,7 +7,7 @@ import { compareWith, modelPage, openPage, rankingPage, resultPage } from "../pa
 import { creator } from "../page/api.js";
 import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, JOB, projectColumn } from "../tables/columns.js";
+import { CREATED, DATASET, JOB, projectColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** @type {ListColumn[]} */
@@ -27,22 +27,8 @@ const COLUMNS = [
         : h("span", { class: "tag plain" }, "uploaded run"),
   },
   DATASET,
-  {
-    key: "queries",
-    label: "Queries",
-    sort: "queries",
-    number: true,
-    fields: ["queries"],
-    cell: ({ queries }) => count(queries),
-  },
-  {
-    key: "documents",
-    label: "Documents",
-    sort: "documents",
-    number: true,
-    fields: ["documents"],
-    cell: ({ documents }) => count(documents),
-  },
+  fieldColumn("queries", "Queries", count, { sort: "queries", number: true }),
+  fieldColumn("documents", "Documents", count, { sort: "documents", number: true }),
   CREATED,
   JOB,
   projectColumn("/rankings"),

@@ -239,12 +239,8 @@ function heldLabel({ interval, p_value: p, queries }) {
 /** Return the panel of the importance of the parameters. */
 function importancePanel() {
   const body = h("div", {});
-  const node = h(
-    "section",
-    { class: "panel", "aria-label": "Importance of parameters", hidden: true },
-    h("h2", {}, "Importance of parameters"),
-    body,
-  );
+  const node = panel("Importance of parameters", body);
+  node.hidden = true;
   let known = -1;
   return {
     node,
