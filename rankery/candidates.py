@@ -2,6 +2,7 @@
 
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,7 +33,7 @@ def read_candidates(
     """
     try:
         with path.open("rb") as file:
-            first = file.read(64).lstrip()
+            first = file.read(64).removeprefix(BOM_UTF8).lstrip()
     except OSError as error:
         raise FilesUnusable(f"{path} cannot be read: {error.strerror}") from None
     if first[:1] in (b"{", b"["):

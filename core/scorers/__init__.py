@@ -17,7 +17,7 @@ from core.scorers.parameters import (
     make_scorer,
     scorer_values,
 )
-from core.scorers.reading import read_model
+from core.scorers.reading import read_model, with_line_feeds
 from core.scorers.sum import Member, Sum, write_sum
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "read_model",
     "read_network",
     "scorer_values",
+    "with_line_feeds",
     "write_network",
     "write_sum",
 ]

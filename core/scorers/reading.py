@@ -7,6 +7,14 @@ from core.scoring.model_text import ModelText
 from core.types import Precision
 
 
+def with_line_feeds(content: bytes) -> bytes:
+    """Return a model file whose lines end with line feeds.
+
+    Editors and Git on Windows change them to CRLF. LightGBM's `tree_sizes` counts bytes without CR.
+    """
+    return content if is_safetensors(content) else content.replace(b"\r\n", b"\n")
+
+
 def read_model(content: bytes, precision: Precision = "float32") -> ScoringModel:
     """Read a stored model: LightGBM's text, or a safetensors file of Rankery.
 

@@ -15,7 +15,7 @@ from core.scorers.explainability import explainability_of, explainer_of
 from core.scorers.model import ScoringModel
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors
-from core.scorers.reading import read_model
+from core.scorers.reading import read_model, with_line_feeds
 from core.scorers.sum import Sum
 from core.scoring import Explainability
 from core.scoring.limits import MAX_STEPS
@@ -58,7 +58,7 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
         ModelError: The model cannot be used.
     """
     if not is_safetensors(content):
-        trial = try_out(_decoded(content), max_features)
+        trial = try_out(_decoded(with_line_feeds(content)), max_features)
         return TriedModel(trial.feature_names, trial.n_trees, None, trial.explainability)
     model = read_model(content)
     check_names(model.feature_names, max_features)

@@ -169,7 +169,7 @@ def download_dataset(
     Example: `rankery datasets download clicks clicks.parquet`
     """
     found = dataset_of(session, dataset)
-    target = found.download(file or Path(f"{Path(found.name).stem}.{format}"), format)
+    target = found.download(file or Path(f"{Path(found.name).name}.{format}"), format)
     say(f"wrote {found.name} to {target}")
     session.show({"dataset": found.id, "path": str(target), "format": format})
 

@@ -29,7 +29,7 @@ def read_events(path: Path) -> list[dict[str, Any]]:
         FileUnusable: The file cannot be read, or a line is not an event; the message then has its number.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise FileUnusable(f"{path} cannot be read: {error}") from None
     return [_event(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]

@@ -106,7 +106,7 @@ def _export(page: Page, keys: Keyboard) -> None:
     report = page.locator(".parity")
     expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
     with page.expect_download() as archive:
-        keys.press(report.get_by_role("button", name="Download with proof"))
+        keys.press(report.get_by_role("button", name="Download with parity files"))
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 

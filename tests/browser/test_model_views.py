@@ -5,7 +5,7 @@ import random
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
@@ -24,6 +24,28 @@ def _signed(text: str) -> float:
     return float(text.replace("−", "-").replace("±", ""))
 
 
+def _overwrite_description(visit: Visit, model_id: str, description: Locator) -> None:
+    """Edit a description that someone else has changed meanwhile: the form asks before it overwrites it."""
+    description.get_by_role("button", name="Edit").click()
+    changed = {"description": "theirs", "title": "Their title"}
+    visit.page.request.patch(f"{visit.url}/v1/models/{model_id}", data=changed)
+    description.get_by_label("Description").fill("for the start page")
+    description.get_by_label("Project").fill("web")
+    description.get_by_role("button", name="Save").click()
+    expect(description.locator(".description")).to_have_text("theirs")  # the text was not edited here
+    expect(description).to_contain_text("Their title")
+    description.get_by_role("button", name="Edit").click()
+    visit.page.request.patch(f"{visit.url}/v1/models/{model_id}", data={"description": "theirs again", "title": None})
+    description.get_by_label("Description").fill("for the start page")
+    description.get_by_role("button", name="Save").click()
+    dialog = visit.page.get_by_role("dialog", name="Overwrite the changes of others?")
+    expect(dialog).to_contain_text("notes: theirs again")
+    dialog.get_by_role("button", name="Go on editing").click()
+    description.get_by_role("button", name="Save").click()
+    dialog.get_by_role("button", name="Overwrite").click()
+    expect(description.locator(".description")).to_have_text("for the start page")
+
+
 def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepared) -> None:
     """The form has one tag per line and refuses an invalid one; a tag links to all models with it."""
     visit.refusals_expected = True
@@ -40,6 +62,7 @@ def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepa
     description.get_by_role("button", name="Save").click()
     expect(description.locator(".description")).to_have_text("for the start page")
     assert prepared.get(f"/v1/models/{latest['id']}")["tags"] == {"team": "search", "draft": ""}
+    _overwrite_description(visit, latest["id"], description)
     description.get_by_role("link", name="team: search").click()
     page.wait_for_url(f"{visit.url}/models?tag=team%3Asearch")
     expect(page.locator("[data-model]")).to_have_count(1)
@@ -168,7 +191,7 @@ def test_an_export_is_compared_before_it_is_downloaded(visit: Visit, prepared: P
     assert '"bm25"' in file.value.path().read_text()
     assert file.value.suggested_filename == "compared-1-model.json"
     with page.expect_download() as archive:
-        report.get_by_role("button", name="Download with proof").click()
+        report.get_by_role("button", name="Download with parity files").click()
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 

@@ -126,6 +126,22 @@ def test_an_idle_overview_sends_at_most_four_requests_a_minute(visit: Visit, pre
     assert set(paths) == {"/v1/workers"}
 
 
+@pytest.mark.parametrize("own_page", [True])
+def test_parts_that_did_not_change_are_not_drawn_again(visit: Visit, prepared: Prepared) -> None:
+    """A selected text of the job's heading, facts and problem stays selected after a poll."""
+    prepared.broken("not drawn again.csv", b"no,table\n")
+    job = prepared.get("/v1/jobs?status=failed&limit=1")["items"][0]
+    visit.page.clock.install()
+    page = visit.open(f"/jobs/{job['id']}")
+    parts = page.locator(".job-heading *, .job-meta *, .job-problem *")
+    page.locator(".job-problem p").first.wait_for()
+    parts.evaluate_all("parts => parts.forEach((part) => { part.drawnBefore = true; })")
+    with page.expect_response(f"**/v1/jobs/{job['id']}"):
+        page.clock.run_for(20_000)  # longer than the slowest poll
+    page.clock.run_for(1_000)
+    assert parts.evaluate_all("parts => parts.length && parts.every((part) => part.drawnBefore)")
+
+
 FOLLOWING = ["/jobs", "/datasets", "/schedules", "/settings/webhooks", "/settings/storage"]
 OTHERS = [
     f"/{name}" for name in ("models", "evaluations", "comparisons", "rankings", "studies", "experiments")

@@ -126,7 +126,7 @@ def _export(visit: Visit, page: Page) -> None:
     expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
     visit.photograph("story-8-export")
     with page.expect_download() as archive:
-        report.get_by_role("button", name="Download with proof").click()
+        report.get_by_role("button", name="Download with parity files").click()
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 

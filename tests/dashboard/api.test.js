@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   Unavailable,
+  creator,
   failure,
   isFinal,
   newIdempotencyKey,
@@ -42,6 +43,31 @@ test("every thrown value has a message", () => {
 test("idempotency keys have 128 bits and differ", () => {
   assert.match(newIdempotencyKey(), /^[0-9a-f]{32}$/);
   assert.notEqual(newIdempotencyKey(), newIdempotencyKey());
+});
+
+test("an Idempotency-Key is kept until the response has been read or the request is refused for good", async () => {
+  const keys = [];
+  const lost = () => Promise.reject(new TypeError("network error"));
+  const answers = [
+    { status: 201, headers: new Headers(), text: lost },
+    new Response("", { status: 500 }),
+    new Response('{"id": "job_1"}', { status: 201 }),
+    new Response("{}", { status: 422 }),
+    new Response('{"id": "job_2"}', { status: 201 }),
+  ];
+  globalThis.fetch = async (_url, { headers }) => {
+    keys.push(headers["idempotency-key"]);
+    return answers[keys.length - 1];
+  };
+  const create = creator();
+  await assert.rejects(create("/v1/jobs", {}), Unavailable);
+  await assert.rejects(create("/v1/jobs", {}), Problem);
+  assert.equal((await create("/v1/jobs", {})).id, "job_1");
+  await assert.rejects(create("/v1/jobs", {}), Problem);
+  assert.equal((await create("/v1/jobs", {})).id, "job_2");
+  const [first, second, third, fourth, fifth] = keys;
+  assert.deepEqual([second, third], [first, first]);
+  assert.equal(new Set([first, fourth, fifth]).size, 3);
 });
 
 test("a problem names fields as forms do", () => {

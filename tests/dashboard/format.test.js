@@ -88,3 +88,10 @@ test("milliseconds below ten have a decimal, unless they round to ten", () => {
   assert.equal(format.milliseconds(1234.5), "1,235 ms");
   assert.equal(format.milliseconds(9.96), "10 ms");
 });
+
+test("a day is that of the local time zone", () => {
+  process.env.TZ = "America/Los_Angeles";
+  assert.equal(format.dayLabel("2027-01-01T07:59:59Z"), "Dec 31, 2026");
+  process.env.TZ = "UTC";
+  assert.equal(format.dayLabel("2027-01-01T07:59:59Z"), "Jan 1, 2027");
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setAt } from "../../app/dashboard/static/forms/forms.js";
-import { tagsOf } from "../../app/dashboard/static/forms/labels.js";
+import { setAt, tagsOf } from "../../app/dashboard/static/forms/forms.js";
+import { changedLabels, overwritten } from "../../app/dashboard/static/forms/labels.js";
 
 test("a value is set at its pointer, and existing values are kept", () => {
   const payload = { loss: { name: "lambdarank" } };
@@ -19,4 +19,23 @@ test("each line has one tag, and blanks around it are ignored", () => {
 test("the value of a tag may hold a colon, and of two tags with the same name the last is kept", () => {
   assert.deepEqual(tagsOf("at: 12:30"), { at: "12:30" });
   assert.deepEqual(tagsOf("team: a\nteam: b"), { team: "b" });
+});
+
+const LOADED = { name: null, notes: "first", tags: { team: "search", draft: "" }, project: "web" };
+
+test("only changed labels are sent, and a removed tag is null", () => {
+  assert.deepEqual(changedLabels(LOADED, { ...LOADED }), {});
+  assert.deepEqual(changedLabels(LOADED, { name: "a", notes: "first", tags: { team: "ads" }, project: null }), {
+    name: "a",
+    project: null,
+    tags: { team: "ads", draft: null },
+  });
+});
+
+test("labels that someone else has changed meanwhile are listed, unless the changes are equal", () => {
+  const theirs = { ...LOADED, notes: "theirs", tags: { team: "ads", draft: "" } };
+  assert.deepEqual(overwritten(LOADED, { ...LOADED, notes: "mine" }, theirs), [["notes", "theirs"]]);
+  assert.deepEqual(overwritten(LOADED, { ...LOADED, tags: { draft: "" } }, theirs), [["team", "ads"]]);
+  assert.deepEqual(overwritten(LOADED, { ...LOADED, notes: "theirs", name: "mine" }, theirs), []);
+  assert.deepEqual(overwritten(LOADED, { ...LOADED, notes: "mine" }, { ...LOADED, notes: null }), [["notes", null]]);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { localTime } from "../../app/dashboard/static/schedules/builder.js";
 import { choiceOf, CHOICES, cronOf, cronWords } from "../../app/dashboard/static/schedules/cron.js";
 import { change, outcome, settingLabel } from "../../app/dashboard/static/settings/labels.js";
 
@@ -67,4 +68,9 @@ test("cron expressions of a choice are described, and others are shown unchanged
   assert.equal(cronWords("0 3 * * MON-FRI"), "Monday to Friday at 03:00");
   assert.equal(cronWords("15 * * * *"), "Every hour at minute 15");
   for (const other of ["*/5 * * * *", "0 3 * 6 *", "at night", "0 25 * * *", ""]) assert.equal(cronWords(other), other);
+});
+
+test("due times are local to the time zone, or in UTC where the browser does not have the zone", () => {
+  assert.match(localTime("2026-01-06T03:00:00Z", "Asia/Tokyo"), /^Tue,? 6 Jan 2026, 12:00$/);
+  assert.match(localTime("2026-01-06T03:00:00Z", "Factory"), /^Tue,? 6 Jan 2026, 03:00 UTC$/);
 });

@@ -1,5 +1,6 @@
 """Documents to rank, in all formats of files."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,8 @@ def test_lightgbm_data_find_their_query_file(tmp_path: Path) -> None:
     path.write_text("1 1:0.5\n0 1:0.25\n1 1:2\n")
     found = read_candidates(path, ["f1"])
     assert [[one["features"]["f1"] for one in query["documents"]] for query in found] == [[0.5, 0.25], [2.0]]
+
+
+def test_a_byte_order_mark_before_json_is_skipped(tmp_path: Path) -> None:
+    """Programs on Windows write one."""
+    assert read(tmp_path, f"\ufeff{json.dumps(EXPECTED)}", "request.json") == EXPECTED

@@ -156,9 +156,25 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     assert wrong.sentence == "events.ndjson, line 2: an event needs a ranking_id and a document_id"
 
 
+@pytest.mark.parametrize("query_ids", [None, ["p"]])
+def test_any_number_of_rows_is_scored(client: Client, query_ids: list[str] | None) -> None:
+    """Rows that exceed a request, with or without queries, have the scores of single rows."""
+    repeats = 3_000
+    rows = pandas.concat([FRAME[["bm25", "age"]]] * repeats, ignore_index=True)
+    expected = np.tile(client.score(f"{NAME}:1", FRAME[["bm25", "age"]]), repeats)
+    if query_ids is None:
+        np.testing.assert_array_equal(client.score(f"{NAME}:1", rows.to_numpy()), expected)
+    else:
+        rows = rows.assign(query_id=query_ids * len(rows))
+    np.testing.assert_array_equal(client.score(f"{NAME}:1", rows), expected)
+
+
 def test_event_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
-    """A JSON text may contain U+0085, U+2028 and U+2029 unescaped."""
+    """A JSON text may contain U+0085, U+2028 and U+2029 unescaped; a byte order mark is skipped."""
     events = [{"ranking_id": "lst_1", "document_id": f"a{end}b"} for end in "\x85\u2028\u2029"]
     path = tmp_path / "events.ndjson"
-    path.write_text("\r\n".join(json.dumps(event, ensure_ascii=False) for event in events), "utf-8")
+    text = "\r\n".join(json.dumps(event, ensure_ascii=False) for event in events)
+    path.write_text(text, "utf-8")
+    assert read_events(path) == events
+    path.write_text(text, "utf-8-sig")
     assert read_events(path) == events

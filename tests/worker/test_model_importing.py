@@ -94,6 +94,18 @@ def test_an_imported_model_can_be_evaluated(inline_worker: InlineWorker, model_t
     assert not any(key.startswith("model-uploads/") for key in _kept(inline_worker))
 
 
+def test_a_text_with_line_ends_of_windows_is_imported(inline_worker: InlineWorker, model_text: str) -> None:
+    """The model is stored with line feeds, to which LightGBM's `tree_sizes` refers."""
+    job = _imported(inline_worker, model_text.replace("\n", "\r\n"))
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    assert inline_worker.model_text(job.result) == model_text
+    with inline_worker.store.read() as tx:
+        model = tx.models.get(job.result["model_id"])
+    content = model_text.encode()
+    assert (model.sha256, model.size_bytes) == (hashlib.sha256(content).hexdigest(), len(content))
+
+
 @pytest.mark.long
 def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(inline_worker: InlineWorker) -> None:
     """The model records the spelling in its text, and an import of the text has the same features."""

@@ -5,6 +5,7 @@ import hashlib
 from core.errors import ArtifactDamaged
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob
+from core.scorers import with_line_feeds
 from core.store import Transaction, new_id
 from core.store.artifacts.keys import model_key, model_upload_key
 from worker.job.lineage import lineage_of, names_in_file
@@ -33,12 +34,14 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != spec.sha256:
         raise ArtifactDamaged(key, "its checksum does not match the upload; import the model again")
+    content = with_line_feeds(content)
+    sha256 = hashlib.sha256(content).hexdigest()
     run.reporter.phase("storing")
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
     repair_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
-        feature_names = _known_names(tx, spec.sha256) or found["feature_names"]
+        feature_names = _known_names(tx, sha256) or found["feature_names"]
         tx.models.add(
             model_id,
             name=spec.model_name,
@@ -46,8 +49,8 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
             feature_names=feature_names,
             best_iteration=found["best_iteration"],
             scorer=found["scorer"],
-            sha256=spec.sha256,
-            size_bytes=spec.size_bytes,
+            sha256=sha256,
+            size_bytes=len(content),
             description=spec.description,
             tags=spec.tags,
             lineage=lineage_of(tx, run, spec)

@@ -46,6 +46,21 @@ declare global {
   /** The schemas of the OpenAPI document: `Schemas["Job"]`. */
   type Schemas = components["schemas"];
 
+  /** Objects that many modules name. */
+  type Job = Schemas["Job"] & Partial<Pick<Schemas["JobWithAttempts"], "attempts">>;
+  type Study = Schemas["Study"];
+  type Trial = Schemas["Trial"];
+  type Dataset = Schemas["Dataset"];
+  type Evaluation = Schemas["Evaluation"];
+  type Interleaving = Schemas["Interleaving"];
+  type ClickLog = Schemas["ClickLog"];
+  type Experiment = Schemas["Experiment"];
+  type Model = Schemas["Model"];
+  type LearningCurves = Omit<Schemas["JobHistory"], "job_id">;
+  type Series = import("../static/figures/frame.js").Series;
+  type ListColumn = import("../static/tables/list.js").ListColumn;
+  type Ticked = import("../static/tables/list.js").Ticked;
+
   /** The JSON that the API returns for a path: `Answer<"/v1/jobs?limit=50">`; `unknown` if the path is any string. */
   type Answer<Path extends string, HttpMethod extends Method = "get"> = string extends Path
     ? unknown

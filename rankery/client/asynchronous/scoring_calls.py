@@ -212,10 +212,10 @@ class AsyncScoringCalls(AsyncCalls):
             sent = prepare_candidates(
                 candidates, features, columns, label, allow_absent_features=allow_absent_features
             )
-            answer = sent.with_frame_rows(await self._rank_table(model_id, sent.table, None), "rows")
-            return np.asarray(answer.column("score").to_numpy())
-        found = await self.rank_arrays(reference, cast("ArrayLike", candidates))
-        return np.asarray(found["score"][np.argsort(found["row"])])
+        else:
+            model_id, sent = await self._array_candidates(reference, cast("ArrayLike", candidates))
+        ranked = await self._rank_table(model_id, sent.table, None, keep_queries=False)
+        return np.asarray(sent.with_frame_rows(ranked, "rows").column("score").to_numpy())
 
     async def rank_arrays(
         self,
@@ -255,22 +255,24 @@ class AsyncScoringCalls(AsyncCalls):
             WrongType: `features` is no array.
             RankeryApiError: There is no such model, or the candidates do not match its features.
         """
+        model_id, candidates = await self._array_candidates(
+            reference, features, query_sizes=query_sizes, query_ids=query_ids, document_ids=document_ids
+        )
+        shown_to = _shown_to(keep, user, session, interleaving)
+        answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
+        return as_numpy(candidates.with_frame_rows(answer, "rank"))
+
+    async def _array_candidates(
+        self, reference: str | HasId, features: "ArrayLike", **ids: "ArrayLike | None"
+    ) -> tuple[str, Candidates]:
+        """Return a model's id, and arrays as its candidates."""
         if not (hasattr(features, "__array__") or isinstance(features, Sequence)) or isinstance(
             features, str
         ):
             raise WrongType(f"an array of shape (documents, features) is expected, not {described(features)}")
         model_id, names, label = await self._model(reference)
-        table = table_of_arrays(
-            features,
-            query_sizes=query_sizes,
-            query_ids=query_ids,
-            document_ids=document_ids,
-            feature_names=names,
-        )
-        candidates = prepare_candidates(table, names, None, label, allow_absent_features=False)
-        shown_to = _shown_to(keep, user, session, interleaving)
-        answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
-        return as_numpy(candidates.with_frame_rows(answer, "rank"))
+        table = table_of_arrays(features, feature_names=names, **ids)
+        return model_id, prepare_candidates(table, names, None, label, allow_absent_features=False)
 
     async def _model(self, reference: str | HasId) -> tuple[str, list[str], str]:
         """Return a model's id, its features, and its name and version."""
@@ -298,13 +300,14 @@ class AsyncScoringCalls(AsyncCalls):
         table: "pa.Table",
         top_k: int | None,
         entries: Mapping[str, str] | None = None,
+        *,
+        keep_queries: bool = True,
     ) -> "pa.Table":
         from rankery.client.frames.arrow import pa
 
         parts = []
-        for first, end in split_into_requests(
-            table, min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns), MAX_BYTES
-        ):
+        most_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
+        for first, end in split_into_requests(table, most_rows, MAX_BYTES, keep_queries=keep_queries):
             response = await self.transport.request(
                 "POST",
                 _rank_path(model_id),
@@ -326,7 +329,7 @@ class AsyncScoringCalls(AsyncCalls):
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
         most_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(table, most_rows, MAX_BYTES, MAX_QUERIES):
+        for first, end in split_into_requests(table, most_rows, MAX_BYTES):
             queries = as_queries(table.slice(first, end - first))
             for batch in batches(queries, most_rows, MAX_BYTES, MAX_QUERIES):
                 body = given({"queries": batch, "top_k": top_k, **shown_to})

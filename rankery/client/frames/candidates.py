@@ -172,15 +172,15 @@ def _order_by_query(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | No
 
 
 def split_into_requests(
-    table: "pa.Table", most_rows: int, most_bytes: int, most_queries: int | None = None
+    table: "pa.Table", most_rows: int, most_bytes: int, *, keep_queries: bool = True
 ) -> list[tuple[int, int]]:
-    """Split a table of candidates between queries into parts for one scoring request each.
+    """Split a table of candidates into parts for one scoring request each.
 
     Args:
         table: The rows of a query are contiguous.
         most_rows: Maximum rows of a part, unless a single query has more.
         most_bytes: Approximate maximum bytes of a part.
-        most_queries: Maximum queries of a part; None for no limit.
+        keep_queries: Whether to split between queries only, for ranks; scores need no other rows.
 
     Returns:
         First row and end of each part.
@@ -189,14 +189,16 @@ def split_into_requests(
 
     rows = len(table)
     rows_per_part = max(1, min(most_rows, most_bytes * rows // max(1, table.nbytes)))
-    queries_per_part = rows if most_queries is None else most_queries
-    if rows <= min(rows_per_part, queries_per_part) or QUERY not in table.column_names:
+    if rows <= rows_per_part:
         return [(0, rows)]
-    ends = [*(np.flatnonzero(np.diff(query_codes(table.column(QUERY)))) + 1).tolist(), rows]
-    parts, first, end, queries = [], 0, 0, 0
-    for next_end in ends:
-        if queries and (next_end - first > rows_per_part or queries == queries_per_part):
+    if not keep_queries:
+        return [(first, min(first + rows_per_part, rows)) for first in range(0, rows, rows_per_part)]
+    if QUERY not in table.column_names:
+        return [(0, rows)]
+    parts, first, end = [], 0, 0
+    for next_end in [*(np.flatnonzero(np.diff(query_codes(table.column(QUERY)))) + 1).tolist(), rows]:
+        if end > first and next_end - first > rows_per_part:
             parts.append((first, end))
-            first, queries = end, 0
-        end, queries = next_end, queries + 1
+            first = end
+        end = next_end
     return [*parts, (first, rows)]

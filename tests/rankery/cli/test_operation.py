@@ -317,9 +317,17 @@ def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None
 
 
 def test_a_dataset_is_downloaded_and_an_address_needs_leave(
-    trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
+    trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The downloaded file has the dataset's rows; an address is refused unless RANKERY_SOURCES allows it."""
+    """The downloaded file has the dataset's rows; an address is refused unless RANKERY_SOURCES allows it.
+
+    The default file name has the whole name of the dataset, since `v1.1` and `v1.2` are no endings.
+    """
+    monkeypatch.chdir(tmp_path)
+    assert (
+        rankery(stack, "datasets", "download", "orders.txt", "--json").document["path"]
+        == "orders.txt.parquet"
+    )
     target = tmp_path / "again.letor"
     done = rankery(stack, "datasets", "download", "orders.txt", target, "--format", "letor", "--json")
     assert done.document["path"] == str(target)

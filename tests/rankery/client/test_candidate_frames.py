@@ -79,13 +79,13 @@ def test_a_long_frame_is_cut_between_queries() -> None:
     assert split_into_requests(table, 7, 2**20) == [(0, 7)]
 
 
-def test_a_frame_of_many_queries_is_cut_at_their_number() -> None:
-    """Parts have a maximum number of queries, however few rows these have."""
-    table = pa.table({"query_id": ["a", "a", "b", "c", "c", "c", "d"], "bm25": [0.0] * 7})
-    assert split_into_requests(table, 7, 2**20, most_queries=4) == [(0, 7)]
-    assert split_into_requests(table, 7, 2**20, most_queries=3) == [(0, 6), (6, 7)]
-    assert split_into_requests(table, 4, 2**20, most_queries=2) == [(0, 3), (3, 7)]
-    assert split_into_requests(table, 7, 2**20, most_queries=1) == [(0, 2), (2, 3), (3, 6), (6, 7)]
+def test_rows_that_are_only_scored_are_cut_anywhere() -> None:
+    """Scores depend on no other document, so a part ends within a query, too."""
+    table = pa.table({"query_id": ["a"] * 7, "bm25": [0.0] * 7})
+    for scored in (table, table.drop_columns("query_id")):
+        assert split_into_requests(scored, 3, 2**20, keep_queries=False) == [(0, 3), (3, 6), (6, 7)]
+        assert split_into_requests(scored, 7, 2**20, keep_queries=False) == [(0, 7)]
+    assert split_into_requests(table[:0], 3, 2**20, keep_queries=False) == [(0, 0)]
 
 
 def test_scores_become_runs() -> None:

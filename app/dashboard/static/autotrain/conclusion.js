@@ -7,7 +7,7 @@ import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
 
-/** @param {Conclusion} conclusion @param {import("../jobs/labels.js").Job} job */
+/** @param {Conclusion} conclusion @param {Job} job */
 export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);

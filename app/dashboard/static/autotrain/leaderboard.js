@@ -36,11 +36,10 @@ import {
   tableHead,
 } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("./labels.js").Leaderboard} Leaderboard */
 /** @typedef {import("./labels.js").Candidate} Candidate */
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {import("../tables/table.js").Column<Candidate>} Column */
 
 /**
@@ -157,30 +156,22 @@ function columns(name, drawing) {
       value: ({ weight }) => weight,
       cell: ({ weight }) => (weight > 0 ? h("strong", {}, fixed(weight, 2)) : "–"),
     },
-    {
-      key: "seconds",
-      label: "Time",
-      title: "Total training time of the candidate",
-      number: true,
-      value: ({ seconds }) => seconds,
-      cell: ({ seconds }) => (seconds ? briefDuration(seconds) : "–"),
-    },
-    {
-      key: "size",
-      label: "Size",
-      title: "Size of the candidate within the model",
-      number: true,
-      value: ({ size_bytes: bytes }) => bytes,
-      cell: ({ size_bytes: bytes }) => (bytes === null ? "–" : size(bytes)),
-    },
-    {
+    numberColumn(
+      "Time",
+      ({ seconds }) => seconds,
+      (seconds) => (seconds ? briefDuration(seconds) : "–"),
+      { key: "seconds", title: "Total training time of the candidate" },
+    ),
+    numberColumn(
+      "Size",
+      ({ size_bytes: bytes }) => bytes,
+      (bytes) => (bytes === null ? "–" : size(bytes)),
+      { key: "size", title: "Size of the candidate within the model" },
+    ),
+    numberColumn("Iterations", ({ iterations }) => iterations, count, {
       key: "iterations",
-      label: "Iterations",
       title: "Best number of trees or epochs over all folds",
-      number: true,
-      value: ({ iterations }) => iterations,
-      cell: ({ iterations }) => count(iterations),
-    },
+    }),
     {
       key: "folds",
       label: "Folds",

@@ -28,7 +28,7 @@ import { count, counted, percent } from "../page/format.js";
  * @property {Difference[]} differences
  */
 
-/** @param {CounterfactualResult} result @param {import("../jobs/labels.js").Job} job */
+/** @param {CounterfactualResult} result @param {Job} job */
 export function counterfactualResult(result, { spec }) {
   const requested = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
     /** @type {unknown} */ (spec.systems ?? [])

@@ -1,10 +1,8 @@
 /** Source, statistics and actions of a click log. @module */
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { h, hint } from "../page/dom.js";
+import { h, hint, panel } from "../page/dom.js";
 import { count, counted, percent, size, timeElement } from "../page/format.js";
-
-/** @typedef {Schemas["ClickLog"]} ClickLog */
 
 /**
  * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
@@ -91,10 +89,8 @@ export function ranksPanel({ ranks }) {
   const rates = shown.map(({ rank, impressions, clicks }) => ({ x: rank, y: clicks / impressions }));
   const words = shown.map(({ rank, impressions, clicks }) => `rank ${rank} ${percent(clicks, impressions)}`);
   const [first] = shown;
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, "Clicks by rank"),
+  return panel(
+    "Clicks by rank",
     h(
       "div",
       { class: "columns" },
@@ -127,10 +123,8 @@ export function actionsPanel(log) {
     h("span", {}, name, h("small", {}, name in weights ? ` weight ${weights[name]}` : " no weight")),
     number,
   ];
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, "Actions"),
+  return panel(
+    "Actions",
     bars("Rows of the file by action", actions.map(row)),
     hint(
       "An impression counts as clicked if an action on it has a weight above 0. Upload the log again to change weights.",

@@ -8,7 +8,6 @@ import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
 
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {(result: any, job: Job) => Child[]} ResultView */
 
 /** @type {Record<string, ResultView>} */

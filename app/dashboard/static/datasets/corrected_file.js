@@ -8,8 +8,6 @@ import { request } from "../page/api.js";
 import { actionRow, find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
-/** @typedef {Schemas["Dataset"]} Dataset */
-
 /**
  * Return the form for an uploaded dataset that cannot be read. The new dataset has the same name, options and roles.
  * The unreadable dataset moves to the trash once the new file has arrived. Return null for datasets from other sources

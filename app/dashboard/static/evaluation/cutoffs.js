@@ -25,7 +25,6 @@ const HEIGHT = 320;
 const CUTOFF = /^(.+)@(\d+)$/;
 
 /** @typedef {import("../figures/whiskers.js").Interval} Interval */
-/** @typedef {import("../figures/frame.js").Series} Series */
 /**
  * @typedef {object} MeasuredSystem
  * @property {string} name
@@ -143,11 +142,7 @@ function cutoffFigure(systems, name, cutoffs) {
   const baselineLines = systems
     .filter(({ baseline }) => baseline)
     .map((system, index) =>
-      line(system, {
-        colour: COLOURS[index % COLOURS.length],
-        width: 1.5,
-        dash: DASHES[index % DASHES.length],
-      }),
+      line(system, { colour: COLOURS[index % COLOURS.length], width: 1.5, dash: DASHES[index % DASHES.length] }),
     );
   return {
     summary: summary(systems, name, cutoffs),

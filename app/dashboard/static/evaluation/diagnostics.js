@@ -11,7 +11,6 @@ import { h, hint, panelHead, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
-/** @typedef {import("../jobs/curves.js").History} History */
 
 /** Return the descriptions of all diagnostics. @type {() => Promise<Diagnostic[]>} */
 export const readDiagnostics = readOnce(async () => (await get("/v1/metrics")).diagnostics || []);
@@ -59,7 +58,7 @@ export function diagnosticLabel(value, diagnostic) {
 
 const SHARES = "Shares of queries";
 
-/** @returns {{node: HTMLElement, update: (history: import("../jobs/curves.js").History) => void}} hidden until the history has diagnostics */
+/** @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden until the history has diagnostics */
 export function diagnosticsCurve() {
   const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
@@ -72,13 +71,13 @@ export function diagnosticsCurve() {
     figure.node,
     note,
   );
-  /** @type {History | null} */
+  /** @type {LearningCurves | null} */
   let history = null;
   /** @type {Map<string, Diagnostic[]> | null} */
   let groups = null;
   let chosen = "";
 
-  /** @param {History} newHistory */
+  /** @param {LearningCurves} newHistory */
   async function update(newHistory) {
     const values = newHistory.curves.diagnostics;
     if (newHistory === history || !values) return;
@@ -121,7 +120,7 @@ function grouped(catalogue, names) {
 /**
  * Return the iterations at which a diagnostic was measured, with its values.
  *
- * @param {History} history
+ * @param {LearningCurves} history
  * @param {string} name
  */
 function points({ iterations, curves }, name) {
@@ -131,7 +130,7 @@ function points({ iterations, curves }, name) {
 /**
  * Return the diagnostics of a group, with the training loss on a second axis.
  *
- * @param {History} history
+ * @param {LearningCurves} history
  * @param {string} group
  * @param {Diagnostic[]} diagnostics
  * @returns {import("../figures/frame.js").Figure}
@@ -161,7 +160,7 @@ function diagnosticsFigure(history, group, diagnostics) {
   };
 }
 
-/** @param {History} history @param {string} group @param {Diagnostic[]} diagnostics */
+/** @param {LearningCurves} history @param {string} group @param {Diagnostic[]} diagnostics */
 function summary(history, group, diagnostics) {
   /** @param {Diagnostic} diagnostic */
   const last = ({ name, title }) => `${title} ${lossValue(points(history, name).y.at(-1))}`;

@@ -4,7 +4,6 @@ import { h } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { verdictChip } from "./verdict.js";
 
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {{at: string, href: string, title: string, verdict: string | null, sentence: string}} Recent */
 
 /**

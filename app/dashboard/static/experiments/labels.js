@@ -1,7 +1,6 @@
 /** Labels of experiments, and the types of their reports and estimates. @module */
 import { counted, fixed } from "../page/format.js";
 
-/** @typedef {Schemas["Experiment"]} Experiment */
 /** @typedef {Schemas["ExperimentTraining"]} Training */
 
 /**

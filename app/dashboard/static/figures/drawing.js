@@ -6,7 +6,6 @@ import { bandPath, isolated, linePath, symbolPath, thinned } from "./shapes.js";
 
 /** @typedef {import("./frame.js").Figure} Figure */
 /** @typedef {import("./frame.js").Frame} Frame */
-/** @typedef {import("./frame.js").Series} Series */
 /** @typedef {import("./frame.js").InnerAxis} InnerAxis */
 /** @typedef {import("./shapes.js").Place} Place */
 

@@ -10,7 +10,6 @@ import { figureLegend, groupOf, swatch } from "./legend.js";
 import { nearestStop, stopsOf, wordsOf } from "./reading.js";
 
 /** @typedef {import("./frame.js").Figure} Figure */
-/** @typedef {import("./frame.js").Series} Series */
 /** @typedef {import("./reading.js").Stop} Stop */
 
 const STEP_OF_PAGE = 10;

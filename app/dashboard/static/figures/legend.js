@@ -2,8 +2,6 @@
 import { changes, h, replace, svg } from "../page/dom.js";
 import { symbolPath } from "./shapes.js";
 
-/** @typedef {import("./frame.js").Series} Series */
-
 const HUES = 10;
 const DASH = "6 4";
 

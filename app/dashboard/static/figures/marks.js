@@ -162,7 +162,7 @@ export function severityCounts(findings) {
   );
 }
 
-/** Return the status of a job; its title lists the errors and warnings of a succeeded job. @param {import("../jobs/labels.js").Job} job */
+/** Return the status of a job; its title lists the errors and warnings of a succeeded job. @param {Job} job */
 export function jobStatus(job) {
   const found = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
   const doubtful = found.length > 0 && "true";
@@ -241,13 +241,13 @@ export function progressTile(name, value, detail) {
   );
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function progressBar() {
   const bar = h("progress", { max: 1 });
   const words = h("p", { class: "progress-words" });
   const node = h("div", { class: "progress" }, bar, words);
 
-  /** @param {import("../jobs/labels.js").Job} job */
+  /** @param {Job} job */
   function update(job) {
     const { status, progress } = job;
     setAttribute(node, "data-status", status);

@@ -3,7 +3,6 @@ import { placesOf } from "./frame.js";
 
 /** @typedef {import("./frame.js").Figure} Figure */
 /** @typedef {import("./frame.js").Frame} Frame */
-/** @typedef {import("./frame.js").Series} Series */
 /** @typedef {import("./shapes.js").Place} Place */
 
 /** @typedef {{series: Series, index: number, place: Place}} Point */

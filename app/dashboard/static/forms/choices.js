@@ -129,11 +129,7 @@ export async function offerReadyUnselected(selects, requestedId) {
   return datasets;
 }
 
-/**
- * Return the newest ready datasets, and the requested one even if it is older.
- *
- * @param {string | null} requestedId
- */
+/** Return the newest ready datasets, and the requested one even if it is older. @param {string | null} requestedId */
 async function readReady(requestedId) {
   const { items } = await get("/v1/datasets?status=ready&limit=200");
   if (!requestedId || items.some(({ id }) => id === requestedId)) return items;

@@ -345,3 +345,22 @@ export function choose(form, name, value) {
   choice.checked = true;
   choice.dispatchEvent(new Event("change", { bubbles: true }));
 }
+
+/**
+ * Parse tags. The name of a tag contains no colon; its value may.
+ *
+ * @param {string} text with one tag per line
+ * @returns {Record<string, string>}
+ */
+export function tagsOf(text) {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name, ...value] = line.split(":");
+      return [name.trim(), value.join(":").trim()];
+    }),
+  );
+}

@@ -5,7 +5,6 @@ import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";
 
-/** @typedef {Schemas["Dataset"]} Dataset */
 /** @typedef {Record<string, Json>} Request */
 /** @typedef {{value: string, queries: number}[]} Values */
 

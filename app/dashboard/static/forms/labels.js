@@ -1,8 +1,9 @@
 /** A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them. @module */
 import { field, textInput } from "./controls.js";
-import { onSubmit } from "./forms.js";
+import { onSubmit, tagsOf } from "./forms.js";
 import { request } from "../page/api.js";
-import { actionRow, announce, h, hint, panelHead, replace } from "../page/dom.js";
+import { projectTag, tagList } from "../page/content.js";
+import { actionRow, announce, confirmed, h, hint, panelHead, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
@@ -65,13 +66,19 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       ),
     );
     onSubmit(form, async () => {
-      const newTags = tagsOf(lines.value);
-      const gone = Object.keys(tags).filter((tag) => !(tag in newTags));
+      const edited = {
+        name: nameField.value.trim() || null,
+        notes: words.value.trim() || null,
+        tags: tagsOf(lines.value),
+        project: projectField.value.trim() || null,
+      };
+      const others = overwritten(labels, edited, read((await request(path)).body));
+      if (others.length && !(await confirmed(overwritingWords(others)))) return;
+      const { name, notes, ...rest } = changedLabels(labels, edited);
       const json = {
-        [members.name]: nameField.value.trim() || null,
-        [members.notes]: words.value.trim() || null,
-        tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...newTags },
-        ...((projectField.value.trim() || null) !== project && { project: projectField.value.trim() || null }),
+        ...(name !== undefined && { [members.name]: name }),
+        ...(notes !== undefined && { [members.notes]: notes }),
+        ...rest,
       };
       const { body: answer } = await request(path, { method: "PATCH", json });
       show(read(answer));
@@ -93,23 +100,60 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
   return node;
 }
 
-/** Return links from tags to lists of the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
-export function tagList(tags, list = "/models") {
-  return Object.entries(tags).map(([name, value]) => {
-    const filter = value ? `${name}:${value}` : name;
-    const href = `${list}?${new URLSearchParams({ tag: filter })}`;
-    return h(
-      "a",
-      { class: "tag plain", href, title: "Show everything with this tag" },
-      value ? `${name}: ${value}` : name,
-    );
-  });
+/** Return each label, with tags as `tags/team`. @param {Labels} labels @returns {Record<string, string | null>} */
+function flat({ name = null, notes, tags, project }) {
+  const flatTags = Object.entries(tags).map(([tag, value]) => [`tags/${tag}`, value]);
+  return { name, notes, project, ...Object.fromEntries(flatTags) };
 }
 
-/** @param {string} project @param {string} list page */
-export function projectTag(project, list) {
-  const href = `${list}?${new URLSearchParams({ project })}`;
-  return h("a", { class: "tag", href, title: "Show everything in this project" }, project);
+/** Return the labels that differ, null where one was removed. @param {Labels} before @param {Labels} after */
+function differences(before, after) {
+  const [earlier, later] = [flat(before), flat(after)];
+  const names = Object.keys({ ...earlier, ...later });
+  return Object.fromEntries(
+    names
+      .filter((name) => (earlier[name] ?? null) !== (later[name] ?? null))
+      .map((name) => [name, later[name] ?? null]),
+  );
+}
+
+/**
+ * Return the fields of a PATCH that changes labels.
+ *
+ * @param {Labels} before
+ * @param {Labels} after
+ * @returns {Partial<Labels> & {tags?: Record<string, string | null>}}
+ */
+export function changedLabels(before, after) {
+  const entries = Object.entries(differences(before, after));
+  const tags = entries.filter(([name]) => name.startsWith("tags/")).map(([name, value]) => [name.slice(5), value]);
+  const fields = Object.fromEntries(entries.filter(([name]) => !name.startsWith("tags/")));
+  return tags.length ? { ...fields, tags: Object.fromEntries(tags) } : fields;
+}
+
+/**
+ * Return the labels that someone else has changed since they were loaded, and that an edit would overwrite.
+ *
+ * @param {Labels} loaded
+ * @param {Labels} edited
+ * @param {Labels} now
+ */
+export function overwritten(loaded, edited, now) {
+  const own = differences(loaded, edited);
+  return Object.entries(differences(loaded, now))
+    .filter(([name, value]) => name in own && own[name] !== value)
+    .map(([name, value]) => [name.replace("tags/", ""), value]);
+}
+
+/** @param {(string | null)[][]} others labels with their values */
+function overwritingWords(others) {
+  const values = others.map(([name, value]) => `${name}: ${value ?? "none"}`);
+  return {
+    question: "Overwrite the changes of others?",
+    consequence: `Since you opened this form, someone else has saved ${values.join("; ")}`,
+    yes: "Overwrite",
+    no: "Go on editing",
+  };
 }
 
 /** @param {Record<string, string>} tags */
@@ -117,23 +161,4 @@ function linesOf(tags) {
   return Object.entries(tags)
     .map(([name, value]) => (value ? `${name}: ${value}` : name))
     .join("\n");
-}
-
-/**
- * Parse tags. The name of a tag contains no colon; its value may.
- *
- * @param {string} text with one tag per line
- * @returns {Record<string, string>}
- */
-export function tagsOf(text) {
-  const lines = text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [name, ...value] = line.split(":");
-      return [name.trim(), value.join(":").trim()];
-    }),
-  );
 }

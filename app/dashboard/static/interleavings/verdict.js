@@ -4,7 +4,6 @@ import { whiskers } from "../figures/whiskers.js";
 import { dataTable, h, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
-/** @typedef {Schemas["Interleaving"]} Interleaving */
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 /** @typedef {Schemas["PairVerdict"]} Pair */
 
@@ -40,11 +39,7 @@ function normalQuantile(share) {
 /** Number of intervals of Simpson's rule. */
 const STEPS = 400;
 
-/**
- * Return the share of the normal distribution below a value, by Simpson's rule.
- *
- * @param {number} value at least 0
- */
+/** Return the share of the normal distribution below a value, by Simpson's rule. @param {number} value at least 0 */
 function normalShare(value) {
   /** @param {number} x */
   const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);

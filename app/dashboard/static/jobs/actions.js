@@ -25,7 +25,7 @@ import { poll } from "../page/poll.js";
 export function jobActions(changed, { page }) {
   const node = h("div", { class: "actions" });
   const isNew = changes();
-  /** @param {import("./labels.js").Job} job */
+  /** @param {Job} job */
   function update(job) {
     if (!isNew([job.id, job.status, job.cancel_requested, job.result])) return;
     const form = formFrom(job);
@@ -48,7 +48,7 @@ export function jobActions(changed, { page }) {
   return { node, update };
 }
 
-/** Return links to the results; those of an automatic training are below its conclusion. @param {import("./labels.js").Job} job */
+/** Return links to the results; those of an automatic training are below its conclusion. @param {Job} job */
 function resultLinks(job) {
   if (job.kind === "auto-train") return [];
   const { model_id: model, ranking_id: ranking } = job.result || {};
@@ -66,14 +66,11 @@ function resultLinks(job) {
     model && link(modelPage(model), "Model"),
     model && link(modelApi(model, "/export?format=lightgbm"), "Model file", { download: "" }),
     ranking && link(rankingApi(ranking, "?format=trec"), "Ranking (TREC)", { download: `${ranking}.txt` }),
-    ranking &&
-      link(rankingApi(ranking, "?format=parquet"), "Ranking (Parquet)", {
-        download: `${ranking}.parquet`,
-      }),
+    ranking && link(rankingApi(ranking, "?format=parquet"), "Ranking (Parquet)", { download: `${ranking}.parquet` }),
   ];
 }
 
-/** @param {import("./labels.js").Job} job @param {() => void} changed */
+/** @param {Job} job @param {() => void} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
   const button = h("button", { class: "danger quiet", disabled: job.cancel_requested, click: cancel }, words);
@@ -98,8 +95,8 @@ function cancelButton(job, changed) {
  * Show a submitted job with its progress and actions until it has ended.
  *
  * @param {HTMLElement} place shows the job while it runs
- * @param {import("./labels.js").Job} job
- * @returns {Promise<import("./labels.js").Job>} the ended job; rejects with a Problem where the API refuses the request
+ * @param {Job} job
+ * @returns {Promise<Job>} the ended job; rejects with a Problem where the API refuses the request
  */
 export function followJob(place, job) {
   const bar = progressBar();
@@ -120,7 +117,7 @@ export function followJob(place, job) {
   });
 }
 
-/** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {import("./labels.js").Job} job */
+/** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {Job} job */
 export function noResultNotice({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
   return problem ? problemBox(problem) : hint(`${label} was cancelled.`);

@@ -8,14 +8,12 @@ import { count, metric } from "../page/format.js";
 import { iterationAxis } from "./curves.js";
 import { LOSS } from "./labels.js";
 
-/** @typedef {import("./curves.js").History} History */
-
 const HEIGHT = 400;
 
 /**
  * Show the learning curves of several trainings in one figure, one metric at a time; validation data is preferred.
  *
- * @typedef {{id: string, name: string, title: string, slot: number, word: string, history: History}} Line
+ * @typedef {{id: string, name: string, title: string, slot: number, word: string, history: LearningCurves}} Line
  *   title: the full name; slot: index of the colour; word: noun of its iterations, such as epoch
  * @param {{metric: string | null, smoothing: number}} start
  * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} callbacks
@@ -132,7 +130,7 @@ function curveMetrics(lines) {
   return [...new Set([...namesOf("validation"), ...namesOf("train")])].filter((name) => name !== LOSS);
 }
 
-/** @param {History} history @param {string} name */
+/** @param {LearningCurves} history @param {string} name */
 function valuesOf({ curves }, name) {
   return curves.validation?.[name] || curves.train?.[name] || [];
 }
@@ -169,7 +167,7 @@ function smoothValues(values, share) {
  * @param {Line} drawn
  * @param {string} name
  * @param {number} share weight of the previous values
- * @returns {import("../figures/frame.js").Series[]}
+ * @returns {Series[]}
  */
 function seriesOf({ id, title, slot, history }, name, share) {
   const { iterations, best_iteration: best } = history;

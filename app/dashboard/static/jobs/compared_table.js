@@ -12,7 +12,6 @@ import { flatten, plainName, shown } from "./specification.js";
 // Settings that do not change the result, and seeds, which change it only by chance.
 const IGNORED_SETTINGS = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
 
-/** @typedef {import("./labels.js").Job} Job */
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
 /** @typedef {Schemas["RankedTraining"]} Ranked */
 const SCORER = "scorer kind";
@@ -24,7 +23,7 @@ const SCORER = "scorer kind";
  * Return the settings that are not the same in all jobs. A hyperparameter, or a parameter of a loss or scorer, at its
  * default equals an absent one.
  *
- * @param {import("./labels.js").Job[]} jobs
+ * @param {Job[]} jobs
  * @param {Catalogue} catalogue
  * @returns {Setting[]}
  */
@@ -46,7 +45,7 @@ export function differingSettings(jobs, catalogue) {
  * Check whether a training lacks a setting of another one. The absent setting has its default, so
  * `differingSettings` then needs the schemas.
  *
- * @param {import("./labels.js").Job[]} jobs
+ * @param {Job[]} jobs
  */
 export function lacksSettings(jobs) {
   const names = jobs.map(({ spec }) =>
@@ -84,7 +83,7 @@ function isDefault(spec, name, { losses, scorers, schemas }) {
  * Return a label for each training: the job's name, else the model name. Where model names repeat, the label includes
  * the settings that differ, "web: ndcg-loss2++, 0.05". Equal labels are distinguished by the seed or a number.
  *
- * @param {import("./labels.js").Job[]} jobs
+ * @param {Job[]} jobs
  * @param {Setting[]} differing
  * @returns {Map<string, string>} by id
  */
@@ -166,11 +165,7 @@ const TRAINING = {
   ],
 };
 /** @type {Column} */
-const STATUS = {
-  label: "Status",
-  value: ({ job }) => job.status,
-  cell: ({ job }) => jobStatus(job),
-};
+const STATUS = { label: "Status", value: ({ job }) => job.status, cell: ({ job }) => jobStatus(job) };
 
 /**
  * Show a table of trainings, the best by validation first: metrics, and settings that differ.

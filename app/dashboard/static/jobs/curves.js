@@ -7,15 +7,13 @@ import { conditionalReader } from "../page/api.js";
 import { h, setAttribute, setText } from "../page/dom.js";
 import { count, lossValue, metric } from "../page/format.js";
 
-/** @typedef {Omit<Schemas["JobHistory"], "job_id">} History */
 /** @typedef {Record<string, (number | null)[]>} Values */
-/** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
  * Return a reader of a job's learning curves, which fetches them as they grow.
  *
  * @param {string} jobId
- * @returns {(job: import("./labels.js").Job) => Promise<History>} requests only the new iterations, but all of a
+ * @returns {(job: Job) => Promise<LearningCurves>} requests only the new iterations, but all of a
  *   cross-validation
  */
 export function historyReader(jobId) {
@@ -44,11 +42,11 @@ export function historyReader(jobId) {
  * Return a reader of the learning curves of several jobs, with one request for the new iterations of all jobs whose end
  * was not read yet.
  *
- * @returns {(jobs: import("./labels.js").Job[]) => Promise<Map<string, History>>} by the job's id
+ * @returns {(jobs: Job[]) => Promise<Map<string, LearningCurves>>} by the job's id
  */
 export function historiesReader() {
   const read = conditionalReader();
-  /** @type {Map<string, {attempt: number, ended: boolean, history: History}>} */
+  /** @type {Map<string, {attempt: number, ended: boolean, history: LearningCurves}>} */
   const known = new Map();
   return async (jobs) => {
     const open = jobs.filter(({ id }) => !known.get(id)?.ended);
@@ -75,14 +73,14 @@ export function historiesReader() {
   };
 }
 
-/** Check whether new values also belong to earlier iterations, as those of each fold of a cross-validation do. @param {import("./labels.js").Job} job */
+/** Check whether new values also belong to earlier iterations, as those of each fold of a cross-validation do. @param {Job} job */
 function changesEarlierIterations({ spec }) {
   const validation = spec?.validation;
   if (!validation || typeof validation !== "object") return false;
   return "fold_column" in validation || ("folds" in validation && !("fold" in validation));
 }
 
-/** @returns {History} */
+/** @returns {LearningCurves} */
 function emptyHistory() {
   return { best_iteration: null, iterations: [], curves: {}, milliseconds: {} };
 }
@@ -90,9 +88,9 @@ function emptyHistory() {
 /**
  * Append new iterations to a history; return the same object if there are none.
  *
- * @param {History} history
- * @param {History} more
- * @returns {History}
+ * @param {LearningCurves} history
+ * @param {LearningCurves} more
+ * @returns {LearningCurves}
  */
 function extend(history, more) {
   const last = history.iterations.at(-1) ?? 0;
@@ -121,7 +119,7 @@ function namesOf(one, other) {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])];
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, history: History) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job, history: LearningCurves) => void}} */
 export function learningCurve() {
   const tabs = metricTabs([], choose, "Metric or loss of the curve");
   const figure = figureView();
@@ -136,12 +134,12 @@ export function learningCurve() {
     note,
   );
   let chosen = "";
-  /** @type {import("./labels.js").Job | null} */
+  /** @type {Job | null} */
   let job = null;
-  /** @type {History | null} */
+  /** @type {LearningCurves | null} */
   let history = null;
 
-  /** @param {import("./labels.js").Job} newJob @param {History} newHistory */
+  /** @param {Job} newJob @param {LearningCurves} newHistory */
   function update(newJob, newHistory) {
     const same = newHistory === history && newJob.status === job?.status;
     job = newJob;
@@ -149,7 +147,7 @@ export function learningCurve() {
     if (!same) draw(newJob, newHistory);
   }
 
-  /** @param {import("./labels.js").Job} job @param {History} history */
+  /** @param {Job} job @param {LearningCurves} history */
   function draw(job, history) {
     const names = metricsOf(history);
     const word = iterationWord(job);
@@ -182,7 +180,7 @@ export function foldsOf(measured) {
   return Object.keys(measured).filter((part) => part.toLowerCase().startsWith("fold"));
 }
 
-/** Return the names of the curves, the loss last. @param {History} history */
+/** Return the names of the curves, the loss last. @param {LearningCurves} history */
 export function metricsOf(history) {
   const names = new Set(["train", "validation"].flatMap((part) => Object.keys(history.curves[part] || {})));
   return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
@@ -211,7 +209,7 @@ export function iterationAxis(word = "iteration") {
 /**
  * Return the curves of one metric, or of the loss.
  *
- * @param {History} history
+ * @param {LearningCurves} history
  * @param {string} name
  * @param {string} word noun of an iteration, such as epoch
  * @returns {import("../figures/frame.js").Figure}
@@ -246,7 +244,7 @@ function bestMark({ iteration, value }, word) {
   return { name, kind: "points", colour: "best", x: [iteration], y: [value], size: 5, upright: true, quiet: true };
 }
 
-/** @param {History} history @param {string} name */
+/** @param {LearningCurves} history @param {string} name */
 function bestPoint(history, name) {
   const iteration = history.best_iteration;
   const at = iteration ? history.iterations.indexOf(iteration) : -1;
@@ -254,7 +252,7 @@ function bestPoint(history, name) {
   return iteration && typeof value === "number" ? { iteration, value } : null;
 }
 
-/** @param {History} history @param {string} name @param {string} word of an iteration */
+/** @param {LearningCurves} history @param {string} name @param {string} word of an iteration */
 function summary(history, name, word) {
   const words = name === LOSS ? lossValue : metric;
   const ends = ["train", "validation"]

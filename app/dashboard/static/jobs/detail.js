@@ -25,7 +25,7 @@ const MIN_WIDTH_PERCENT = 0.6;
 
 /**
  * @param {string} word noun of an iteration, such as epoch
- * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times were
+ * @returns {{node: HTMLElement, update: (history: LearningCurves) => void}} hidden while no times were
  *   recorded
  */
 function iterationTimes(word) {
@@ -39,10 +39,10 @@ function iterationTimes(word) {
     bar,
     legend,
   );
-  /** @type {import("./curves.js").History | null} */
+  /** @type {LearningCurves | null} */
   let shown = null;
 
-  /** @param {import("./curves.js").History} history */
+  /** @param {LearningCurves} history */
   function update(history) {
     if (history === shown) return;
     shown = history;
@@ -82,7 +82,7 @@ function timeLabel({ name, time }) {
  * Return the mean time of an iteration by part, without parts that were never recorded. A measurement is weighted by the
  * number of iterations since the previous measurement.
  *
- * @param {Pick<import("./curves.js").History, "iterations" | "milliseconds">} history
+ * @param {Pick<LearningCurves, "iterations" | "milliseconds">} history
  * @returns {MeanTimes | null} null while nothing was recorded
  */
 export function meanTimes({ iterations, milliseconds: times }) {
@@ -121,7 +121,6 @@ function segments(parts) {
 }
 
 /** @typedef {[part: string, label: string]} Part */
-/** @typedef {Schemas["Evaluation"]} Evaluation */
 
 /** @type {Part[]} */
 const PARTS = [
@@ -130,14 +129,14 @@ const PARTS = [
   ["test", "Test"],
 ];
 
-/** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, evaluation: Evaluation | null) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job, evaluation: Evaluation | null) => void}} */
 function metricsTable() {
   const body = h("div", {}, hint("Reading the metrics…"));
   const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
   const isNew = changes();
   return {
     node,
-    /** @param {import("./labels.js").Job} job */
+    /** @param {Job} job */
     update(job, evaluation) {
       if (!isNew([job.metrics, evaluation?.id, job.status])) return;
       replace(body, ...content(job, evaluation));
@@ -145,7 +144,7 @@ function metricsTable() {
   };
 }
 
-/** @param {import("./labels.js").Job} job @param {Evaluation | null} evaluation */
+/** @param {Job} job @param {Evaluation | null} evaluation */
 function content(job, evaluation) {
   const metrics = job.metrics || {};
   const intervals = evaluation?.metrics || {};
@@ -195,7 +194,7 @@ function interval(summary) {
   return words && h("small", {}, words);
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 function partsLabel(job) {
   if (job.spec?.scorer?.kind === "sum") return "";
   return job.result?.cross_validation
@@ -203,7 +202,7 @@ function partsLabel(job) {
     : `Train and validation at the best ${iterationWord(job)}.`;
 }
 
-/** @param {import("./labels.js").Job} job @param {Evaluation["metrics"]} intervals @param {string[]} names */
+/** @param {Job} job @param {Evaluation["metrics"]} intervals @param {string[]} names */
 function footnote(job, intervals, names) {
   const summary = intervals[names.find((name) => intervals[name]) ?? ""];
   const skipped = summary?.skipped ? `; ${count(summary.skipped)} on which it is undefined were left out` : "";
@@ -216,7 +215,7 @@ function footnote(job, intervals, names) {
   return words && hint(words);
 }
 
-/** Show the training loss, which has no counterpart in the other parts. @param {import("./labels.js").Job} job */
+/** Show the training loss, which has no counterpart in the other parts. @param {Job} job */
 function trainingLoss(job) {
   const value = job.metrics?.train?.[LOSS];
   if (typeof value !== "number") return null;
@@ -228,8 +227,8 @@ function trainingLoss(job) {
  * Return the view of a result that only this kind of job has. Few jobs have one, so its script is loaded on
  * demand.
  *
- * @param {import("./labels.js").Job} job
- * @returns {Promise<{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void> | void} | null>}
+ * @param {Job} job
+ * @returns {Promise<{node: HTMLElement, update: (job: Job) => Promise<void> | void} | null>}
  */
 async function kindResult(job) {
   if (job.kind === "auto-train") return (await import("../autotrain/leaderboard.js")).leaderboard(job);
@@ -242,7 +241,7 @@ function notLoaded() {
   return { node, update() {} };
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 async function diagnosticsOf({ kind, spec }) {
   if (kind !== "train" || !spec?.diagnostics) return null;
   return (await import("../evaluation/diagnostics.js")).diagnosticsCurve();
@@ -251,8 +250,8 @@ async function diagnosticsOf({ kind, spec }) {
 /**
  * Details of a job, for an opened row and the job page: problem, learning curve, metrics, times, diagnostics.
  *
- * @param {import("./labels.js").Job} first
- * @returns {{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void>}}
+ * @param {Job} first
+ * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
  *   update: fetches the data for the job's state; the data of a job that has ended is fetched once
  */
 export function jobDetail(first) {
@@ -278,24 +277,26 @@ export function jobDetail(first) {
   /** @type {Evaluation | null} */
   let evaluation = null;
   let lastReadStatus = "";
+  const isNew = changes();
 
-  /** @param {import("./labels.js").Job} job */
+  /** @param {Job} job */
   async function update(job) {
     const advice = problemHint(job);
     const outcome = outcomeDetail(job);
-    replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
+    if (isNew([job.problem, advice, outcome]))
+      replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
     if (lastReadStatus === job.status && !isActive(job)) return;
     try {
       await read(job);
     } catch (error) {
       // A refused request for one job must not end the polling of all jobs.
       if (!isFinal(error)) throw error;
-      replace(problem, problemBox(error));
+      if (isNew(error.message)) replace(problem, problemBox(error));
     }
     lastReadStatus = job.status;
   }
 
-  /** @param {import("./labels.js").Job} job */
+  /** @param {Job} job */
   async function read(job) {
     const [result, diagnostics] = await later;
     if (result) resultPlace.replaceWith(result.node);

@@ -3,8 +3,6 @@ import { jobPage } from "../page/addresses.js";
 import { announce, h } from "../page/dom.js";
 import { counted, timeElement } from "../page/format.js";
 
-/** @typedef {import("./labels.js").Job} Job */
-
 /** Key in local storage of the time up to which failures are dismissed. The API has no user accounts to store it for. */
 const DISMISSED = "rankery.dismissed-failures";
 

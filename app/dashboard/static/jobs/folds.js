@@ -6,7 +6,6 @@ import { rankingPage } from "../page/addresses.js";
 import { changes, h, hint, numberCell, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
-/** @typedef {import("./labels.js").Job} Job */
 /** @typedef {{name: string, queries?: number, bestIteration?: number, metrics: Metrics}} Fold */
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */

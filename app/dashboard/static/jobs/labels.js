@@ -2,8 +2,6 @@
 import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
 import { count, duration, elapsed, percent, size } from "../page/format.js";
 
-/** @typedef {Schemas["Job"] & Partial<Pick<Schemas["JobWithAttempts"], "attempts">>} Job */
-
 /** @param {Job} job */
 export function isActive(job) {
   return job.status === "queued" || job.status === "running";

@@ -11,7 +11,6 @@ import { chip, iterationLabel } from "./compared_curves.js";
 import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
 
 /** @typedef {import("./compared_curves.js").Line} Line */
-/** @typedef {import("./curves.js").History} History */
 
 /**
  * @typedef {object} Quantity
@@ -22,7 +21,7 @@ import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
  * @property {string} [source] reference of the definition
  * @property {(value: number) => string} [ticks] formats a tick of the axis
  * @property {(value: number | undefined) => string} shown formats a value
- * @property {(history: History) => (number | null)[]} values one for each iteration, null where it was not measured
+ * @property {(history: LearningCurves) => (number | null)[]} values one for each iteration, null where it was not measured
  */
 
 const HEIGHT = 320;
@@ -95,12 +94,12 @@ export function overlay(title, { help, find }) {
   return { node, update };
 }
 
-/** Return the iterations at which a quantity was measured, with its values. @param {History} history @param {Quantity} quantity */
+/** Return the iterations at which a quantity was measured, with its values. @param {LearningCurves} history @param {Quantity} quantity */
 function points(history, quantity) {
   return measuredPoints(history.iterations, quantity.values(history));
 }
 
-/** @param {Line} line @param {Quantity} quantity @returns {import("../figures/frame.js").Series} */
+/** @param {Line} line @param {Quantity} quantity @returns {Series} */
 function seriesOf({ id, name, slot, history }, quantity) {
   const { x, y } = points(history, quantity);
   return { name, group: id, ...lineStyle(slot), x, y, dots: x.length < MAX_DOTS, unnamed: true };

@@ -14,7 +14,6 @@ import {
 } from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";
 
-/** @typedef {import("./labels.js").Job} Job */
 /** @typedef {Schemas["RankProgress"]} Rank */
 
 /** @type {[words: string, title: string | null][]} */

@@ -1,5 +1,5 @@
 /** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
-import { dataTable, h, hint, numberCell, rowHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, rowHead, panel } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -23,10 +23,8 @@ export function repeatsPanel(ranking) {
   );
   if (!rows.length) return null;
   const heads = ["Setting", "Data", "Trainings", "Mean", "Standard deviation", "Minimum", "Maximum"];
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, `Repeats: ${ranking.metric ?? ""}`),
+  return panel(
+    `Repeats: ${ranking.metric ?? ""}`,
     hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
     dataTable("Spread of the repeats", heads, rows),
   );

@@ -3,7 +3,7 @@ import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
-import { disclosure, factList, h, hint } from "../page/dom.js";
+import { disclosure, factList, h, hint, panel } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
@@ -14,7 +14,7 @@ export async function isSubmitted(kind) {
 /**
  * Return the request that submits a job again, without the settings that equal their defaults.
  *
- * @param {import("./labels.js").Job} job
+ * @param {Job} job
  * @returns {Promise<Record<string, Json>>}
  */
 export async function requestOf({ kind, spec }) {
@@ -154,7 +154,7 @@ function sorted(value) {
   return Object.fromEntries(Object.entries(value).sort(([name], [other]) => name.localeCompare(other)));
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
   // If the defaults cannot be read, no setting counts as a default.
@@ -162,17 +162,15 @@ export async function specification(job) {
   const entries = flatten(spec);
   const atDefault = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
   const changed = entries.filter((entry) => !atDefault.includes(entry));
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, "Specification"),
+  return panel(
+    "Specification",
     facts(changed, job),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
     disclosure("As JSON", h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   );
 }
 
-/** @param {[name: string, content: unknown][]} entries @param {import("./labels.js").Job} job */
+/** @param {[name: string, content: unknown][]} entries @param {Job} job */
 function facts(entries, job) {
   /** @type {Record<string, string>} */
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit", budget_seconds: "budget" };
@@ -199,7 +197,7 @@ export function plainName(name) {
  *
  * @param {string} name as `flatten` returns it
  * @param {unknown} content
- * @param {import("./labels.js").Job} job
+ * @param {Job} job
  */
 export function shown(name, content, job) {
   if (/dataset_id$/.test(name)) {
@@ -264,7 +262,7 @@ async function readDefaults(spec) {
   return defaults;
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 export function asCode(job) {
   const place = h("div", {});
   const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
@@ -275,7 +273,7 @@ export function asCode(job) {
   return node;
 }
 
-/** @param {import("./labels.js").Job} job */
+/** @param {Job} job */
 async function commands(job) {
   const request = await requestOf(job);
   return [

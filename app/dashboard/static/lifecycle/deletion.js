@@ -41,7 +41,7 @@ export function deleteButton(kind, id) {
 /**
  * Return a button that deletes ticked rows of a list, or all that match its filters.
  *
- * @param {import("../tables/list.js").Ticked} ticked
+ * @param {Ticked} ticked
  * @param {string} [words] of the button
  */
 export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…") {

@@ -3,8 +3,7 @@
  * @module
  */
 import { field, textInput } from "../forms/controls.js";
-import { tagsOf } from "../forms/labels.js";
-import { onSubmit } from "../forms/forms.js";
+import { onSubmit, tagsOf } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
 import { announce, h, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
@@ -15,12 +14,12 @@ import { scopeChoice } from "./scope.js";
 /** Maximum number of refused objects in the list. */
 const MAX_LISTED = 20;
 
-/** Return a button that opens the dialog. @param {import("../tables/list.js").Ticked} ticked */
+/** Return a button that opens the dialog. @param {Ticked} ticked */
 export function labelTicked(ticked) {
   return h("button", { click: () => openDialog(ticked) }, "Label…");
 }
 
-/** @param {import("../tables/list.js").Ticked} ticked */
+/** @param {Ticked} ticked */
 function openDialog({ kind, ids, clear, filters, reload }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
   const question = h("h2", {});

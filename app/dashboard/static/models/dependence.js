@@ -21,7 +21,6 @@ function rangeWithoutTails(percentiles) {
 
 /** @typedef {Schemas["FeatureDependence"]} Dependence */
 /** @typedef {import("../figures/frame.js").Axis} Axis */
-/** @typedef {import("../figures/frame.js").Series} Series */
 
 /** Return the range of scores over all features. @param {Dependence[]} all @returns {[number, number]} */
 function scoresOf(all) {

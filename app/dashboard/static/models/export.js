@@ -125,7 +125,7 @@ function parityReport(report, { filename }, { file, archive }) {
       ),
     actionRow(
       button(`Download ${filename}`, "primary", file),
-      button("Download with proof (zip)", "", archive),
+      button("Download with parity files (zip)", "", archive),
       h(
         "span",
         { class: "hint" },

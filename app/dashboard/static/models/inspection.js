@@ -203,7 +203,7 @@ async function inspectionForm(model, found) {
     showError(form, error);
   }
 
-  /** Follow a job until it ends, and hide the form meanwhile. @param {import("../jobs/labels.js").Job} job */
+  /** Follow a job until it ends, and hide the form meanwhile. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
     /** @type {HTMLElement | null} */
@@ -263,11 +263,7 @@ async function fillInside(model, view) {
     view.prepend(failureBox(error, () => location.reload()));
     return;
   }
-  const importances = importancePanel(elementById("importance"), importance, {
-    by: hashValue("by"),
-    choose,
-    remember,
-  });
+  const importances = importancePanel(elementById("importance"), importance, { by: hashValue("by"), choose, remember });
   const dependence = dependencePanel(elementById("dependence"), hashValue("feature"), remember);
   elementById("trees").hidden = importance === null;
   if (importance) treePanel(elementById("trees"), model.id, importance.trees, hashValue("tree"), remember);

@@ -2,8 +2,6 @@
 import { factList, h, svg } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
-/** @typedef {Schemas["Model"]} Model */
-
 /** @type {Record<string, string>} */
 const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
 /** @type {Record<string, string>} */
@@ -83,11 +81,7 @@ const WIDTH = 320;
 const HEIGHT = 96;
 const BAR = 14;
 
-/**
- * Draw each layer as a bar, whose height grows with its units, and bands between the bars.
- *
- * @param {number[]} sizes
- */
+/** Draw each layer as a bar, whose height grows with its units, and bands between the bars. @param {number[]} sizes */
 function picture(sizes) {
   const most = Math.log2(Math.max(...sizes) + 1);
   const bars = sizes.map((units, index) => {

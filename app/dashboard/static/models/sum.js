@@ -3,7 +3,6 @@ import { modelPage } from "../page/addresses.js";
 import { h, hint, numberCell, numberHeads, rowHead, tableHead } from "../page/dom.js";
 import { short } from "../page/format.js";
 
-/** @typedef {Schemas["Model"]} Model */
 /**
  * @typedef {{name: string, weight: number | null, id: string | null}} Member
  *   id: null for a model outside the registry

@@ -23,6 +23,7 @@ import {
   setAttribute,
   setText,
   tableHead,
+  panel,
 } from "../page/dom.js";
 import { counted, fixed, short } from "../page/format.js";
 
@@ -398,8 +399,5 @@ export async function tryView(model) {
     setText(words, "There is no dataset to take documents from. These two documents have no features yet.");
     await rank();
   }
-  return [
-    h("section", { class: "panel" }, head, explanation, words, problem, form),
-    h("section", { class: "panel" }, h("h2", {}, "Rank with code"), code),
-  ];
+  return [h("section", { class: "panel" }, head, explanation, words, problem, form), panel("Rank with code", code)];
 }

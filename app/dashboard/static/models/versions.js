@@ -1,9 +1,9 @@
 /** Versions of a model name, and models selected for comparison. @module */
 import { pagedTable } from "../tables/table.js";
 import { datasetName } from "../datasets/dataset.js";
-import { tagList } from "../forms/labels.js";
 import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
+import { tagList } from "../page/content.js";
 import { findAll, h, numberCell, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 

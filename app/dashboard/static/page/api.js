@@ -40,13 +40,10 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
     throw new Unavailable("The API does not answer.");
   }
   if (response.status === 401) return signIn();
-  const text = await response.text().catch(() => "");
-  if (response.status >= 400) throw failure(response.status, text);
-  return {
-    status: response.status,
-    etag: response.headers.get("etag"),
-    body: text ? JSON.parse(text) : null,
-  };
+  const text = await response.text().catch(() => null);
+  if (response.status >= 400) throw failure(response.status, text ?? "");
+  if (text === null) throw new Unavailable("The answer of the API was lost.");
+  return { status: response.status, etag: response.headers.get("etag"), body: text ? JSON.parse(text) : null };
 }
 
 /**
@@ -170,7 +167,7 @@ export function conditionalReader() {
 
 /**
  * Return a function that creates an object by POST. A retry after a lost connection creates no second object,
- * because the Idempotency-Key is kept until the API has answered.
+ * because the Idempotency-Key is kept until the answer has been read, or the request was refused for good.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */
@@ -186,7 +183,7 @@ export function creator() {
       key = "";
       return answer.body;
     } catch (error) {
-      if (!(error instanceof Unavailable)) key = "";
+      if (isFinal(error)) key = "";
       throw error;
     }
   };

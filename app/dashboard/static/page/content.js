@@ -1,4 +1,4 @@
-/** Content that is read once, pages of missing objects, code to copy and files to download. @module */
+/** Content that is read once, pages of missing objects, code to copy, files to download, tags and help. @module */
 import { urlOf } from "./addresses.js";
 import { failure, isFinal, refusal, Unavailable } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
@@ -176,4 +176,23 @@ export function saveFile(name, content) {
 export function helpLink(page, label) {
   const words = `${label} in the guide`;
   return h("a", { class: "help", href: `/guide/${page}`, title: words, "aria-label": words }, "?");
+}
+
+/** Return links from tags to lists of the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
+export function tagList(tags, list = "/models") {
+  return Object.entries(tags).map(([name, value]) => {
+    const filter = value ? `${name}:${value}` : name;
+    const href = `${list}?${new URLSearchParams({ tag: filter })}`;
+    return h(
+      "a",
+      { class: "tag plain", href, title: "Show everything with this tag" },
+      value ? `${name}: ${value}` : name,
+    );
+  });
+}
+
+/** @param {string} project @param {string} list page */
+export function projectTag(project, list) {
+  const href = `${list}?${new URLSearchParams({ project })}`;
+  return h("a", { class: "tag", href, title: "Show everything in this project" }, project);
 }

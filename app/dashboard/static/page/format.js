@@ -143,6 +143,11 @@ export function momentLabel(moment) {
   return MOMENT.format(moment);
 }
 
+/** Return the local day of a moment. @param {string} iso */
+export function dayLabel(iso) {
+  return new Date(iso).toLocaleDateString("en", { dateStyle: "medium" });
+}
+
 /**
  * Return a time that reads "3 min ago" or "in 3 min", stays current, and has the exact moment as its title.
  *

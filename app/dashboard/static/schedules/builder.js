@@ -56,21 +56,29 @@ async function nextRunsLabel(cron, timezone) {
   }
 }
 
+/** @type {Intl.DateTimeFormatOptions} */
+const MINUTE = {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+};
+
 /**
- * Format a moment in the local time of a time zone: "Tue 6 Jan 2026, 03:00".
+ * Format a moment in the local time of a time zone: "Tue 6 Jan 2026, 03:00". The service may have zones that the
+ * browser does not have: their moments are in UTC.
  *
  * @param {string} moment
  * @param {string} timeZone
  */
 export function localTime(moment, timeZone) {
-  const format = new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  });
-  return format.format(new Date(moment));
+  const date = new Date(moment);
+  try {
+    return date.toLocaleString("en-GB", { ...MINUTE, timeZone });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return `${date.toLocaleString("en-GB", { ...MINUTE, timeZone: "UTC" })} UTC`;
+  }
 }

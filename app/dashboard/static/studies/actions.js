@@ -9,9 +9,6 @@ import { creator, request } from "../page/api.js";
 import { actionRow, announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
-/** @typedef {import("./labels.js").Study} Study */
-/** @typedef {import("./labels.js").Trial} Trial */
-
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
   const node = h("div", { class: "actions" });

@@ -13,10 +13,7 @@ import {
   valueLabel,
 } from "./labels.js";
 
-/** @typedef {import("./labels.js").Study} Study */
-/** @typedef {import("./labels.js").Trial} Trial */
 /** @typedef {import("../figures/frame.js").Figure} Figure */
-/** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
  * Return a panel with one or several figures, which are drawn again when the study changes.

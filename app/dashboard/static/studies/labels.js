@@ -2,8 +2,6 @@
 import { LABELS } from "../forms/schema_fields.js";
 import { counted, metric, short } from "../page/format.js";
 
-/** @typedef {Schemas["Study"]} Study */
-/** @typedef {Schemas["Trial"]} Trial */
 /** @typedef {{type: string, low?: number, high?: number, log?: boolean, choices?: Json[]}} Dimension */
 
 /** Check whether a study is running or concluding. @param {{status: string}} study */

@@ -5,11 +5,9 @@ import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { changes, h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
 
-/** @typedef {import("./labels.js").Study} Study */
-/** @typedef {import("./labels.js").Trial} Trial */
 /** @typedef {import("../tables/table.js").Column<Trial>} Column */
 
 const FIRST_ROWS = 25;
@@ -82,11 +80,7 @@ function columns(study, name, choose) {
           h("small", { class: "tag plain" }, trial.source === "hand" ? "by hand" : "default"),
       ],
     },
-    {
-      label: "Status",
-      value: ({ status }) => status,
-      cell: ({ status, error }) => statusBadge(status, status, error),
-    },
+    { label: "Status", value: ({ status }) => status, cell: ({ status, error }) => statusBadge(status, status, error) },
     {
       key: "value",
       label: name,
@@ -119,17 +113,16 @@ function columns(study, name, choose) {
       cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),
     },
     {
-      label: iterationsHeading({ spec: /** @type {import("../jobs/labels.js").Job["spec"]} */ (study.base) }),
+      label: iterationsHeading({ spec: /** @type {Job["spec"]} */ (study.base) }),
       number: true,
       value: ({ best_iteration: iteration }) => iteration,
       cell: ({ best_iteration: iteration }) => count(iteration),
     },
-    {
-      label: "Time",
-      number: true,
-      value: ({ seconds }) => seconds ?? null,
-      cell: ({ seconds }) => (seconds == null ? "–" : briefDuration(seconds)),
-    },
+    numberColumn(
+      "Time",
+      ({ seconds }) => seconds ?? null,
+      (seconds) => (seconds === null ? "–" : briefDuration(seconds)),
+    ),
     {
       key: "curve",
       label: "Curve",

@@ -1,11 +1,7 @@
 /** The menu that shows and hides columns of a list. @module */
 import { h, replace } from "../page/dom.js";
 
-/**
- * Return the menu of columns.
- *
- * @param {(keys: string[]) => void} chosen called with the keys of the ticked columns
- */
+/** Return the menu of columns. @param {(keys: string[]) => void} chosen called with the keys of the ticked columns */
 export function columnChooser(chosen) {
   const list = h("div", { class: "column-list", role: "group", "aria-label": "Columns" });
   const node = h(
@@ -34,13 +30,12 @@ export function columnChooser(chosen) {
     );
   return {
     node,
-    /** @param {import("./list.js").ListColumn[]} columns @param {Set<string>} shown keys */
+    /** @param {ListColumn[]} columns @param {Set<string>} shown keys */
     offer(columns, shown) {
       const state = JSON.stringify(columns.map(({ key }) => key));
       if (state !== offered) {
         offered = state;
-        const box = (/** @type {import("./list.js").ListColumn} */ { key }) =>
-          h("input", { type: "checkbox", value: key, change: choose });
+        const box = (/** @type {ListColumn} */ { key }) => h("input", { type: "checkbox", value: key, change: choose });
         replace(list, ...columns.map((column) => h("label", { class: "check" }, box(column), column.label)));
       }
       for (const box of boxes()) box.checked = shown.has(box.value);

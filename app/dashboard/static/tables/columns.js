@@ -1,11 +1,9 @@
 /** Columns that several lists have. @module */
-import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
+import { projectTag } from "../page/content.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
-
-/** @typedef {import("./list.js").ListColumn} ListColumn */
 
 /** @type {ListColumn} */
 export const DATASET = {
@@ -54,12 +52,7 @@ export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail",
  */
 export function dataColumns(page, counts) {
   return [
-    {
-      key: "name",
-      label: "Name",
-      sort: "name",
-      cell: ({ id, name }) => h("a", { class: "name", href: page(id), title: name }, name),
-    },
+    nameColumn("Name", page),
     {
       key: "status",
       label: "Status",
@@ -83,15 +76,29 @@ export function dataColumns(page, counts) {
   ];
 }
 
-/** @param {string} list page that is filtered by the project @returns {ListColumn} */
+/** @param {string} list page that is filtered by the project */
 export function projectColumn(list) {
-  return {
-    key: "project",
-    label: "Project",
-    optional: true,
-    fields: ["project"],
-    cell: ({ project }) => project && projectTag(project, list),
-  };
+  return fieldColumn("project", "Project", (project) => project && projectTag(project, list), { optional: true });
+}
+
+/**
+ * Return a column of one field.
+ *
+ * @param {string} field
+ * @param {string} label
+ * @param {(value: any) => Child | Child[]} cell formats the value
+ * @param {Partial<ListColumn>} [others]
+ * @returns {ListColumn}
+ */
+export function fieldColumn(field, label, cell, others) {
+  return { key: field, label, fields: [field], cell: (item) => cell(item[field]), ...others };
+}
+
+/** Return a column of names that link to pages. @param {string} label @param {(id: string) => string} page @returns {ListColumn} */
+export function nameColumn(label, page) {
+  const cell = (/** @type {{id: string, name: string}} */ { id, name }) =>
+    h("a", { class: "name", href: page(id), title: name }, name);
+  return { key: "name", label, sort: "name", cell };
 }
 
 /** @type {ListColumn} */

@@ -1,8 +1,6 @@
 /** Rows of a list, which keep unchanged cells, so that focus and open rows stay. @module */
 import { announce, h, replace, setAttribute } from "../page/dom.js";
 
-/** @typedef {import("./list.js").ListColumn} ListColumn */
-
 /**
  * Return a row that keeps unchanged cells, and the details that were opened below it.
  *

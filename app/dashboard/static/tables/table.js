@@ -1,7 +1,7 @@
 /** Tables that are sortable or paged, and lists keyed by id. @module */
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import { changes, h, hint, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
@@ -17,6 +17,15 @@ import { cellsOf, csvButton, csvSource } from "./csv.js";
 export function keyedList(list, make, first = 0) {
   /** @type {Map<string, Entry>} */
   let entries = new Map();
+  /** @type {WeakMap<Entry, (item: Item) => boolean>} */
+  const checks = new WeakMap();
+
+  /** @param {Entry} entry @param {Item} item */
+  function isNewItem(entry, item) {
+    const isNew = checks.get(entry) ?? changes();
+    checks.set(entry, isNew);
+    return isNew(item);
+  }
 
   /** Put the nodes in the items' order without moving nodes that are already in place. @param {Item[]} items */
   function arrange(items) {
@@ -35,8 +44,9 @@ export function keyedList(list, make, first = 0) {
   return {
     arrange,
     entries: () => [...entries.values()],
-    /** @param {Item[]} items */
-    show: (items) => Promise.all(arrange(items).map((entry, index) => entry.update(items[index]))),
+    /** Update the entries whose items have changed, so that a selection of text is kept in others. @param {Item[]} items */
+    show: (items) =>
+      Promise.all(arrange(items).map((entry, index) => isNewItem(entry, items[index]) && entry.update(items[index]))),
   };
 }
 
@@ -51,6 +61,20 @@ export function keyedList(list, make, first = 0) {
  * @property {(row: Row) => Child | Child[]} [cell] content of the cell; default: the value
  * @property {(rows: Row[]) => Child} [foot] content of the footer
  */
+
+/**
+ * Return a column of numbers.
+ *
+ * @template Row
+ * @param {string} label
+ * @param {(row: Row) => number | null} value
+ * @param {(value: any) => Child | Child[]} format
+ * @param {Partial<Column<Row>>} [others]
+ * @returns {Column<Row>}
+ */
+export function numberColumn(label, value, format, others) {
+  return { label, number: true, value, cell: (row) => format(value(row)), ...others };
+}
 
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
 

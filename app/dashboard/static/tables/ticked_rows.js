@@ -10,7 +10,7 @@ import { parameters } from "./paged_list.js";
  *
  * @param {HTMLElement} place
  * @param {import("./list.js").List} list
- * @param {{redraw: () => void} & Pick<import("./list.js").Ticked, "filters" | "reload">} table
+ * @param {{redraw: () => void} & Pick<Ticked, "filters" | "reload">} table
  */
 export function tickedRows(place, { kind, actions = [] }, { redraw, filters, reload }) {
   const ids = new Set(parameters().getAll("tick"));
@@ -18,12 +18,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
   const items = new Map();
   /** @type {any[]} */
   let page = [];
-  const bar = h("div", {
-    class: "selection-bar",
-    role: "region",
-    "aria-label": `Selected ${kind}`,
-    hidden: true,
-  });
+  const bar = h("div", { class: "selection-bar", role: "region", "aria-label": `Selected ${kind}`, hidden: true });
   const words = h("span", { role: "status" });
   const isNew = changes();
   const all = /** @type {HTMLInputElement} */ (

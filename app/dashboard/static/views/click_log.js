@@ -26,8 +26,6 @@ import {
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {Schemas["ClickLog"]} ClickLog */
-
 /** Jobs on a log: the form, the label of its button and the result. @type {[string, string, string][]} */
 const STEPS = [
   ["models", "Estimate click models", "How users examine and click, compared on held-out lists."],

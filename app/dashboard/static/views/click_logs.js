@@ -10,13 +10,13 @@ import { clickLogPage, datasetApi, jobPage, openPage } from "../page/addresses.j
 import { creator, get } from "../page/api.js";
 import { elementById, find, h, replace } from "../page/dom.js";
 import { percent } from "../page/format.js";
-import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
+import { DATA_FIELDS, dataColumns, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** Bytes that are read from a file for its header and first rows. */
 const HEADER_BYTES = 65_536;
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   ...dataColumns(clickLogPage, ["lists", "impressions", "clicks"]),
   {
@@ -26,12 +26,7 @@ const COLUMNS = [
     fields: ["statistics.impressions", "statistics.clicks"],
     cell: ({ statistics }) => statistics?.impressions > 0 && percent(statistics.clicks, statistics.impressions),
   },
-  {
-    key: "findings",
-    label: "Findings",
-    fields: ["findings.severity"],
-    cell: ({ findings }) => findings && severityCounts(findings),
-  },
+  fieldColumn("findings", "Findings", (found) => found && severityCounts(found), { fields: ["findings.severity"] }),
   { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: logSource },
   timeColumn("created", "Added"),
   projectColumn("/click-logs"),

@@ -21,8 +21,6 @@ import { elementById, emptyState, find, h, hint, problemBox, replace } from "../
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {import("../jobs/labels.js").Job} Job */
-/** @typedef {import("../jobs/curves.js").History} History */
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
 /** @typedef {Schemas["RankedTraining"]} Ranked */
 
@@ -97,7 +95,7 @@ async function refresh() {
   return ranking.items.some(({ job }) => isActive(job));
 }
 
-/** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, History>} histories */
+/** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, LearningCurves>} histories */
 async function show(ranking, drawn, histories) {
   const [{ items: losses }, { items: scorers }] = await catalogue();
   const jobs = ranking.items.map(({ job }) => job);

@@ -16,10 +16,10 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
 import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
+import { CREATED, DATASET, projectColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "conclusion",
@@ -28,12 +28,7 @@ const COLUMNS = [
     cell: ({ id, sentence }) => h("a", { class: "quiet-link conclusion", href: comparisonPage(id) }, sentence),
   },
   { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
-  {
-    key: "systems",
-    label: "Systems",
-    fields: ["systems"],
-    cell: ({ systems }) => h("span", { class: "name", title: systems.join(", ") }, systems.join(", ")),
-  },
+  fieldColumn("systems", "Systems", (names) => h("span", { class: "name", title: names.join(", ") }, names.join(", "))),
   DATASET,
   CREATED,
   projectColumn("/comparisons"),

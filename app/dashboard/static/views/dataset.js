@@ -29,6 +29,7 @@ import {
   setText,
   statusBadge,
   headingRow,
+  panel,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -41,7 +42,6 @@ import { poll } from "../page/poll.js";
  * @property {string | null} text
  * @property {string} detail
  */
-/** @typedef {Schemas["Dataset"]} Dataset */
 /** @typedef {Dataset & {statistics: Statistics}} ReadDataset */
 /** @typedef {Schemas["ProblemCause"]} Cause */
 /** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */
@@ -228,12 +228,7 @@ function queryColumns(columns) {
   const entry = ({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries];
   /** @param {[string, Values]} column */
   const column = ([name, values]) => bars(caption(name, values), values.map(entry));
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, "Queries by column"),
-    h("div", { class: "column-values" }, ...entries.map(column)),
-  );
+  return panel("Queries by column", h("div", { class: "column-values" }, ...entries.map(column)));
 }
 
 /** @param {ReadDataset} dataset @returns {Node[]} */

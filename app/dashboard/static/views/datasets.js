@@ -9,10 +9,10 @@ import { datasetPage, openPage } from "../page/addresses.js";
 import { creator, refusal, request } from "../page/api.js";
 import { alertText, announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
-import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
+import { DATA_FIELDS, dataColumns, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   ...dataColumns(datasetPage, ["queries", "documents", "features"]),
   {
@@ -31,21 +31,9 @@ const COLUMNS = [
     fields: ["statistics.queries_without_relevant"],
     cell: ({ statistics }) => statistics && count(statistics.queries_without_relevant),
   },
-  {
-    key: "findings",
-    label: "Findings",
-    fields: ["findings.severity"],
-    cell: ({ findings }) => findings && severityCounts(findings),
-  },
+  fieldColumn("findings", "Findings", (found) => found && severityCounts(found), { fields: ["findings.severity"] }),
   { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: sourceLabel },
-  {
-    key: "size",
-    label: "Size",
-    sort: "size",
-    number: true,
-    fields: ["size_bytes"],
-    cell: ({ size_bytes: bytes }) => bytes && size(bytes),
-  },
+  fieldColumn("size_bytes", "Size", (bytes) => bytes && size(bytes), { key: "size", sort: "size", number: true }),
   timeColumn("created", "Added"),
   {
     key: "train",
@@ -68,7 +56,7 @@ function lengthLabel(lengths) {
   return `${rangeLabel(lengths.min, lengths.max)}, median ${short(lengths.median)}`;
 }
 
-/** @param {import("../tables/list.js").Ticked} ticked */
+/** @param {Ticked} ticked */
 function deleteTicked({ ids, items, clear, reload }) {
   const button = h("button", { class: "danger quiet", click }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {

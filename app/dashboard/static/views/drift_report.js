@@ -6,7 +6,7 @@ import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
 import { actionRow, elementById, h, hint, metaLine, pageHead, replace, statusBadge, headingRow } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {Schemas["DriftReport"]} Report */
 /** @typedef {Report["comparisons"][number]} Compared */
@@ -106,33 +106,12 @@ function columns(pick) {
         return statusBadge(status, words, sentence);
       },
     },
-    {
-      label: "PSI",
-      title: "Population stability index",
-      number: true,
-      value: ({ psi }) => psi,
-      cell: ({ psi }) => number(psi),
-    },
-    {
-      label: "Distance",
+    numberColumn("PSI", ({ psi }) => psi, number, { title: "Population stability index" }),
+    numberColumn("Distance", ({ distance }) => distance, number, {
       title: "Kolmogorov–Smirnov distance of numbers, total variation of categories",
-      number: true,
-      value: ({ distance }) => distance,
-      cell: ({ distance }) => number(distance),
-    },
-    {
-      label: "p",
-      title: "Test by queries, corrected for the number of features",
-      number: true,
-      value: ({ p }) => p,
-      cell: ({ p }) => number(p),
-    },
-    {
-      label: "Missing before",
-      number: true,
-      value: (row) => row.missing_before,
-      cell: (row) => share(row.missing_before),
-    },
+    }),
+    numberColumn("p", ({ p }) => p, number, { title: "Test by queries, corrected for the number of features" }),
+    numberColumn("Missing before", (row) => row.missing_before, share),
     { label: "Missing now", number: true, value: (row) => row.missing_after, cell: (row) => share(row.missing_after) },
   ];
 }

@@ -42,8 +42,6 @@ import {
 } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
-/** @typedef {Schemas["Evaluation"]} Evaluation */
-
 /** @param {Evaluation} evaluation */
 function evaluationActions(evaluation) {
   const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
@@ -161,13 +159,7 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
   const selection = Object.fromEntries(
     ["sort", "order", "min", "max", "segment"].map((name) => [name, hashValue(name) ?? ""]),
   );
-  const table = queryTable({
-    path: evaluationApi(id, "/queries"),
-    query,
-    columns,
-    selection,
-    changed: setHashValues,
-  });
+  const table = queryTable({ path: evaluationApi(id, "/queries"), query, columns, selection, changed: setHashValues });
   return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
 }
 
@@ -212,12 +204,7 @@ function byMetric(evaluation, names) {
   const panels = figures.map(({ title, draw }) => {
     const tabs = metricTabs(names, choose, `Metric of ${title}`);
     const body = h("div", {});
-    return {
-      tabs,
-      body,
-      draw,
-      node: h("section", { class: "panel" }, panelHead(h("h2", {}, title), tabs.node), body),
-    };
+    return { tabs, body, draw, node: h("section", { class: "panel" }, panelHead(h("h2", {}, title), tabs.node), body) };
   });
   /** @param {string} name */
   function choose(name) {

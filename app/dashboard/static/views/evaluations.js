@@ -10,7 +10,7 @@ import { metric } from "../page/format.js";
 import { CREATED, DATASET, JOB, metricColumns, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "system",

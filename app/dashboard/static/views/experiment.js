@@ -32,7 +32,6 @@ import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
 import { sortableTable } from "../tables/table.js";
 
-/** @typedef {import("../experiments/labels.js").Experiment} Experiment */
 /** @typedef {import("../experiments/labels.js").Training} Training */
 /** @typedef {import("../experiments/labels.js").Estimate} Estimate */
 /** @typedef {import("../experiments/labels.js").MeasuredTraining} MeasuredTraining */
@@ -75,6 +74,7 @@ function build(first) {
   const outcome = h("div", { class: "view" });
   const report = reportPanels();
   const trainings = trainingsPanel(first);
+  const [isNew, isNewOutcome] = [changes(), changes()];
   showOnly(
     place,
     pageHead(headingRow(h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
@@ -90,13 +90,15 @@ function build(first) {
     setText(status, experiment.status);
     setAttribute(status, "data-status", experiment.status);
     actions.update(experiment);
-    showProgress(progress, experiment);
-    replace(
-      outcome,
-      experiment.problem && problemBox(experiment.problem),
-      (experiment.sentence || experiment.report) && resultPanel(experiment),
-      estimatePanel(/** @type {Estimate | null} */ (experiment.estimate)),
-    );
+    if (isNew(experiment)) showProgress(progress, experiment);
+    const { problem, sentence, report: found, estimate } = experiment;
+    if (isNewOutcome([problem, sentence, found, estimate]))
+      replace(
+        outcome,
+        problem && problemBox(problem),
+        (sentence || found) && resultPanel(experiment),
+        estimatePanel(/** @type {Estimate | null} */ (estimate)),
+      );
     report.update(/** @type {Report | null} */ (experiment.report));
     trainings.update(items);
   };
@@ -173,12 +175,7 @@ function estimatePanel(estimate) {
   const columns = [
     { label: "Method", value: ({ method }) => method },
     { label: "Loss", value: ({ loss }) => loss },
-    {
-      label: "Leaves",
-      number: true,
-      value: ({ leaves }) => leaves,
-      cell: ({ leaves, scorer }) => leaves ?? scorer,
-    },
+    { label: "Leaves", number: true, value: ({ leaves }) => leaves, cell: ({ leaves, scorer }) => leaves ?? scorer },
     { label: "Runs", number: true, value: ({ runs }) => runs },
     {
       label: "Seconds per tree or epoch",
@@ -272,12 +269,8 @@ function trainingsPanel({ folds }) {
     cell: (row) => h("span", { class: "wrap" }, settings(row)),
   });
   const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
-  const node = h(
-    "section",
-    { class: "panel", "aria-label": "Trainings", hidden: true },
-    h("h2", {}, "Trainings"),
-    table.node,
-  );
+  const node = panel("Trainings", table.node);
+  node.hidden = true;
   const isNew = changes();
   return {
     node,

@@ -7,10 +7,10 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setText, statusBadge } from "../page/dom.js";
-import { CREATED, projectColumn, timeColumn } from "../tables/columns.js";
+import { CREATED, projectColumn, timeColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "paper",
@@ -26,13 +26,7 @@ const COLUMNS = [
     fields: ["dry_run"],
     cell: ({ status, dry_run: dry }) => [statusBadge(status), dry && h("span", { class: "tag plain" }, "dry run")],
   },
-  {
-    key: "trainings",
-    label: "Trainings",
-    number: true,
-    fields: ["counts"],
-    cell: ({ counts }) => progressLabel(counts),
-  },
+  fieldColumn("counts", "Trainings", progressLabel, { key: "trainings", number: true }),
   { key: "tables", label: "Tables", fields: ["tables"], cell: ({ tables }) => tables.map(tableName).join(", ") },
   { key: "scale", label: "Scale", fields: ["scale"], cell: ({ scale }) => scale },
   { key: "data", label: "Data", fields: ["data", "corpus", "folds"], cell: dataLabel },

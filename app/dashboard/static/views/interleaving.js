@@ -13,7 +13,6 @@ import { actionRow, announce, elementById, h, hint, metaLine, pageHead, panel, r
 import { count, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {Schemas["Interleaving"]} Interleaving */
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 
 const id = pageObjectId();

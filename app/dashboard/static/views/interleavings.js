@@ -6,39 +6,16 @@ import { interleavingPage, openPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 import { count, percent } from "../page/format.js";
-import { CREATED, projectColumn } from "../tables/columns.js";
+import { CREATED, projectColumn, fieldColumn, nameColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
-  {
-    key: "name",
-    label: "Name",
-    sort: "name",
-    cell: ({ id, name }) => h("a", { class: "name", href: interleavingPage(id), title: name }, name),
-  },
-  { key: "rankers", label: "Rankers", fields: ["rankers"], cell: ({ rankers }) => rankers.join(", ") },
-  {
-    key: "method",
-    label: "Method",
-    sort: "method",
-    fields: ["method"],
-    cell: ({ method }) => method.replaceAll("_", " "),
-  },
-  {
-    key: "difference",
-    label: "Difference",
-    number: true,
-    fields: ["difference"],
-    cell: ({ difference }) => percent(difference, 1),
-  },
-  {
-    key: "size",
-    label: "Sample size",
-    number: true,
-    fields: ["sample_size"],
-    cell: ({ sample_size: size }) => count(size),
-  },
+  nameColumn("Name", interleavingPage),
+  fieldColumn("rankers", "Rankers", (names) => names.join(", ")),
+  fieldColumn("method", "Method", (method) => method.replaceAll("_", " "), { sort: "method" }),
+  fieldColumn("difference", "Difference", (share) => percent(share, 1), { number: true }),
+  fieldColumn("sample_size", "Sample size", count, { key: "size", number: true }),
   CREATED,
   projectColumn("/interleavings"),
 ];

@@ -29,6 +29,7 @@ import {
   h,
   headingRow,
   hint,
+  metaLine,
   numberCell,
   numberHeads,
   pageHead,
@@ -42,7 +43,6 @@ import {
 import { briefDuration, count, elapsed, momentLabel, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {Schemas["Attempt"]} Attempt */
 /** @typedef {Schemas["Phase"]} Phase */
 
@@ -62,7 +62,7 @@ function hasHistory({ attempts = [] }) {
   return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function attemptsPanel() {
   const words = hint();
   const table = h("table");
@@ -150,7 +150,7 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
   );
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} hidden where nothing was recorded */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden where nothing was recorded */
 function phasesPanel() {
   const rows = h("tbody");
   const [took, memory] = numberHeads("Took", "Peak memory");
@@ -209,7 +209,7 @@ const LOGGED_ENDINGS = {
   handed_back: "was returned to the queue",
 };
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function jobLog() {
   const list = h("ol", { class: "log" });
   const node = h(
@@ -311,7 +311,7 @@ async function build(first) {
   const heading = h("h1", {}, first.title);
   const status = h("span", { class: "status" });
   const unusual = h("span", { class: "job-marks" });
-  const meta = h("p", { class: "job-meta" });
+  const meta = metaLine(first.kind_label, timeElement(first.created_at), limitLabel(first), h("code", {}, first.id));
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => pollNow(), { page: false });
@@ -323,6 +323,7 @@ async function build(first) {
   const attempts = attemptsPanel();
   const phases = phasesPanel();
   const log = jobLog();
+  const isNew = changes();
   const inside = h("div", { class: "panel" }, detail.node);
   const findingsPlace = h("div", { class: "job-findings" });
   const labels = labelsPanel(labelsOf(first), {
@@ -352,19 +353,13 @@ async function build(first) {
     setText(status, statusWord(job));
     setAttribute(status, "data-status", job.status);
     setAttribute(status, "data-doubtful", isDoubtful(job) && "true");
-    replace(
-      meta,
-      `${job.kind_label} · `,
-      timeElement(job.created_at),
-      limitLabel(job) && ` · ${limitLabel(job)}`,
-      " · ",
-      h("code", {}, job.id),
-    );
-    replace(
-      unusual,
-      isDoubtful(job) && severityCounts(errorsAndWarnings(job)),
-      ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
-    );
+    const doubts = isDoubtful(job) && errorsAndWarnings(job);
+    if (isNew([doubts, marks(job)]))
+      replace(
+        unusual,
+        doubts && severityCounts(doubts),
+        ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
+      );
     bar.update(job);
     inside.hidden = !isDetailed(job) && !job.problem && !outcomeDetail(job);
     actions.update(job);

@@ -1,7 +1,6 @@
 /** `/jobs`: the list of jobs that match the filters of the URL, kept current. @module */
 import { severities, severityLabel } from "../datasets/dataset.js";
 import { jobStatus, progressBar } from "../figures/marks.js";
-import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
@@ -10,6 +9,7 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
+import { tagList } from "../page/content.js";
 import { alertText, announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";
@@ -23,7 +23,7 @@ const FIELDS = [
   ...["created_at", "started_at", "finished_at", "spec.scorer", "findings.severity"],
 ];
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   { key: "name", label: "Name", sort: "name", fields: ["spec.number", "spec.study_id"], cell: name },
   {
@@ -78,16 +78,8 @@ const COLUMNS = [
       result?.model_id && h("a", { class: "quiet-link", href: modelPage(result.model_id) }, "Model"),
   },
   projectColumn("/jobs"),
-  {
-    key: "tags",
-    label: "Tags",
-    optional: true,
-    fields: ["tags"],
-    cell: ({ tags }) => tagList(tags, "/jobs"),
-  },
+  { key: "tags", label: "Tags", optional: true, fields: ["tags"], cell: ({ tags }) => tagList(tags, "/jobs") },
 ];
-
-/** @typedef {import("../jobs/labels.js").Job} Job */
 
 /** Name a job. The last trial of a study represents all its trials and links to the study. @param {Job} job */
 function name({ id, title, kind, spec }) {
@@ -147,8 +139,6 @@ function details(job, changed) {
     },
   };
 }
-
-/** @typedef {import("../tables/list.js").Ticked} Ticked */
 
 /**
  * Return the ids of the selected jobs that an action applies to, including jobs of other pages, whose state is unknown.

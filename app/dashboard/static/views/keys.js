@@ -3,7 +3,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { getAll, refusal, request } from "../page/api.js";
 import { snippet } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
-import { timeElement } from "../page/format.js";
+import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Key"]} Key */
@@ -33,7 +33,7 @@ const table = sortableTable(
     {
       label: "Expires",
       value: ({ expires_at: at }) => at,
-      cell: ({ expires_at: at }) => (at ? at.slice(0, 10) : "never"),
+      cell: ({ expires_at: at }) => (at ? dayLabel(at) : "never"),
     },
     { label: "Key", value: ({ id }) => id, cell: revokeButton },
   ],

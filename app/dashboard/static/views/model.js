@@ -29,11 +29,11 @@ import {
   problemBox,
   replace,
   setAttribute,
+  panel,
 } from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
 /** @typedef {readonly [name: string, value: Child | Child[]]} Fact */
-/** @typedef {Schemas["Model"]} Model */
 
 /** @param {Model} model @returns {Node[]} */
 function modelHead(model) {
@@ -198,7 +198,7 @@ function reproduction({ id }) {
   return h("div", { class: "rows" }, actionRow(button), place);
 }
 
-/** @param {import("../jobs/labels.js").Job} job */
+/** @param {Job} job */
 function reproductionResult(job) {
   const { equal, sha256 } = job.result ?? {};
   if (equal)
@@ -235,13 +235,7 @@ function settings({ loss, scorer, hyperparameters }) {
       known.map(([name, value]) => [name.replaceAll("_", " "), short(value)]),
     );
   };
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, `Loss: ${loss.name}`),
-    facts(loss),
-    disclosure("Hyperparameters", facts(scorer ?? hyperparameters)),
-  );
+  return panel(`Loss: ${loss.name}`, facts(loss), disclosure("Hyperparameters", facts(scorer ?? hyperparameters)));
 }
 
 // The data of a view is read when the view is first shown.

@@ -1,6 +1,5 @@
 /** `/models`: versions of models, and the form that imports one. @module */
 import { datasetPage, resultPage } from "../page/addresses.js";
-import { tagList } from "../forms/labels.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
@@ -9,15 +8,16 @@ import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem } from "../page/api.js";
+import { tagList } from "../page/content.js";
 import { elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { count, metric, size } from "../page/format.js";
-import { CREATED, metricColumns, projectColumn } from "../tables/columns.js";
+import { CREATED, metricColumns, projectColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 const MAX_COMPARED = 20;
 const FIELDS = ["name", "version", "aliases", "name_aliases", "metrics", "job_id", "created_at"];
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "name",
@@ -31,12 +31,7 @@ const COLUMNS = [
     },
   },
   { key: "aliases", label: "Aliases", cell: aliases },
-  {
-    key: "loss",
-    label: "Loss",
-    fields: ["loss.name", "source"],
-    cell: ({ loss, source }) => loss?.name || source,
-  },
+  { key: "loss", label: "Loss", fields: ["loss.name", "source"], cell: ({ loss, source }) => loss?.name || source },
   { key: "kind", label: "Kind", fields: ["kind"], cell: ({ kind }) => kindName(kind) },
   {
     key: "dataset",
@@ -45,26 +40,11 @@ const COLUMNS = [
     cell: ({ dataset_id: id, dataset_name: name }) =>
       name && h("a", { class: "quiet-link name", href: datasetPage(id), title: name }, name),
   },
-  {
-    key: "trees",
-    label: "Iterations",
-    sort: "trees",
-    number: true,
-    fields: ["best_iteration"],
-    cell: ({ best_iteration: trees }) => count(trees),
-  },
+  fieldColumn("best_iteration", "Iterations", count, { key: "trees", sort: "trees", number: true }),
   { key: "tags", label: "Tags", fields: ["tags"], cell: ({ tags }) => tagList(tags) },
   projectColumn("/models"),
   CREATED,
-  {
-    key: "size",
-    label: "Size",
-    sort: "size",
-    number: true,
-    optional: true,
-    fields: ["size_bytes"],
-    cell: ({ size_bytes: bytes }) => size(bytes),
-  },
+  fieldColumn("size_bytes", "Size", size, { key: "size", sort: "size", number: true, optional: true }),
   {
     key: "description",
     label: "Description",
@@ -123,7 +103,7 @@ function importForm(form, place, imported) {
     }
   });
 
-  /** Follow the job. If it makes no model, the form keeps its values. @param {import("../jobs/labels.js").Job} job */
+  /** Follow the job. If it makes no model, the form keeps its values. @param {Job} job */
   async function follow(job) {
     form.hidden = true;
     try {
@@ -138,7 +118,7 @@ function importForm(form, place, imported) {
   }
 }
 
-/** @param {import("../tables/list.js").Ticked} ticked */
+/** @param {Ticked} ticked */
 function compareTicked({ ids, items }) {
   if (ids.length < 2) return null;
   // Older models come first, as baselines of the newer ones. Ids sort by time.

@@ -12,7 +12,6 @@ import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
 
-/** @typedef {import("../jobs/labels.js").Job} Job */
 /** @typedef {Schemas["Counts"]} Counts */
 
 /** @param {Job} first */
@@ -30,7 +29,7 @@ function jobLine(first) {
   );
   return {
     node,
-    /** @param {import("../jobs/labels.js").Job} job */
+    /** @param {Job} job */
     update(job) {
       setText(status, statusWord(job));
       setAttribute(status, "data-status", job.status);

@@ -70,11 +70,7 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
       cell: (row) => short(row.weight),
     };
     return [
-      {
-        label: "Document",
-        value: (row) => row.document_id,
-        cell: (row) => documentName(row),
-      },
+      { label: "Document", value: (row) => row.document_id, cell: (row) => documentName(row) },
       { label: "Label", number: true, value: (row) => row.label, cell: (row) => grade(row.label, largestLabel) },
       ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(fileColumn),
       ...(weighted ? [weight] : []),
@@ -130,11 +126,7 @@ const place = elementById("query");
 
 setAttribute(elementById("back"), "href", datasetPage(id, "queries"));
 document.title = `Query ${queryId} · Rankery`;
-openObject(place, open, {
-  noun: "query",
-  list: datasetPage(id, "queries"),
-  action: "All queries of the dataset",
-});
+openObject(place, open, { noun: "query", list: datasetPage(id, "queries"), action: "All queries of the dataset" });
 
 async function open() {
   const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);

@@ -7,10 +7,10 @@ import { compareWith, modelPage, openPage, rankingPage, resultPage } from "../pa
 import { creator } from "../page/api.js";
 import { elementById, find, findAll, h } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, JOB, projectColumn } from "../tables/columns.js";
+import { CREATED, DATASET, JOB, projectColumn, fieldColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
   {
     key: "system",
@@ -27,28 +27,14 @@ const COLUMNS = [
         : h("span", { class: "tag plain" }, "uploaded run"),
   },
   DATASET,
-  {
-    key: "queries",
-    label: "Queries",
-    sort: "queries",
-    number: true,
-    fields: ["queries"],
-    cell: ({ queries }) => count(queries),
-  },
-  {
-    key: "documents",
-    label: "Documents",
-    sort: "documents",
-    number: true,
-    fields: ["documents"],
-    cell: ({ documents }) => count(documents),
-  },
+  fieldColumn("queries", "Queries", count, { sort: "queries", number: true }),
+  fieldColumn("documents", "Documents", count, { sort: "documents", number: true }),
   CREATED,
   JOB,
   projectColumn("/rankings"),
 ];
 
-/** Rankings of the same queries can be compared. @param {import("../tables/list.js").Ticked} ticked */
+/** Rankings of the same queries can be compared. @param {Ticked} ticked */
 function compareTicked({ ids, items }) {
   const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
   if (ids.length < 2) return h("span", { class: "hint" }, "Select another ranking to compare it with this one.");

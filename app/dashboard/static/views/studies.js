@@ -3,25 +3,13 @@ import { studyPage } from "../page/addresses.js";
 import { h, statusBadge } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { isRunning } from "../studies/labels.js";
-import { CREATED, projectColumn } from "../tables/columns.js";
+import { CREATED, projectColumn, fieldColumn, nameColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** @typedef {import("../studies/labels.js").Study} Study */
-
-/** @type {import("../tables/list.js").ListColumn[]} */
+/** @type {ListColumn[]} */
 const COLUMNS = [
-  {
-    key: "name",
-    label: "Study",
-    sort: "name",
-    cell: ({ id, name }) => h("a", { class: "name", href: studyPage(id), title: name }, name),
-  },
-  {
-    key: "status",
-    label: "Status",
-    sort: "status",
-    cell: ({ status }) => statusBadge(status),
-  },
+  nameColumn("Study", studyPage),
+  fieldColumn("status", "Status", statusBadge, { sort: "status" }),
   { key: "trials", label: "Trials", number: true, fields: ["counts", "budget"], cell: trials },
   {
     key: "best",
@@ -32,13 +20,7 @@ const COLUMNS = [
     cell: ({ best, objective }) =>
       best && [h("strong", {}, metric(best.value)), h("small", {}, ` ${objective.metric}`)],
   },
-  {
-    key: "default",
-    label: "Default",
-    number: true,
-    fields: ["default"],
-    cell: ({ default: standard }) => standard && metric(standard.value),
-  },
+  fieldColumn("default", "Default", (trial) => trial && metric(trial.value), { number: true }),
   {
     key: "conclusion",
     label: "Conclusion",

@@ -47,9 +47,6 @@ import {
 } from "../studies/labels.js";
 import { trialsPanel } from "../studies/trials.js";
 
-/** @typedef {import("../studies/labels.js").Study} Study */
-/** @typedef {import("../studies/labels.js").Trial} Trial */
-
 const id = pageObjectId();
 const place = elementById("study");
 const read = conditionalReader();
@@ -118,15 +115,16 @@ async function build(first) {
     table.node,
     settingsPanel(first),
   );
-  const isNew = changes();
+  const [isNew, isNewConclusion, areNew] = [changes(), changes(), changes()];
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
     document.title = `${study.name}: ${study.status} · Rankery`;
     setText(status, study.status);
     setAttribute(status, "data-status", study.status);
     actions.update(study, trials);
-    showProgress(progress, study, trials);
-    replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
-    if (!isNew(trials)) return;
+    if (isNew([study, trials])) showProgress(progress, study, trials);
+    if (isNewConclusion([study.status, study.problem, study.conclusion]))
+      replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
+    if (!areNew(trials)) return;
     history.update(study, trials);
     for (const figure of figures) figure.update(study, trials);
     table.update(study, trials);
@@ -241,12 +239,8 @@ function heldLabel({ interval, p_value: p, queries }) {
 /** Return the panel of the importance of the parameters. */
 function importancePanel() {
   const body = h("div", {});
-  const node = h(
-    "section",
-    { class: "panel", "aria-label": "Importance of parameters", hidden: true },
-    h("h2", {}, "Importance of parameters"),
-    body,
-  );
+  const node = panel("Importance of parameters", body);
+  node.hidden = true;
   let known = -1;
   return {
     node,
