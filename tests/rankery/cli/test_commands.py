@@ -11,7 +11,10 @@ from unittest.mock import patch
 import pytest
 
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import Interrupted
+from rankery.cli.references import upload
 from rankery.client import Client, Job
+from rankery.client.resumable import RESUMABLE_BYTES
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import InvalidSettings, ServiceUnreachable
 from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
@@ -742,6 +745,23 @@ def test_a_service_that_goes_away_leaves_a_command_that_waits_again() -> None:
         ServiceUnreachable, match=r"no answer; .* `rankery jobs wait job_1 --url http://a` waits"
     ):
         ServiceConnection("http://a", None, Path(), json=False).wait(cast("Job", Lost()))
+
+
+def test_an_interrupted_upload_can_be_resumed(tmp_path: Path) -> None:
+    """The message has the way to resume where the client sends a file in pieces."""
+
+    class Interrupting:
+        def upload_dataset(self, *_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "judged.csv"
+    with path.open("wb") as file:
+        file.write(b"label,query_id,bm25\n")
+        file.truncate(RESUMABLE_BYTES + 1)
+    session = ServiceConnection("http://a", None, Path(), json=False)
+    session.__dict__["client"] = Interrupting()
+    with pytest.raises(Interrupted, match=r"^stopped; the same command resumes the upload$"):
+        upload(session, path)
 
 
 def test_absent_features_are_named(trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path) -> None:
