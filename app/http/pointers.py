@@ -92,4 +92,5 @@ def _detail(error: Mapping[str, Any]) -> str:
     if kind == "union_tag_not_found":
         return "required"
     message = _SUBJECT.sub("must ", str(error["msg"]).removeprefix("Value error, "))
+    message = message.replace(" after validation", "")
     return _PHRASES.get(kind, message[:1].lower() + message[1:])

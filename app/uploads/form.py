@@ -172,7 +172,7 @@ class FormReceiver:
         """
         for field, file in self._incoming.items():
             if file.writer.size_bytes == 0:
-                raise InvalidInput.at(f"/{field}", "is empty")
+                raise InvalidInput.at(f"/{field}", f"{file.filename or 'the file'} is empty")
         return {field: file.received() for field, file in self._incoming.items()} | self._copied
 
     def _copy(self, field: str, upload: StoredUpload) -> ReceivedFile:

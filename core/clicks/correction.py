@@ -91,7 +91,10 @@ class ClickCorrection:
         weighs = self.correction in ("ips", "affine")
         if weighs and self.propensities is None:
             problems.append(
-                InputProblem("/propensities", f"{self.correction} needs the propensity of each rank")
+                InputProblem(
+                    "/propensities",
+                    f"{self.correction} needs the propensity of each rank; name them, or a propensity_job",
+                )
             )
         if self.correction == "affine" and len(self.intercepts or ()) != len(self.propensities or ()):
             problems.append(InputProblem("/intercepts", "must have one number for each propensity"))

@@ -112,6 +112,9 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
     if judged and not has_query_sizes:
         return Content("trec-qrels", line=line, text=shown)  # the qrels reader reports errors in later lines
+    table = None if delimiter else _table_description(lines[0], has_comments=line > 1)
+    if table:
+        raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {table}", file=file, line=line)
     return Content("csv" if delimiter else "unknown", delimiter, line, shown)
 
 
@@ -182,6 +185,15 @@ def _markup_name(lines: list[bytes]) -> str | None:
 def _run_description(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) >= 6 and row[1] == b"Q0" for row in tokens):
         return "a TREC run, which has scores but no labels; upload it as a ranking with POST /v1/rankings"
+    return None
+
+
+def _table_description(header: bytes, *, has_comments: bool) -> str | None:
+    """Return why a line is not the header of a readable table; None if it is no header."""
+    if header.count(b"|") > 1:
+        return "columns separated by '|'; separate them by commas, semicolons or tabs"
+    if has_comments and _delimiter(header):
+        return "lines above the header of a table; delete them"
     return None
 
 

@@ -25,7 +25,7 @@ _ABSENT_FEATURES_ADVICE = (
 
 
 def compare(
-    train: RankingDataset, other: RankingDataset, role: str, *, threads: int = 1
+    train: RankingDataset, other: RankingDataset, role: str, *, threads: int = 1, compares_labels: bool = True
 ) -> tuple[Finding, ...]:
     """Return findings on two datasets of a job: different features or labels, and leakage.
 
@@ -34,6 +34,8 @@ def compare(
         other: The validation or test data.
         role: Role of `other`: "validation" or "test".
         threads: Threads to use.
+        compares_labels: Whether both should have labels on one scale; a model that learns clicks is tested on
+            judgments.
 
     Returns:
         Warnings before information; empty without findings.
@@ -50,7 +52,7 @@ def compare(
             *feature_findings(train, other, role),
             *document_findings(train, other, role),
             *query_findings(train, other, role),
-            *label_findings(train, other, role),
+            *(label_findings(train, other, role) if compares_labels else ()),
             *unseen_category_findings(other, train.categories, f"of the {role} data", "the training data"),
         )
     )

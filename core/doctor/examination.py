@@ -41,7 +41,7 @@ def examine(
 
     Example:
         >>> from core.data import RankingDataset
-        >>> dataset = RankingDataset.from_arrays([[1, 7], [2, 7], [3, 7]], [0, 1, 2], [0, 3])
+        >>> dataset = RankingDataset.from_arrays([[1, 7], [2, 7], [3, 7], [4, 7]], [0, 1, 2, 0], [0, 2, 4])
         >>> for finding in examine(dataset).findings:
         ...     print(f"{finding.severity}: {finding.title}")
         info: 1 of 2 features has the same value in every document

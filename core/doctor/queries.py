@@ -28,6 +28,8 @@ def query_findings(
     if several_spellings:
         yield _several_spellings(dataset, several_spellings)
     lengths = np.diff(dataset.query_boundaries)
+    if dataset.n_queries == 1 and dataset.n_documents > 1:
+        yield _one_query(dataset)
     if (lengths == 1).any():
         yield _one_document(dataset, lengths == 1)
     if (lengths > LIGHTGBM_MAX_DOCUMENTS).any():
@@ -105,6 +107,18 @@ def _several_spellings(dataset: RankingDataset, ids: Sequence[str]) -> Finding:
         f" numbers with missing values as decimals. If they are different ids, write texts such as v{name}"
         f" and v{name}.0.",
         examples=tuple(ids[:MAX_EXAMPLES]),
+    )
+
+
+def _one_query(dataset: RankingDataset) -> Finding:
+    return Finding.of_share(
+        "one-query",
+        "warning",
+        (dataset.n_documents, dataset.n_documents, "documents"),
+        ("belongs to one query", "belong to one query"),
+        advice="A model needs many queries: with one, nothing can be held out, and no difference is"
+        " significant. Check that the query column has the search or its id.",
+        examples=query_examples(dataset, np.ones(1, np.bool_)),
     )
 
 

@@ -41,7 +41,8 @@ def estimate_propensities(
     job = session.wait(session.client.propensities(log_of(session, log), method, **options))
     result: dict[str, Any] = dict(job.result or {})
     say(result["sentence"])
-    say(f'use them in a training by "clicks": {{"propensity_job": "{job.id}"}}')
+    use = f"--click-option correction={'affine' if result.get('intercepts') else 'ips'}"
+    say(f"use them: `rankery train FEATURES --clicks {log} {use} --click-option propensity_job={job.id}`")
     intercepts = result.get("intercepts")
     numbers = ("rank", "propensity", "lower", "upper", *(("intercept",) if intercepts else ()), "impressions")
     shown = table(*numbers, right=numbers)
@@ -61,7 +62,11 @@ def estimate_propensities(
 def simulate_clicks(
     session: ServiceConnection,
     dataset: Annotated[
-        str, typer.Argument(help="Id of a judged dataset.", autocompletion=complete_from_service("datasets"))
+        str,
+        typer.Argument(
+            help="Judged dataset, its id or name, or a file.",
+            autocompletion=complete_from_service("datasets"),
+        ),
     ],
     name: Annotated[str, typer.Option(help="Name of the log.")],
     model: Annotated[
@@ -80,7 +85,7 @@ def simulate_clicks(
 ) -> None:
     """Simulate a click log on judged documents with known propensities.
 
-    Example: `rankery click-logs simulate ds_01 --name simulated --feature bm25 --swaps first`
+    Example: `rankery click-logs simulate judged.csv --name simulated --feature bm25 --swaps first`
     """
     job = session.wait(
         session.client.simulate_clicks(

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from rankery.cli.click_jobs import click_logs
 from rankery.cli.click_logs import LogReference, log_of
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.printing import facts, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -61,10 +62,16 @@ def fit_click_models(
 def judge_by_clicks(
     session: ServiceConnection,
     log: LogReference,
-    features: Annotated[str, typer.Argument(help="Id of the dataset with the features, ds_…")],
+    features: Annotated[
+        str,
+        typer.Argument(
+            help="Dataset with the features, its id or name, or a file.",
+            autocompletion=complete_from_service("datasets"),
+        ),
+    ],
     model: Annotated[Model, typer.Option(help="The click model.")] = "pbm",
     name: Annotated[str | None, typer.Option(help="Name of the dataset.", show_default="the log's")] = None,
-    judged: Annotated[str | None, typer.Option(help="Id of a judged dataset to compare with.")] = None,
+    judged: Annotated[str | None, typer.Option(help="Judged dataset to compare with.")] = None,
     min_impressions: Annotated[
         int | None, typer.Option(min=1, help="Smallest number of impressions for a grade.", show_default="10")
     ] = None,
@@ -75,7 +82,7 @@ def judge_by_clicks(
 ) -> None:
     """Grade documents by a click model, and make a dataset with their features.
 
-    Example: `rankery click-logs judge clicks.csv ds_01k9x2m4q7c8v5n3b6r9 --model dbn`
+    Example: `rankery click-logs judge clicks.csv features.csv --model dbn`
     """
     job = session.client.judge_clicks(
         log_of(session, log),

@@ -12,6 +12,7 @@ from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
+from rankery.cli.findings import findings_below
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.printing import number, plain, table, titled
@@ -107,7 +108,7 @@ def compare(
         seed=seed,
     )
     comparison = session.wait(job).comparison()
-    session.show(comparison, *comparison_tables(comparison))
+    session.show(comparison, *comparison_tables(comparison), *findings_below(job))
 
 
 def comparison_tables(comparison: "Comparison") -> list[RenderableType]:

@@ -20,6 +20,7 @@ from rankery.errors import (
     KeyRefused,
     PackageMissing,
     RankeryApiError,
+    ServiceUnreachable,
     StackError,
     UserError,
 )
@@ -167,6 +168,11 @@ class ServiceConnection:
             yield
         except KeyboardInterrupt:
             raise Interrupted(self._interruption_message([job.id for job in jobs])) from None
+        except ServiceUnreachable as error:
+            again = self.command(f"jobs wait {' '.join(job.id for job in jobs)}")
+            raise ServiceUnreachable(
+                f"{error}; the service resumes its jobs when it is back: `{again}` waits again"
+            ) from error
 
     def check(self) -> None:
         """Raise if the embedded service has died.
@@ -189,20 +195,29 @@ class ServiceConnection:
         """Return the normalised URL of a service after one connection attempt, without retries.
 
         Raises:
-            NoService: No server accepts connections there.
+            NoService: No server accepts connections there, or another server does.
+            InvalidSettings: The proxy of the environment cannot be used.
         """
         import httpx
 
-        from rankery.client.reading import service_url
+        from rankery.client.reading import proxy_errors, proxy_hint, service_url
 
         url = service_url(url)
         try:
-            httpx.get(f"{url.rstrip('/')}/healthz", timeout=_CONNECT_TIMEOUT_SECONDS)
+            with proxy_errors():
+                http = httpx.Client(timeout=_CONNECT_TIMEOUT_SECONDS)
+            with http:
+                response = http.get(f"{url.rstrip('/')}/healthz")
+            if response.status_code == httpx.codes.NOT_FOUND:
+                raise NoService(
+                    f"there is no Rankery service at {url}: {response.url} answers 404; correct --url or"
+                    " RANKERY_URL to the address that `rankery serve` prints"
+                )
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             reason = str(error) or f"no connection within {_CONNECT_TIMEOUT_SECONDS:g} s"
             raise NoService(
                 f"no service answers at {url} ({reason}): start it there, correct --url or RANKERY_URL, or"
-                " leave them out and start one here with `rankery serve`"
+                f" leave them out and start one here with `rankery serve`{proxy_hint(url)}"
             ) from error
         except httpx.HTTPError:
             pass  # a slow server: requests of the client have a longer timeout

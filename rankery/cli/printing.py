@@ -57,16 +57,47 @@ def json_text(document: Any) -> str:
 
 
 def show(*renderables: RenderableType) -> None:
-    """Print tables and sentences without trailing blanks."""
+    """Print tables and sentences without trailing blanks.
+
+    Right-aligned columns hold numbers, which are never truncated: a table may be wider than the terminal.
+    """
     output = console()
+    terminal_width = output.width
     with output.capture() as captured:
         for renderable in renderables:
             if isinstance(renderable, Table) and renderable.columns and not renderable.row_count:
                 output.print("nothing to list")
-            else:
-                output.print(renderable, soft_wrap=isinstance(renderable, str))
+                continue
+            widths = [_fitted_width(output, one, terminal_width) for one in _bordered_tables(renderable)]
+            output.width = max([terminal_width, *widths])
+            output.print(renderable, soft_wrap=isinstance(renderable, str))
     for line in captured.get().split("\n")[:-1]:
         typer.echo(line.rstrip())
+
+
+def _bordered_tables(renderable: RenderableType) -> list[Table]:
+    parts = renderable.renderables if isinstance(renderable, Group) else [renderable]
+    return [part for part in parts if isinstance(part, Table) and part.box is not None]
+
+
+def _fitted_width(output: Console, shown: Table, available: int) -> int:
+    """Shrink columns of text until a table fits, and return its width, which may still be larger.
+
+    Rich would also shrink numbers, and drop the last columns.
+    """
+    options = output.options.update(max_width=_PIPE_WIDTH)
+    widths, least = [], []
+    for column in shown.columns:
+        widest = max(output.measure(cell, options=options).maximum for cell in (column.header, *column.cells))
+        narrowest = column.min_width or _MIN_WRAPPED_WIDTH
+        widths.append(widest)
+        least.append(widest if column.justify == "right" else min(widest, narrowest))
+    frame = 2 * len(widths) + 1
+    while sum(widths) + frame > available and widths != least:
+        widths[max(range(len(widths)), key=lambda place: widths[place] - least[place])] -= 1
+    for column, width in zip(shown.columns, widths, strict=True):
+        column.width = width
+    return sum(widths) + frame
 
 
 def show_text(text: str) -> None:

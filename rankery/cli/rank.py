@@ -23,6 +23,7 @@ from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
 _BLANK = re.compile(r"\s")
+_SHOWN_FEATURES = 5
 
 
 @on_service
@@ -81,6 +82,7 @@ def rank(
     found = session.client.model(model)
     with _input_path(file) as path:
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
+    _say_absent(candidates, found.feature_names, f"{found.name}:{found.version}")
     ranked: list[dict[str, Any]] = []
     most_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
     for batch in batches(candidates, most_documents, MAX_BYTES, MAX_QUERIES):
@@ -98,6 +100,23 @@ def rank(
         show_text(run)
     else:
         session.show(document, _ranking_table(ranked))
+
+
+def _say_absent(candidates: Sequence[dict[str, Any]], features: Sequence[str], model: str) -> None:
+    """Name the features that no document has, such as those of renamed columns."""
+    names: set[str] = set()
+    for query in candidates:
+        for document in query["documents"]:
+            if not isinstance(document, dict) or not isinstance(document.get("features", {}), dict):
+                return  # a list with all features; or a mistake, which the service reports
+            names |= document.get("features", {}).keys()
+    absent = [name for name in features if name not in names and name.rpartition(".")[0] not in names]
+    if absent:
+        shown = ", ".join(absent[:_SHOWN_FEATURES]) + (", …" if len(absent) > _SHOWN_FEATURES else "")
+        say(
+            f"no document has {shown}: {len(absent)} of the {len(features)} features of {model} are missing"
+            " values; check the names of the columns"
+        )
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import WrongUsage
+from rankery.cli.endings import Interrupted, WrongUsage
 from rankery.cli.printing import say
 from rankery.errors import UserError
 from rankery.local import query_sizes_beside
@@ -92,13 +92,21 @@ def upload(
 
     Raises:
         JobFailed: The file is not judged data; the message names line and column.
+        Interrupted: The user stopped the upload.
     """
     sizes = sizes or query_sizes_beside(path, columns)
     if sizes is not None:
         say(f"{path.name}: reading the query sizes from {sizes.name}")
         options["query_sizes"] = {"file": sizes}
     chosen = cast("Columns | None", columns)
-    return read(session, session.client.upload_dataset(path, name, columns=chosen, **options))
+    try:
+        uploaded = session.client.upload_dataset(path, name, columns=chosen, **options)
+    except KeyboardInterrupt:
+        from rankery.client.resumable import RESUMABLE_BYTES  # imported late, as the client is
+
+        resumes = "; the same command resumes the upload" if path.stat().st_size > RESUMABLE_BYTES else ""
+        raise Interrupted(f"stopped{resumes}") from None
+    return read(session, uploaded)
 
 
 def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":

@@ -21,7 +21,9 @@ def json_object(text: str, option: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise NotUnderstood(f"{option} is not valid JSON: {error}") from None
+        raise NotUnderstood(
+            f'{option} is not valid JSON ({error}); names are in double quotes, as in {{"label": "grade"}}'
+        ) from None
     if not isinstance(value, dict):
         raise NotUnderstood(f'{option} must be a JSON object such as {{"label": "grade"}}, not {text}')
     return value

@@ -1,10 +1,12 @@
 """Parse responses into objects."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias, TypeVar
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -101,7 +103,7 @@ def service_url(base_url: str | None) -> str:
     """Return the service URL: the argument, else RANKERY_URL, else port 8000 on localhost.
 
     Raises:
-        InvalidSettings: The text is not an HTTP URL.
+        InvalidSettings: The text is not an HTTP URL, or ends with /v1.
     """
     given = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
     try:
@@ -110,7 +112,33 @@ def service_url(base_url: str | None) -> str:
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
         raise InvalidSettings(f"{given!r} is not the URL of a service; write it like {DEFAULT_URL}")
+    if url.path.rstrip("/").endswith("/v1"):
+        raise InvalidSettings(f"{given!r} is the URL of the API; leave out /v1")
     return given
+
+
+@contextmanager
+def proxy_errors() -> Iterator[None]:
+    """Convert errors of httpx about the proxy that the environment names.
+
+    Raises:
+        InvalidSettings: The proxy has an unknown scheme, or one that needs another package.
+    """
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        raise InvalidSettings(
+            f"the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used ({error}); correct it, or add"
+            " the host of the service to NO_PROXY"
+        ) from error
+
+
+def proxy_hint(url: str) -> str:
+    """Return how to avoid the proxy through which a URL is requested; empty without one."""
+    proxies, host = getproxies(), httpx.URL(url).host
+    if proxy_bypass(host) or not (proxies.get(httpx.URL(url).scheme) or proxies.get("all")):
+        return ""
+    return f"; requests go through a proxy: to connect directly, add {host} to NO_PROXY"
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:

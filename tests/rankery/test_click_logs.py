@@ -8,7 +8,7 @@ import pytest
 
 from rankery.client import ClickLog, Client
 from rankery.errors import WrongType
-from tests.rankery.answers import click_log_document, job_document
+from tests.rankery.answers import click_log_document, dataset_document, job_document
 
 
 class Service:
@@ -23,6 +23,11 @@ class Service:
         self.requests.append(request)
         if request.method == "DELETE":
             return httpx.Response(204)
+        if request.url.path == "/v1/datasets":
+            named = dataset_document(
+                id=f"ds_of_{request.url.params['name']}", name=request.url.params["name"]
+            )
+            return httpx.Response(200, json={"items": [named], "next_cursor": None})
         if request.url.path == "/v1/jobs":
             return httpx.Response(202, json=job_document())
         ranks = [{"rank": 1, "impressions": 3, "clicks": 1}]
@@ -112,3 +117,20 @@ def test_jobs_on_a_log_are_submitted() -> None:
             "swaps": "first",
         },
     ]
+
+
+def test_datasets_and_systems_are_named() -> None:
+    """Jobs on a log take names of datasets as trainings do, and references of models and rankings."""
+    service = Service()
+    with service.client() as client:
+        client.judge_clicks("clk_1", "features", judged="judged")
+        client.propensities("clk_1", "regression-em", dataset="features")
+        client.simulate_clicks("judged", "simulated")
+        client.counterfactual("clk_1", "features", ["web:3", "rnk_1", {"model": "web:4"}])
+    sent = [json.loads(request.content) for request in service.requests if request.method == "POST"]
+    assert (sent[0]["features_dataset_id"], sent[0]["judged_dataset_id"]) == (
+        "ds_of_features",
+        "ds_of_judged",
+    )
+    assert [spec["dataset_id"] for spec in sent[1:]] == ["ds_of_features", "ds_of_judged", "ds_of_features"]
+    assert sent[3]["systems"] == [{"model": "web:3"}, {"ranking_id": "rnk_1"}, {"model": "web:4"}]

@@ -91,6 +91,7 @@ def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None
     assert means == pytest.approx([naive["corrected"], naive["naive"]])
     codes = [finding["code"] for finding in training.findings or ()]
     assert "click-weights" in codes
+    assert "label-scale" not in codes  # the test data are judgments, whose grades differ from clicks
     assert "click-correction" in codes
 
 

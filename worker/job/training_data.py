@@ -261,8 +261,13 @@ class TrainingData:
         validation = self.validation.features_key if self.validation else None
         return KeptBins(cache, self.training.features_key, validation)
 
-    def findings(self, threads: int) -> list[Values]:
-        """Return findings from comparing the training data with the other datasets, and on the teacher."""
+    def findings(self, threads: int, *, learns_clicks: bool = False) -> list[Values]:
+        """Return findings from comparing the training data with the other datasets, and on the teacher.
+
+        Args:
+            threads: Threads to use.
+            learns_clicks: Whether the training labels are clicks, and those of the test data judgments.
+        """
         others: dict[str, RankingDataset] = {
             role: part.dataset
             for role, part in (("validation", self.validation), ("test", self.test))
@@ -273,7 +278,13 @@ class TrainingData:
             *(
                 {**asdict(finding), "role": role}
                 for role, dataset in others.items()
-                for finding in compare(self.training.dataset, dataset, role, threads=threads)
+                for finding in compare(
+                    self.training.dataset,
+                    dataset,
+                    role,
+                    threads=threads,
+                    compares_labels=not (learns_clicks and role == "test"),
+                )
             ),
         ]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.clicks.log import ClickLog
 from core.clicks.models.estimation import Report, estimate, no_report
+from core.clicks.models.fitting import require_clicks
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel
 from core.clicks.models.prediction import likelihoods
@@ -176,8 +177,10 @@ def compare_click_models(
         threads: Threads to use.
 
     Raises:
-        InvalidInput: The part for estimation has no lists, or the held-out part has no impressions.
+        InvalidInput: The log has no clicks, the part for estimation no lists, or the held-out part no
+            impressions.
     """
+    require_clicks(log)
     use_threads(threads)
     shared = ClickModelSpec() if spec is None else spec
     lists = QueryBlocks.of(log, shared.max_rank)

@@ -40,7 +40,7 @@ def fit_click_model(
         The model, with intervals where `spec.resamples` is above 0.
 
     Raises:
-        InvalidInput: The log has no impression.
+        InvalidInput: The log has no impression, or no click.
 
     Example:
         >>> import numpy as np
@@ -54,10 +54,7 @@ def fit_click_model(
         [0.75, 0.25]
     """
     spec = ClickModelSpec() if spec is None else spec
-    if not log.n_impressions:
-        raise InvalidInput.at(
-            "/click_log_id", "has no impressions; a click model needs lists with impressions"
-        )
+    require_clicks(log)
     use_threads(threads)
     lists = QueryBlocks.of(log, spec.max_rank)
     in_order = lists.in_order(weights)
@@ -65,6 +62,24 @@ def fit_click_model(
     if spec.resamples:
         model = with_intervals(model, lists, in_order, report)
     return replace(model, findings=(*_findings(model, lists, in_order),))
+
+
+def require_clicks(log: ClickLog) -> None:
+    """Refuse a log without impressions or clicks.
+
+    Raises:
+        InvalidInput: The log has none.
+    """
+    if not log.n_impressions:
+        raise InvalidInput.at(
+            "/click_log_id", "has no impressions; a click model needs lists with impressions"
+        )
+    if not log.clicks.any():
+        raise InvalidInput.at(
+            "/click_log_id",
+            "has no clicks, so that nothing can be estimated; set weights for the actions that indicate"
+            " relevance, and check that impressions and actions have the same ids",
+        )
 
 
 def _findings(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> list[str]:

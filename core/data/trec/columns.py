@@ -110,6 +110,25 @@ class WordColumns:
         self._refuse(~(np.abs(values) <= largest), lambda line: (f"expected {what}", *self._word(name, line)))
         return values
 
+    def refuse_blanks_in_ids(self) -> None:
+        """Refuse lines of a run whose `Q0` is too far to the right, after a query id with blanks.
+
+        Raises:
+            DatasetError: With the first two words of each such line.
+        """
+        is_marker = [
+            pc.equal(self.texts(name).array, "Q0").to_numpy(zero_copy_only=False)
+            for name in ("Q0", "docno", "rank", "score")
+        ]
+        self._refuse(
+            ~is_marker[0] & np.any(is_marker[1:], axis=0),
+            lambda line: (
+                "expected a query id without blanks; write %20 in place of each blank",
+                int(self._starts[0, line]),
+                int(self._stops[1, line]),
+            ),
+        )
+
     def refuse_repeated(self, queries: Int64Array, documents: Texts, name: str) -> None:
         """Refuse duplicate documents within a query.
 

@@ -64,7 +64,11 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
     query_of_run = queries.to_numpy().astype(np.int64)
     known = query_of_run >= 0
     if not known.any():
-        raise InvalidInput.at("/ranking_id", "ranks none of the queries of the dataset")
+        raise InvalidInput.at(
+            "/ranking_id",
+            "ranks none of the queries of the dataset; use the same ids: the ranking has"
+            f" {run.query_ids[0]!r}, the dataset {dataset.query_ids[0]!r}",
+        )
     run_queries = np.repeat(query_of_run, np.diff(run.query_boundaries))
     kept = np.flatnonzero(run_queries >= 0)
     run_queries, scores = run_queries[kept], run.scores[kept]

@@ -71,7 +71,8 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its position: a line of fewer than six words, a
-            score that is not finite, an invalid id, a document that is repeated within a query.
+            query id with blanks, a score that is not finite, an invalid id, a document that is repeated
+            within a query.
         OSError: When the file cannot be opened.
     """
     file = name or Path(path).name
@@ -81,6 +82,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     if found:
         raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)
     columns = WordColumns(text, file, RUN_COLUMNS, limits, more_words=True)
+    columns.refuse_blanks_in_ids()
     scores = columns.numbers("score", "a score, a finite number")
     queries, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.reading import given
 from rankery.client.references import HasId, id_of
 
 
-class AsyncClickJobCalls(AsyncJobCalls):
+class AsyncClickJobCalls(AsyncJobCalls, AsyncDatasetReferences):
     """Calls about propensities and simulated clicks."""
 
     async def propensities(
@@ -19,7 +20,7 @@ class AsyncClickJobCalls(AsyncJobCalls):
             "shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"
         ] = "all-pairs",
         *,
-        dataset: str | HasId | None = None,
+        dataset: DatasetSource | None = None,
         positions: int | None = None,
         **options: Any,
     ) -> AsyncJob:
@@ -30,7 +31,8 @@ class AsyncClickJobCalls(AsyncJobCalls):
             method: `shuffled` for lists in random order; `pivot`, `adjacent` and `all-pairs` for documents
                 shown at several ranks; `regression-em` for documents that always have the same rank;
                 `trust-em` for the correction `affine`, which also estimates clicks on irrelevant documents.
-            dataset: Features of the documents, for `regression-em` and `trust-em`.
+            dataset: Features of the documents, for `regression-em` and `trust-em`, in any form
+                that `train` takes.
             positions: Number of ranks; 10 when left out.
             **options: `versions`, `classifier`, `iterations`, `resamples`, `seed` and others of the API.
 
@@ -47,13 +49,13 @@ class AsyncClickJobCalls(AsyncJobCalls):
             clicks = {"log": log.id, "correction": "ips", "propensity_job": job.id}
             ```
         """
-        dataset_id = None if dataset is None else id_of(dataset)
+        dataset_id = None if dataset is None else await self._dataset_id(dataset)
         spec = {"kind": "propensity", "click_log_id": id_of(log), "method": method, "positions": positions}
         return await self.submit(given({**spec, "dataset_id": dataset_id, **options}))
 
     async def simulate_clicks(
         self,
-        dataset: str | HasId,
+        dataset: DatasetSource,
         log_name: str,
         *,
         models: Sequence[str | HasId] = (),
@@ -65,7 +67,7 @@ class AsyncClickJobCalls(AsyncJobCalls):
         """Simulate a click log on judged documents with known propensities.
 
         Args:
-            dataset: A ready dataset, whose labels determine the clicks.
+            dataset: Dataset whose labels determine the clicks, in any form that `train` takes.
             log_name: Name of the log.
             models: Production rankers; each list is ranked by one of them.
             features: Features to rank by instead of models, in descending order.
@@ -82,7 +84,7 @@ class AsyncClickJobCalls(AsyncJobCalls):
         """
         spec: dict[str, Any] = {
             "kind": "simulate-clicks",
-            "dataset_id": id_of(dataset),
+            "dataset_id": await self._dataset_id(dataset),
             "log_name": log_name,
             "models": [id_of(model) for model in models],
             "features": list(features),

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 from rankery.client.arguments import JobLabels
+from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.reading import given
 from rankery.client.references import HasId, id_of
 
 
-class AsyncClickModelCalls(AsyncJobCalls):
+class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
     """Calls that fit click models to a log, and judge documents by a click model."""
 
     async def fit_click_model(
@@ -53,11 +54,11 @@ class AsyncClickModelCalls(AsyncJobCalls):
     async def judge_clicks(
         self,
         log: str | HasId,
-        features: str | HasId,
+        features: DatasetSource,
         model: str = "pbm",
         *,
         dataset_name: str | None = None,
-        judged: str | HasId | None = None,
+        judged: DatasetSource | None = None,
         unjudged: Literal["drop", "zero"] | None = None,
         priority: str | None = None,
         options: Mapping[str, Any] | None = None,
@@ -68,10 +69,10 @@ class AsyncClickModelCalls(AsyncJobCalls):
 
         Args:
             log: The log, or its id.
-            features: The dataset with the features, or its id; its labels are replaced.
+            features: The dataset with the features, in any form that `train` takes; its labels are replaced.
             model: The click model.
             dataset_name: Name of the dataset; that of the log when left out.
-            judged: A judged dataset to compare the grades with.
+            judged: A judged dataset to compare the grades with, in the same forms.
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
             priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
@@ -87,9 +88,9 @@ class AsyncClickModelCalls(AsyncJobCalls):
         spec = {
             "kind": "judge",
             "click_log_id": id_of(log),
-            "features_dataset_id": id_of(features),
+            "features_dataset_id": await self._dataset_id(features),
             "dataset_name": dataset_name,
-            "judged_dataset_id": None if judged is None else id_of(judged),
+            "judged_dataset_id": None if judged is None else await self._dataset_id(judged),
             "options": {"model": model, **(options or {})},
             "judgments": judgments and dict(judgments),
             "unjudged": unjudged,

@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.reading import given, read
-from rankery.client.references import HasId, id_of
+from rankery.client.references import HasId, id_of, system_of
 from rankery.client.schemas import answers
 from rankery.client.views.interleaving import InterleavingVerdictView, InterleavingView
 
 _PATH = "/v1/interleavings"
 
 
-class AsyncInterleavingCalls(AsyncJobCalls):
+class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
     """Calls about interleavings and counterfactual evaluations."""
 
     async def create_interleaving(
@@ -121,16 +122,18 @@ class AsyncInterleavingCalls(AsyncJobCalls):
     async def counterfactual(
         self,
         click_log: str | HasId,
-        dataset: str | HasId,
-        systems: Sequence[Mapping[str, str]],
+        dataset: DatasetSource,
+        systems: Sequence[str | HasId | Mapping[str, str]],
         **options: Any,
     ) -> AsyncJob:
         """Estimate a metric of models and rankings from the clicks on other rankings.
 
         Args:
             click_log: A ready click log.
-            dataset: A dataset with the documents that the systems rank; its ids are those of the log.
-            systems: `{"model": "web:3"}` or `{"ranking_id": "rnk_…"}`.
+            dataset: Dataset with the documents that the systems rank, in any form that `train` takes; its ids
+                are those of the log.
+            systems: Models and rankings: references such as `web:3`, objects of the client, or
+                `{"model": "web:3"}` and `{"ranking_id": "rnk_…"}`.
             **options: `metric`, `estimator`, `normalised`, `clip`, `examination`, `seed` and others of the
                 API.
 
@@ -140,6 +143,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        named = {"click_log_id": id_of(click_log), "dataset_id": id_of(dataset)}
-        spec = {"kind": "counterfactual", **named, "systems": [dict(system) for system in systems]}
+        named = {"click_log_id": id_of(click_log), "dataset_id": await self._dataset_id(dataset)}
+        listed = [dict(one) if isinstance(one, Mapping) else system_of(one) for one in systems]
+        spec = {"kind": "counterfactual", **named, "systems": listed}
         return await self.submit({**spec, **options})

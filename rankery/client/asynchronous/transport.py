@@ -10,7 +10,16 @@ import httpx
 
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
-from rankery.client.reading import Document, authorization, checked, document_of, service_url, with_query
+from rankery.client.reading import (
+    Document,
+    authorization,
+    checked,
+    document_of,
+    proxy_errors,
+    proxy_hint,
+    service_url,
+    with_query,
+)
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
@@ -47,9 +56,10 @@ class AsyncTransport:
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
-        self._http = httpx.AsyncClient(
-            base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
-        )
+        with proxy_errors():
+            self._http = httpx.AsyncClient(
+                base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
+            )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -236,7 +246,7 @@ class AsyncTransport:
             if pause is None:
                 reason = str(error) or type(error).__name__
                 raise ServiceUnreachable(
-                    f"no answer from the service at {self.base_url}: {reason}"
+                    f"no answer from the service at {self.base_url}: {reason}{proxy_hint(self.base_url)}"
                 ) from error
         else:
             pause = attempts.pause_after(response)

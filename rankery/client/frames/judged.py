@@ -99,8 +99,8 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
     check_names(given, names)
-    label = _required("label", given, names)
-    query = _required("query", given, names)
+    label = _required("label", given, names, frame)
+    query = _required("query", given, names, frame)
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:
@@ -126,7 +126,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     return cast("Columns", given)
 
 
-def _required(role: str, given: Mapping[str, Any], names: Sequence[str]) -> str | None:
+def _required(role: str, given: Mapping[str, Any], names: Sequence[str], frame: Any) -> str | None:
     """Return the column of a role; None if several have usual names, which the service refuses."""
     if isinstance(given.get(role), str):
         return str(given[role])
@@ -138,9 +138,16 @@ def _required(role: str, given: Mapping[str, Any], names: Sequence[str]) -> str 
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
             f" or call it {USUAL_NAMES[role][0]!r}{_suggested_name(role, free)}"
-            f" (the frame has {listed(names)})"
+            f" (the frame has {listed(names)}){_index_hint(frame, role)}"
         )
     return usual_column(role, free)
+
+
+def _index_hint(frame: Any, role: str) -> str:
+    """Return how to make a column of an index of pandas that has a usual name of a role."""
+    names = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
+    found = usual_column(role, names)
+    return f"; the index has {found!r}: frame.reset_index() makes it a column" if found else ""
 
 
 def _suggested_name(role: str, names: Sequence[str]) -> str:

@@ -54,6 +54,8 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
         raise InvalidArgument(f"scores must be numbers, not of type {scores.dtype}")
     if np.isinf(scores).any():
         raise InvalidArgument(f"row {int(np.argmax(np.isinf(scores)))}: the score is infinite")
+    if scores.dtype.kind == "f" and np.isnan(scores).all():
+        raise InvalidArgument("all scores are NaN, which means that no document was retrieved")
     for first in range(0, len(scores), _BATCH_ROWS):
         part = slice(first, first + _BATCH_ROWS)
         yield "".join(

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 from rankery.client.arguments import JobLabels
+from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import JobCalls
 from rankery.client.reading import given
 from rankery.client.references import HasId, id_of
 
 
-class ClickModelCalls(JobCalls):
+class ClickModelCalls(JobCalls, DatasetReferences):
     """Calls that fit click models to a log, and judge documents by a click model."""
 
     def fit_click_model(
@@ -56,11 +57,11 @@ class ClickModelCalls(JobCalls):
     def judge_clicks(
         self,
         log: str | HasId,
-        features: str | HasId,
+        features: DatasetSource,
         model: str = "pbm",
         *,
         dataset_name: str | None = None,
-        judged: str | HasId | None = None,
+        judged: DatasetSource | None = None,
         unjudged: Literal["drop", "zero"] | None = None,
         priority: str | None = None,
         options: Mapping[str, Any] | None = None,
@@ -71,10 +72,10 @@ class ClickModelCalls(JobCalls):
 
         Args:
             log: The log, or its id.
-            features: The dataset with the features, or its id; its labels are replaced.
+            features: The dataset with the features, in any form that `train` takes; its labels are replaced.
             model: The click model.
             dataset_name: Name of the dataset; that of the log when left out.
-            judged: A judged dataset to compare the grades with.
+            judged: A judged dataset to compare the grades with, in the same forms.
             unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
             priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
@@ -90,9 +91,9 @@ class ClickModelCalls(JobCalls):
         spec = {
             "kind": "judge",
             "click_log_id": id_of(log),
-            "features_dataset_id": id_of(features),
+            "features_dataset_id": self._dataset_id(features),
             "dataset_name": dataset_name,
-            "judged_dataset_id": None if judged is None else id_of(judged),
+            "judged_dataset_id": None if judged is None else self._dataset_id(judged),
             "options": {"model": model, **(options or {})},
             "judgments": judgments and dict(judgments),
             "unjudged": unjudged,

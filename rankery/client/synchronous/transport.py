@@ -13,7 +13,16 @@ import httpx
 
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
-from rankery.client.reading import Document, authorization, checked, document_of, service_url, with_query
+from rankery.client.reading import (
+    Document,
+    authorization,
+    checked,
+    document_of,
+    proxy_errors,
+    proxy_hint,
+    service_url,
+    with_query,
+)
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
@@ -50,9 +59,10 @@ class Transport:
         self._timeout_seconds = timeout_seconds
         self.retries = retries
         self.resumable_bytes = resumable_bytes
-        self._http = httpx.Client(
-            base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
-        )
+        with proxy_errors():
+            self._http = httpx.Client(
+                base_url=self.base_url, timeout=timeout_seconds, transport=transport, headers=headers
+            )
 
     def close(self) -> None:
         """Close the connections."""
@@ -239,7 +249,7 @@ class Transport:
             if pause is None:
                 reason = str(error) or type(error).__name__
                 raise ServiceUnreachable(
-                    f"no answer from the service at {self.base_url}: {reason}"
+                    f"no answer from the service at {self.base_url}: {reason}{proxy_hint(self.base_url)}"
                 ) from error
         else:
             pause = attempts.pause_after(response)

@@ -82,7 +82,7 @@ def test_a_missing_empty_or_large_file_is_refused(client: TestClient, settings: 
     missing = client.post("/v1/models", files={"name": (None, b"web")})
     assert missing.json()["errors"][0]["pointer"] == "/file"
     empty = client.post("/v1/models", files={"file": ("m", b"")}, data={"name": "web"})
-    assert empty.json()["errors"] == [{"pointer": "/file", "detail": "is empty"}]
+    assert empty.json()["errors"] == [{"pointer": "/file", "detail": "m is empty"}]
     large = {"file": ("m", b"x" * (MAX_UPLOAD_BYTES + 1))}
     assert client.post("/v1/models", files=large, data={"name": "web"}).status_code == 413
     assert not any(key.startswith("model-uploads/") for key in artifact_keys(settings.storage_url))

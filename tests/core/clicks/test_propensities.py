@@ -1,5 +1,6 @@
 """Estimated propensities."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -175,6 +176,17 @@ def test_resampled_users() -> None:
     of_lists, of_users = (estimate_propensities(each, plan) for each in (copies, by_users))
     widths = [np.log(each.upper / each.lower)[1:] for each in (of_lists, of_users)]
     assert (widths[1] / widths[0] > 1.5).all()  # √4, as four copies of a list are no more data
+
+
+def test_ordered_lists_are_reported() -> None:
+    """Click rates by rank measure relevance, too, where lists are not shuffled; a sentence reports that."""
+    plan = PropensityPlan(method="shuffled", positions=4, resamples=0)
+    swapped, _, _ = simulated(4_000, "first")
+    assert re.search(
+        r"not in random order.*\d\d% of the.*use pivot", estimate_propensities(swapped, plan).summary
+    )
+    shuffled, _, _ = simulated(4_000, "shuffle")
+    assert "order" not in estimate_propensities(shuffled, plan).summary
 
 
 def test_versions() -> None:

@@ -520,6 +520,18 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         None,
         "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found JSON lines",
     ),
+    "a table with other separators": (
+        b"query|label|bm25\nq|1|2.0\n",
+        {},
+        None,
+        "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found columns separated by '|'; separate them by commas, semicolons or tabs",
+    ),
+    "a table below comments": (
+        b"# made by hand\nquery,label,bm25\nq,1,2.0\n",
+        {},
+        None,
+        "file f, line 2: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found lines above the header of a table; delete them",
+    ),
     "HTML": (
         b"<!DOCTYPE html><html>",
         {},

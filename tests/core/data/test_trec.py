@@ -103,7 +103,7 @@ def test_a_join_needs_a_common_query_and_unique_document_ids() -> None:
     run = Run.from_columns(["q"], ["a"], [1.0])
     with pytest.raises(InvalidInput, match="/dataset_id"):
         join_run(dataset, run)
-    with pytest.raises(InvalidInput, match="/ranking_id"):
+    with pytest.raises(InvalidInput, match=r"/ranking_id: .*the ranking has 'p', the dataset 'q'"):
         join_run(dataset, Run.from_columns(["p"], ["a"], [1.0]))
 
 
@@ -142,6 +142,11 @@ def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
         ),
         (b"\n \n", "expected lines of qid, Q0, docno, rank, score, tag, but found only blank lines"),
         (b"PK\x03\x04\x14\0", "expected a TREC run, but found a ZIP archive"),
+        (
+            b"red shoes Q0 d1 1 9.1 me\n",
+            "line 1, column 1: expected a query id without blanks; write %20 in place of each blank,"
+            " but found 'red shoes'",
+        ),
         (b"", "the file is empty"),
     ],
 )

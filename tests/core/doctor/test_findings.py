@@ -95,6 +95,16 @@ CASES = [
         arguments={"scattered_queries": 2, "scattered_examples": ["q3", "q7"]},
     ),
     Case(
+        "one-query",
+        {"query_boundaries": [0, ROWS], "query_ids": ["q0"]},
+        "warning",
+        "All 200 documents belong to one query",
+        ROWS,
+        ROWS,
+        "documents",
+        ("q0",),
+    ),
+    Case(
         "one-document-queries",
         {"query_boundaries": np.r_[0, 1, np.arange(20, ROWS + 1, 10)]},
         "info",

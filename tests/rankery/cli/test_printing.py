@@ -54,6 +54,21 @@ def test_control_characters_are_written_out_wherever_they_are_printed(
     }
 
 
+def test_numbers_are_whole_in_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts are truncated before numbers, and a table of numbers is wider than the terminal."""
+    monkeypatch.setenv("COLUMNS", "30")
+    numbers = ("change", "interval", "age")
+    mixed, wide = table("model", *numbers, right=numbers), table(*numbers, right=numbers)
+    mixed.add_row("a-model-with-a-long-name", "+0.0884", "+0.06, +0.12", "19s")
+    wide.add_row("+0.0884", "+0.0675189, +0.1117189", "19s")
+    show(mixed, titled("wide", wide))
+    printed = capsys.readouterr().out
+    assert re.search(r"^ a.*…  \+0\.0884  \+0\.06, \+0\.12  19s$", printed, re.MULTILINE), printed
+    assert "\n +0.0884  +0.0675189, +0.1117189  19s\n" in printed
+
+
 def test_names_are_printed_without_markup_and_emoji(capsys: pytest.CaptureFixture[str]) -> None:
     """Names are one line, and neither markup nor emoji."""
     show(plain("[red]:bus:[/red]\n\tsecond line"))

@@ -56,7 +56,12 @@ def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, s
 
 
 def test_a_column_that_is_missing_is_asked_for() -> None:
-    """The error suggests the frame's most similar column name."""
+    """The error suggests the frame's most similar column name, or that of its index."""
+    indexed = FRAME.drop(columns="brand").set_index("query")
+    with pytest.raises(
+        DataUnusable, match=r"no query column.*; the index has 'query': frame\.reset_index\(\)"
+    ):
+        _checked(indexed)
     with pytest.raises(DataUnusable, match=r"no label column was found: .*did you mean 'lable'"):
         _checked(FRAME.rename(columns={"label": "lable"}))
 

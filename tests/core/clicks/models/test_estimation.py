@@ -6,7 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.clicks.models import MODELS, ClickModel, ClickModelSpec, evaluate_click_model, fit_click_model
+from core.clicks.models import (
+    MODELS,
+    ClickModel,
+    ClickModelSpec,
+    compare_click_models,
+    evaluate_click_model,
+    fit_click_model,
+)
 from core.clicks.models.browsing import browsing_pass, examination_places
 from core.clicks.models.chains import chain_pass
 from core.clicks.models.layout import QueryBlocks
@@ -189,8 +196,12 @@ def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
 
 
 def test_an_empty_log_is_refused() -> None:
-    """A log without impressions has no click model; a specification without iterations is refused, too."""
+    """A log without impressions or clicks has no click model; nor has a specification without iterations."""
     with pytest.raises(InvalidInput, match="no impressions"):
         fit_click_model(as_log([]))
+    skipped = replace(LOG, clicks=np.zeros_like(LOG.clicks))
+    for estimate in (fit_click_model, lambda log: compare_click_models(log, ["pbm"])):
+        with pytest.raises(InvalidInput, match=r"/click_log_id: has no clicks.*set weights for the actions"):
+            estimate(skipped)
     with pytest.raises(InvalidInput, match="iterations: must be at least 1"):
         replace(ClickModelSpec(), iterations=0)
