@@ -17,8 +17,8 @@ from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from worker import WorkerSettings
 from worker.job.lease import Lease
 from worker.ranks.identity import Identity
-from worker.ranks.invitation import Invitation
 from worker.ranks.local_placement import LocalPlacement, RankSubprocess
+from worker.ranks.placement import Invitation
 from worker.ranks.team import Team
 
 pytestmark = pytest.mark.xdist_group("ranks")
