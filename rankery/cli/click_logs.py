@@ -96,6 +96,10 @@ def make_served_log(
     days: Annotated[
         float | None, typer.Option(min=0.001, help="Number of past days.", show_default="all stored days")
     ] = None,
+    latest: Annotated[
+        bool,
+        typer.Option("--latest", help="Include rankings of the last half hour, whose users may still click."),
+    ] = False,
     actions: _Actions = None,
     project: Annotated[str | None, typer.Option(help="Project of the log.")] = None,
 ) -> None:
@@ -107,6 +111,7 @@ def make_served_log(
         model,
         name,
         since=None if days is None else datetime.now(UTC) - timedelta(days=days),
+        until=datetime.now(UTC) if latest else None,
         actions=None if actions is None else json_object(actions, "--actions"),
         project=project,
     )
