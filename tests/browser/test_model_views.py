@@ -35,7 +35,9 @@ def _overwrite_description(visit: Visit, model_id: str, description: Locator) ->
     expect(description.locator(".description")).to_have_text("theirs")  # the text was not edited here
     expect(description).to_contain_text("Their title")
     description.get_by_role("button", name="Edit").click()
-    visit.page.request.patch(f"{visit.url}/v1/models/{model_id}", data={"description": "theirs again", "title": None})
+    visit.page.request.patch(
+        f"{visit.url}/v1/models/{model_id}", data={"description": "theirs again", "title": None}
+    )
     description.get_by_label("Description").fill("for the start page")
     description.get_by_role("button", name="Save").click()
     dialog = visit.page.get_by_role("dialog", name="Overwrite the changes of others?")
