@@ -140,7 +140,7 @@ function columnsOf(documents, positions) {
       label: "Feature",
       title: "In the order of the file",
       value: (row) => positions.get(row.name) ?? null,
-      cell: featureCell,
+      cell: (row) => [h("span", { class: "name", title: row.name }, row.name), ...tags(row)],
     },
     number("NDCG@10", "ndcg_at_10", ndcgCell, "NDCG@10 of ranking by this feature alone, in the better direction"),
     number("Minimum", "minimum"),
@@ -150,11 +150,6 @@ function columnsOf(documents, positions) {
     number("Missing", "missing", (row) => countCell(row.missing, documents)),
     number("Infinite", "infinite", (row) => countCell(row.infinite, documents)),
   ];
-}
-
-/** @param {FeatureProfile} row */
-function featureCell(row) {
-  return [h("span", { class: "name", title: row.name }, row.name), ...tags(row)];
 }
 
 /** @param {FeatureProfile} row */

@@ -82,7 +82,7 @@ function openDialog(kind, ids, done, filters) {
       { class: "form", submit: send },
       question,
       scope.node,
-      hasResults(kind) &&
+      ["jobs", "models", "rankings"].includes(kind) &&
         h(
           "label",
           { class: "check" },
@@ -230,9 +230,4 @@ function sumOf(one, other) {
 export function deletedLabel({ deleted }) {
   const words = Object.entries(deleted).map(([kind, number]) => countedKind(kind, number));
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "Nothing");
-}
-
-/** @param {string} kind */
-function hasResults(kind) {
-  return kind === "jobs" || kind === "models" || kind === "rankings";
 }

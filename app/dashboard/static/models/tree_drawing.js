@@ -39,16 +39,11 @@ export function condition(node) {
 
 /** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {TreeNode} node @param {"left" | "right"} side */
 export function sideCondition(node, side) {
-  const also = node.missing_goes === side ? ` or ${missingLabel(node)}` : "";
+  const also = node.missing_goes === side ? ` or ${node.missing === "zero" ? "0 or missing" : "missing"}` : "";
   if (node.threshold === null && !node.categories)
     return `${node.feature} ${side === node.missing_goes ? "is missing" : "is present"}`;
   if (side === "left") return `${node.feature} ${condition(node)}${also}`;
   return `${node.feature} ${node.categories ? `not ${condition(node)}` : `> ${threshold(node)}`}${also}`;
-}
-
-/** @param {TreeNode} node */
-function missingLabel({ missing }) {
-  return missing === "zero" ? "0 or missing" : "missing";
 }
 
 /** Return the score that a leaf adds: "+0.0451". @param {TreeNode} leaf */

@@ -66,7 +66,7 @@ export function studyActions(id, changed) {
       const value = best && valueAt(best, pointer);
       if (dimension.type !== "choice")
         return textField(
-          `/parameters/${escaped(pointer)}`,
+          `/parameters/${pointer.replaceAll("/", "~1")}`,
           parameterName(pointer),
           "number",
           /** @type {number} */ (value) ?? "",
@@ -144,11 +144,6 @@ function deleteButton({ id, name }) {
   return confirmedDeleteButton(name, studyApi(id), consequence, () =>
     openAfterDeletion("/studies", trashed(`${name} deleted.`, [id])),
   );
-}
-
-/** @param {string} pointer */
-function escaped(pointer) {
-  return pointer.replaceAll("/", "~1");
 }
 
 /** @param {Json} choice */

@@ -64,7 +64,10 @@ function watchHeader() {
 }
 
 async function send() {
-  const log = new FormData(form).get("source") === "file" ? await uploaded() : await created();
+  const log =
+    new FormData(form).get("source") === "file"
+      ? await sendUpload(form, "/v1/click-logs", contentsOf(form, payload()))
+      : await created();
   if (log) openPage(clickLogPage(log.id));
 }
 
@@ -82,11 +85,6 @@ function payload() {
 /** @returns {Promise<Schemas["ClickLog"]>} */
 function created() {
   return create("/v1/click-logs", payload());
-}
-
-/** @returns {Promise<Schemas["ClickLog"] | null>} null where the upload was stopped */
-function uploaded() {
-  return sendUpload(form, "/v1/click-logs", contentsOf(form, payload()));
 }
 
 async function offerSimulation() {

@@ -227,12 +227,13 @@ function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_ru
 function lastLabel({ last_run: run, problem }) {
   if (problem) return [h("strong", {}, problem.title), ` ${problem.detail}`];
   if (!run) return [h("span", { class: "hint" }, "The schedule has not run yet.")];
-  return ["Last run ", timeElement(run.due_at), ": ", ...runOutcome(run)];
-}
-
-/** @param {Run} run @returns {Child[]} */
-function runOutcome({ status, detail }) {
-  return [statusBadge(STATES[status], status), detail ? ` ${detail}` : ""];
+  return [
+    "Last run ",
+    timeElement(run.due_at),
+    ": ",
+    statusBadge(STATES[run.status], run.status),
+    run.detail && ` ${run.detail}`,
+  ];
 }
 
 /** @param {Run} run */
