@@ -307,8 +307,9 @@ def test_webhooks_are_made_tested_and_deleted(stack: EmbeddedStack) -> None:
 
 
 def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Without score samples the report has too few queries for a verdict; it is listed and shown."""
-    done = rankery(stack, "drift", "check", "ops:1", "--json")
+    """A model that served no requests has too few queries for a verdict; its report is listed and shown."""
+    assert rankery(stack, "train", trained["file"], "--name", "unserved", *QUICK).code == 0
+    done = rankery(stack, "drift", "check", "unserved:1", "--json")
     report = done.document
     assert (done.code, report["verdict"]) == (0, "too_few")
     listed = rankery(stack, "drift", "list", "--json").document
