@@ -10,6 +10,7 @@ from core.drift.comparison import (
     Verdict,
     compare,
 )
+from core.drift.permutation import smallest_p
 from core.drift.stability import population_stability_index
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "Verdict",
     "compare",
     "population_stability_index",
+    "smallest_p",
 ]

@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.drift.permutation import adjusted_p_values, distances, memberships
+from core.drift.permutation import adjusted_p_values, distances, memberships, permutations_for
 from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # With fewer queries there is no verdict, as documents of a query are not independent observations.
 MIN_QUERIES = 30
-PERMUTATIONS = 999
 # Number of quantile bins of a numerical column for the distance between the samples.
 _FINE_BINS = 100
 _BLOCK_BINS = 1_024  # bins counted at a time: 32 MB for the largest samples
@@ -128,7 +127,7 @@ def compare(
     seed: int,
     *,
     families: int = 1,
-    permutations: int = PERMUTATIONS,
+    permutations: int | None = None,
 ) -> Comparison:
     """Compare two samples of queries.
 
@@ -144,12 +143,13 @@ def compare(
         thresholds: Thresholds of drift.
         seed: Seed of the permutations.
         families: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
-        permutations: Number of permutations.
+        permutations: Number of permutations; None for as many as the significance level needs.
     """
     fewest = min(before.n_queries, after.n_queries)
     if fewest < MIN_QUERIES:
         return Comparison("too_few")
-    later = memberships(before.n_queries, after.n_queries, permutations, seed)
+    drawn = permutations or permutations_for(thresholds.p, families)
+    later = memberships(before.n_queries, after.n_queries, drawn, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
     sizes = np.bincount(query, minlength=before.n_queries + after.n_queries).astype(np.float32)
     found, permuted = [], []

@@ -1,10 +1,31 @@
 """Permutation tests of two samples of queries, with multiple columns."""
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from core.types import Float32Array, Float64Array
+
+_FEWEST = 999
+_MOST = 9_999  # the assignments of the largest samples take 160 MB
+
+
+def smallest_p(families: int) -> float:
+    """Return the smallest p value that a comparison can show after the correction for several ones."""
+    return families / (_MOST + 1)
+
+
+def permutations_for(p: float, families: int) -> int:
+    """Return the number of permutations with which a p value can be as small as a threshold.
+
+    The smallest p value of N permutations is 1 / (N + 1), times `families`.
+
+    Example:
+        >>> permutations_for(0.01, 3), permutations_for(0.002, 3)
+        (999, 1499)
+    """
+    return min(max(_FEWEST, math.ceil(families / p) - 1), _MOST)
 
 
 def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Float32Array:

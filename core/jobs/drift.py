@@ -46,6 +46,11 @@ class DriftJob(SubmittedJob):
     thresholds: "Thresholds" = entry(read=_thresholds)
     seed: int
 
+    @property
+    def families(self) -> int:
+        """Return the number of tests: of features, of scores, and of both with the previous period."""
+        return 2 + self.compare_with_previous
+
     @staticmethod
     def reference_datasets(
         requested: str | None,

@@ -23,6 +23,7 @@ from app.scoring.sample_writer import SampleWriter
 from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset, synthetic_dataset
 from core.data.categories import Categories
+from core.errors import InvalidInput
 from core.store import DriftReport, Job, Model, Store
 from core.store.artifacts.keys import samples_folder, samples_key
 from tests.checksums import checksums_under
@@ -306,6 +307,17 @@ def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker)
     assert "dataset_id" in report.sentence
     named = traffic.report(model="web:2", dataset_id=traffic.dataset_id)
     assert named.comparisons[0]["scores"] is not None
+
+
+def test_a_strict_threshold_can_be_reached(traffic: Traffic) -> None:
+    """A job makes as many permutations as its threshold of p needs; one that is too small is refused."""
+    traffic.send(shifted(judged(3), 2.0))
+    report = traffic.report(thresholds={"p": 0.001}, compare_with_previous=False)
+    assert report.verdict == "drift"
+    with pytest.raises(InvalidInput) as refused:
+        traffic.look(thresholds={"p": 0.0002})
+    assert refused.value.problems[0].pointer == "/thresholds/p"
+    assert "must be at least 0.0003" in refused.value.problems[0].detail
 
 
 def test_a_small_reference_is_named_as_the_reason(traffic: Traffic) -> None:

@@ -40,14 +40,12 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     window = Window(row.name, until - days, until)
     sampled = _read(run, spec, model, window)
     before = Window(row.name, until - 2 * days, until - days)
-    # Families of tests: features, scores, and both against the previous window.
-    families = 2 + spec.compare_with_previous
     run.reporter.phase("comparing with the training data")
-    comparisons = [_with_training(run, spec, model, sampled, families)]
+    comparisons = [_with_training(run, spec, model, sampled)]
     if spec.compare_with_previous:
         run.reporter.phase("comparing with the previous window")
         earlier = _read(run, spec, model, before)
-        comparison = _compare(spec, earlier.sample, sampled.sample, model, (True, True), families)
+        comparison = _compare(spec, earlier.sample, sampled.sample, model, (True, True))
         reference = {"since": before.since.isoformat(), "until": before.until.isoformat()}
         features, scores = comparison.columns[:-1], comparison.columns[-1:]
         comparisons.append(
@@ -90,16 +88,14 @@ def _read(run: JobRun, spec: DriftJob, model: LoadedModel, window: Window) -> Sa
     return read_samples(run.store, model, window, spec.queries_by, spec.seed, run.threads)
 
 
-def _with_training(
-    run: JobRun, spec: DriftJob, model: LoadedModel, sampled: Sampled, families: int
-) -> Values:
+def _with_training(run: JobRun, spec: DriftJob, model: LoadedModel, sampled: Sampled) -> Values:
     """Compare features with the training data, and scores with the model's scores on the validation data."""
     reference = _sample_of(run, spec, model, spec.dataset_id)
-    of_features = _compare(spec, reference, sampled.sample, model, (True, False), families)
+    of_features = _compare(spec, reference, sampled.sample, model, (True, False))
     scored = reference
     if spec.scored_dataset_id != spec.dataset_id:
         scored = _sample_of(run, spec, model, spec.scored_dataset_id)
-    of_scores = _compare(spec, scored, sampled.sample, model, (False, True), families)
+    of_scores = _compare(spec, scored, sampled.sample, model, (False, True))
     verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
     reference_ids = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
     comparison = _comparison_json(
@@ -127,7 +123,6 @@ def _compare(
     after: QuerySample,
     model: LoadedModel,
     parts: tuple[bool, bool],
-    families: int,
 ) -> Comparison:
     """Compare two samples; `parts` selects whether by features, and whether by scores."""
     names = model.feature_names
@@ -141,7 +136,7 @@ def _compare(
         columns,
         spec.thresholds,
         spec.seed,
-        families=families,
+        families=spec.families,
     )
 
 

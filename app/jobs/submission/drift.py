@@ -3,6 +3,7 @@
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.submission.checks import has_no_features, require_ready
 from app.jobs.submission.measuring import model_named
+from core.drift import smallest_p
 from core.errors import InvalidInput
 from core.jobs.drift import DriftJob
 from core.store import Transaction
@@ -12,7 +13,8 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     """Check a request for a drift report, and return its job specification.
 
     Raises:
-        InvalidInput: There is no dataset to compare with, or it has no features.
+        InvalidInput: There is no dataset to compare with, it has no features, or a threshold cannot be
+            reached.
         NotFound: When the model or the dataset does not exist.
         WrongState: When the dataset is not ready.
     """
@@ -26,4 +28,10 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features, but drift is measured on features"
         )
-    return DriftJob.from_json({**request.model_dump(mode="json"), **system, **datasets})
+    job = DriftJob.from_json({**request.model_dump(mode="json"), **system, **datasets})
+    least = smallest_p(job.families)
+    if job.thresholds.p < least:
+        raise InvalidInput.at(
+            "/thresholds/p", f"must be at least {least:g}, the smallest probability that a report can show"
+        )
+    return job

@@ -73,12 +73,15 @@ class Webhooks(Deliveries):
     def change(self, id: str, values: Mapping[str, Any]) -> Webhook:
         """Change a webhook.
 
-        A webhook that is enabled again receives its waiting deliveries and all events from now on.
+        A webhook that is disabled keeps the events so far as waiting deliveries. One that is enabled again
+        receives these and all events from now on.
 
         Raises:
             NotFound: It does not exist.
         """
         webhook = self.locked(id)
+        if webhook.enabled and values.get("enabled") is False:
+            self._dispatch_all(webhook)
         if values.get("enabled") and not webhook.enabled:
             webhook.disabled_reason = webhook.failing_since = None
             webhook.dispatched_id = self._events.latest_id()
@@ -135,6 +138,12 @@ class Webhooks(Deliveries):
         for webhook in self._session.scalars(behind.with_for_update(skip_locked=True)).all():
             self._dispatch(webhook, latest, now)
         self._session.flush()
+
+    def _dispatch_all(self, webhook: Webhook) -> None:
+        """Create deliveries of all events so far."""
+        latest, now = self._events.latest_id(), utc_now()
+        while webhook.dispatched_id < latest:
+            self._dispatch(webhook, latest, now)
 
     def _dispatch(self, webhook: Webhook, latest: int, now: datetime) -> None:
         events = self._events.after(

@@ -209,6 +209,21 @@ def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
     assert _states(store, webhook) == [("a", "waiting"), ("b", "delivered")]
 
 
+def test_events_before_a_pause_are_sent_after_it(
+    store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events that were recorded before the webhook was disabled wait, even if no process had read them."""
+    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 1)
+    _happen(store, "a", "b")
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": False})
+    _happen(store, "c")
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": True})
+    _dispatch(store)
+    assert _states(store, webhook) == [("a", "waiting"), ("b", "waiting")]
+
+
 def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
     """The attempt that finds this disables the webhook and records the reason."""
     _happen(store, "a")
