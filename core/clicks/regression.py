@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from core.errors import InvalidInput
-from core.types import Float32Array, Float64Array
+from core.types import Float32Array, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     import lightgbm
@@ -73,7 +74,8 @@ def regression_em(
 
     E-step: without a click, P(relevant) = (1 − θ_k) γ / (1 − θ_k γ); a clicked document is relevant. M-step:
     θ_k is the share of clicks among the expected relevant documents of rank k. The classifier takes one
-    Newton step, or adds one tree, on the expected labels; the paper fits sampled labels.
+    Newton step, or adds one tree, on the expected labels; the paper fits sampled labels. Trees predict each
+    half of the pairs by trees for the other half.
 
     The features must not reveal the rank. Otherwise, as with scores of the production ranker, position bias
     is mistaken for relevance.
@@ -148,24 +150,54 @@ class _Logistic:
 
 
 class _Trees:
-    """Boosted trees; a step adds one tree for the cross entropy of the expected labels."""
+    """Boosted trees for each half of the pairs, fitted to the other half; a step adds a tree for each.
+
+    Trees learn the random part of clicks by heart. Fitted to the same pairs, they would take those with few
+    clicks by chance as the least relevant, and the click rates of irrelevant documents would be too low.
+    """
 
     def __init__(self, features: Float32Array, start: float, threads: int) -> None:
-        import lightgbm
-
-        parameters = _TREES | {"num_threads": threads}
-        data = lightgbm.Dataset(features, np.zeros(len(features)), params=parameters, free_raw_data=False)
-        data.set_init_score(np.full(len(features), start))
-        self._booster = lightgbm.Booster(parameters, data)
+        first = np.random.default_rng(0).permutation(len(features)) % 2 == 0
+        self._halves = [_HalfTrees(features, fitted, start, threads) for fitted in (first, ~first)]
 
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
-        """Add a tree; return the log-odds, (n_pairs,).
+        """Add a tree for each half; return the log-odds, (n_pairs,).
 
         Raises:
             InvalidInput: There are too few pairs for a split.
         """
+        logits = np.empty(len(total))
+        for half in self._halves:
+            logits[half.others] = half.step(relevant, total)
+        return logits
+
+
+class _HalfTrees:
+    """Boosted trees that are fitted to some pairs and predict the others."""
+
+    def __init__(
+        self, features: Float32Array, fitted: npt.NDArray[np.bool_], start: float, threads: int
+    ) -> None:
         import lightgbm
 
+        self._fitted, self.others = np.flatnonzero(fitted), np.flatnonzero(~fitted)
+        parameters = _TREES | {"num_threads": threads}
+
+        def binned(rows: Int64Array, reference: "lightgbm.Dataset | None" = None) -> "lightgbm.Dataset":
+            data = lightgbm.Dataset(
+                features[rows], np.zeros(len(rows)), reference=reference, params=dict(parameters)
+            )
+            return data.set_init_score(np.full(len(rows), start))
+
+        data = binned(self._fitted)
+        self._booster = lightgbm.Booster(parameters, data)
+        self._booster.add_valid(binned(self.others, data), "others")
+
+    def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
+        """Add a tree; return the log-odds of the other pairs."""
+        import lightgbm
+
+        relevant, total = relevant[self._fitted], total[self._fitted]
         found: list[Float64Array] = []
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
@@ -180,5 +212,5 @@ class _Trees:
             self._booster.update(fobj=derivatives)
         except lightgbm.basic.LightGBMError as error:  # each feature has too few distinct values to split
             raise InvalidInput.at("/dataset_id", TOO_FEW_PAIRS) from error
-        self._booster.eval_train(record_scores)
+        self._booster.eval_valid(record_scores)
         return found[0]

@@ -63,7 +63,7 @@ class Rows:
     def by_list(self) -> "Rows":
         """Return a row for each list, for an estimator with the same weight for all impressions of a list."""
         lists, first, row_lists = np.unique(self.lists, return_index=True, return_inverse=True)
-        values = np.bincount(row_lists, self.values, len(lists))
+        values = np.bincount(row_lists, self.values, len(lists)).astype(np.float64)
         return replace(
             self, lists=lists, values=values, weights=self.weights[first], groups=self.groups[first]
         )

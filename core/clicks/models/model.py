@@ -103,10 +103,16 @@ class ClickModel:
         return float(examination[0])
 
     def shared(self) -> dict[str, Float64Array]:
-        """Return the parameters that pairs share, by name, with `relative_examination`, θ / θ₁."""
+        """Return the parameters that pairs share, by name, with `relative_examination`, θ / θ₁.
+
+        Where θ₁ is 0, which needs pseudo-counts of 0, `relative_examination` is 0.
+        """
         values = self.parameters.shared()
         if self.spec.kind.needs_movement and (examination := values.get("examination")) is not None:
-            values["relative_examination"] = examination / self.first_examination
+            first = self.first_examination
+            values["relative_examination"] = (
+                examination / first if first > 0.0 else np.zeros_like(examination)
+            )
         return values
 
     def to_json(self) -> dict[str, Any]:

@@ -3437,7 +3437,7 @@ class Lineage(Answer):
     """Architecture of the processor"""
 
     processor: str | None = None
-    """Processor type that kernels were compiled for; null for models of older releases"""
+    """Processor type that kernels were compiled for; several, separated by commas, if the training resumed on another type; null for models of older releases"""
 
     names_in_file: dict[str, str] | None = None
     """Replacements in the model's file of feature names that LightGBM cannot represent; null if unknown"""

@@ -136,8 +136,8 @@ def test_pairs_without_features_are_not_counted_as_used(method: str) -> None:
 @pytest.mark.parametrize("classifier", ["trees", "logistic"])
 def test_equal_features_with_missing_values_are_refused(classifier: str) -> None:
     """Missing values are equal, so that they predict nothing."""
-    shown, clicked = np.full((60, 2), 4.0), np.ones((60, 2))
-    features = np.tile(np.array([0.5, np.nan], np.float32), (60, 1))
+    shown, clicked = np.full((120, 2), 4.0), np.ones((120, 2))
+    features = np.tile(np.array([0.5, np.nan], np.float32), (120, 1))
     with pytest.raises(InvalidInput, match="no feature predicts clicks"):
         regression_em(shown, clicked, features, classifier, iterations=1)
     features[::2, 1] = 0.0

@@ -49,11 +49,22 @@ def test_recovery() -> None:
     assert found.intercepts_upper is not None
     assert ((found.lower <= slopes) & (slopes <= found.upper)).sum() >= RANKS - 1
     assert (found.upper[1:] / found.lower[1:] < 1.5).all()
-    # Estimates choose the least relevant impressions, so that intercepts are a little too low.
-    np.testing.assert_allclose(found.intercepts, intercepts, atol=0.03)
+    np.testing.assert_allclose(found.intercepts, intercepts, atol=0.02)
     assert (found.intercepts_lower < found.intercepts).all()
     assert (found.intercepts_upper - found.intercepts_lower < 0.1).all()
     assert "An irrelevant document is clicked with probability 0.4" in found.summary
+
+
+def test_features_without_information_do_not_lower_intercepts() -> None:
+    """Trees do not learn by heart which documents happened to get few clicks."""
+    log, truth, features = simulated(5_000)
+    noise = np.random.default_rng(9).normal(size=(len(features), 20)).astype(np.float32)
+    plan = PropensityPlan(method="trust-em", positions=RANKS, resamples=0)
+    found = estimate_propensities(log, plan, np.hstack([features, noise]))
+    slopes, intercepts = affine_truth(log, truth)
+    assert found.intercepts is not None
+    np.testing.assert_allclose(found.intercepts, intercepts, atol=0.05)
+    np.testing.assert_allclose(found.values, slopes, atol=0.4)
 
 
 def test_without_trust_bias() -> None:
@@ -103,10 +114,10 @@ def test_scoring_step() -> None:
 
 def test_refusals() -> None:
     """Ranks without clicks, clicks that fall with relevance, and logs without features are refused."""
-    gamma = np.repeat([0.1, 0.9], 30)
-    features, shown = gamma[:, np.newaxis].astype(np.float32), np.full((60, 2), 100.0)
+    gamma = np.repeat([0.1, 0.9], 60)
+    features, shown = gamma[:, np.newaxis].astype(np.float32), np.full((120, 2), 100.0)
     with pytest.raises(InvalidInput, match="no click at rank 2"):
-        trust_em(shown, np.column_stack([shown[:, 0], np.zeros(60)]), features)
+        trust_em(shown, np.column_stack([shown[:, 0], np.zeros(120)]), features)
     reversed_ranks = np.column_stack([100 * gamma, 60 - 20 * gamma])
     with pytest.raises(InvalidInput, match="do not increase with the relevance"):
         trust_em(shown, reversed_ranks, features)

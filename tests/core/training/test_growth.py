@@ -1,7 +1,6 @@
 """Findings about trainings that grow hardly any trees."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -21,22 +20,17 @@ def dataset() -> RankingDataset:
     return synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
 
 
-def trained(
-    dataset: RankingDataset,
-    validation: RankingDataset | None = None,
-    on_iteration: Callable[[IterationReport, Snapshot], None] | None = None,
-    resume: Checkpoint | None = None,
-    **parts: Any,
-) -> TrainedRanker:
+def trained(dataset: RankingDataset, validation: RankingDataset | None = None, **parts: Any) -> TrainedRanker:
     """Train quickly."""
     hyperparameters = QUICK | parts.pop("hyperparameters", {})
+    calls = {name: parts.pop(name, None) for name in ("on_iteration", "resume")}
     spec = {
         "loss": {"name": "lambdarank"},
         "metrics": ["ndcg@5"],
         "hyperparameters": hyperparameters,
         **parts,
     }
-    return train(training_spec(spec), dataset, validation, on_iteration, resume=resume)
+    return train(training_spec(spec), dataset, validation, **calls)
 
 
 def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
@@ -120,7 +114,7 @@ def test_the_last_tree_is_measured(dataset: RankingDataset) -> None:
         checkpoints.append(cast("Checkpoint", snapshot()))
 
     spec: dict[str, Any] = {**bound, "metric_interval": last - 1}
-    seldom = trained(training, validation, on_iteration, **spec)
+    seldom = trained(training, validation, on_iteration=on_iteration, **spec)
     assert [report.iteration for report in seldom.history if report.values] == [last - 1, last]
     assert seldom.history[-1] == reported[-1]
     assert seldom.history[-1].values == each.history[-1].values

@@ -16,6 +16,7 @@ from core.clicks.models import (
 )
 from core.clicks.models.browsing import browsing_pass, examination_places
 from core.clicks.models.chains import chain_pass
+from core.clicks.models.intervals import relevance_interval
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS
 from core.errors import InvalidInput
@@ -173,14 +174,26 @@ def test_clicks_over_expected_clicks_sum_over_impressions() -> None:
     """The divisor adds the rate of each impression's rank, and a document may be above 1."""
     sessions = [
         Session(0, (0, 1), (True, False)),
-        Session(0, (0, 1), (False, True)),
-        Session(0, (1, 0), (True, True)),
+        Session(0, (0, 1), (False, False)),
+        Session(0, (1, 0), (False, True)),
     ]
-    rates = {1: 2 / 3, 2: 2 / 3}
+    rates = {1: 1 / 3, 2: 1 / 3}
     model = fit_click_model(as_log(sessions), ClickModelSpec(model="coec", resamples=0))
     assert model.relevance[0] == pytest.approx(2 / (2 * rates[1] + rates[2]))
-    assert model.relevance[1] == pytest.approx(2 / (2 * rates[2] + rates[1]))
-    assert model.relevance[2] == 0.0
+    assert model.relevance[0] > 1.0
+    assert model.relevance[1:3].tolist() == [0.0, 0.0]
+    interval = relevance_interval(model)
+    assert interval.lower[0] <= model.relevance[0] <= interval.upper[0]
+
+
+@pytest.mark.parametrize("name", ["pbm", "ubm"])
+def test_without_impressions_at_rank_1_no_examination_is_relative_to_it(name: str) -> None:
+    """Without pseudo-counts, the examination of a rank that was not shown is 0; nothing is divided by it."""
+    log = as_log([Session(0, (0, 1), (True, False)), Session(0, (1, 0), (False, True))] * 5)
+    log = replace(log, ranks=(log.ranks + 1).astype(np.int16))
+    spec = ClickModelSpec(model=name, prior_clicks=0.0, prior_skips=0.0, iterations=5, resamples=2)
+    found = fit_click_model(log, spec).to_json()["parameters"]["relative_examination"]
+    assert all(np.isfinite([row["value"], row["lower"], row["upper"]]).all() for row in found)
 
 
 def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
