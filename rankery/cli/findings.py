@@ -16,8 +16,11 @@ _SHOWN_EXAMPLES = 5
 
 
 def counts(statistics: Mapping[str, Any]) -> str:
-    """Format the size of judged data: "60 queries, 1,200 documents, 46 features"."""
-    return ", ".join(f"{statistics[unit]:,} {unit}" for unit in ("queries", "documents", "features"))
+    """Format the size of judged data: "60 queries, 1,200 documents, 1 feature"."""
+    units = {"queries": "query", "documents": "document", "features": "feature"}
+    return ", ".join(
+        f"{statistics[unit]:,} {one if statistics[unit] == 1 else unit}" for unit, one in units.items()
+    )
 
 
 def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
@@ -56,5 +59,7 @@ def _examples(finding: Mapping[str, Any]) -> str:
     if not examples:
         return ""
     shown = ", ".join(plain(str(example)) for example in examples[:_SHOWN_EXAMPLES])
-    more = ", …" if finding["count"] > min(len(examples), _SHOWN_EXAMPLES) else ""
+    counts_them = str(finding["unit"]).startswith(str(finding["example_kind"])[:-1])  # query of queries
+    is_cut = len(examples) > _SHOWN_EXAMPLES or (counts_them and finding["count"] > len(examples))
+    more = ", …" if is_cut else ""
     return f"[dim]{finding['example_kind']}[/dim] {shown}{more}"

@@ -70,7 +70,8 @@ def dataset_or_upload(
         try:
             return dataset_of(session, reference)
         except NameUnclear as unclear:
-            raise NameUnclear(f"{reference} is not a local file, and {unclear}") from None
+            kind = "a folder, not a file" if path.is_dir() else "not a local file"
+            raise NameUnclear(f"{reference} is {kind}, and {unclear}") from None
     known = _uploaded_before(session, path, columns)
     if known is None:
         return upload(session, path, columns=columns)

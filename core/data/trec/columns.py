@@ -116,8 +116,9 @@ class WordColumns:
         Raises:
             DatasetError: With the first two words of each such line.
         """
+        marker = pa.scalar("Q0", pa.large_string())
         is_marker = [
-            pc.equal(self.texts(name).array, "Q0").to_numpy(zero_copy_only=False)
+            pc.equal(self.texts(name).array, marker).to_numpy(zero_copy_only=False)
             for name in ("Q0", "docno", "rank", "score")
         ]
         self._refuse(

@@ -49,7 +49,7 @@ def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
     (tmp_path / "rank.train.query").write_text("2\n1\n")
     done = run("doctor", path, NO_COLOR="1")
     first, *_ = done.output.splitlines()
-    assert first == f"{path}: 2 queries, 3 documents, 1 features, lightgbm with rank.train.query"
+    assert first == f"{path}: 2 queries, 3 documents, 1 feature, lightgbm with rank.train.query"
     path.write_text("label,search,f1\n1,a,0.5\n0,b,0.25\n1,c,2\n")
     (table,) = run("doctor", path, "--columns", '{"query": "search"}', "--json").document["files"]
     assert (table["statistics"]["queries"], table["query_sizes"]) == (3, None)
@@ -63,6 +63,16 @@ def test_an_error_is_a_failure(folder: Path) -> None:
     (file,) = done.document["files"]
     assert file["findings"][0]["severity"] == "error"
     assert file["statistics"]["queries"] == 2
+
+
+def test_examples_end_with_an_ellipsis_only_where_there_are_more(tmp_path: Path) -> None:
+    """Missing values are counted by value, and their examples are features."""
+    path = tmp_path / "judged.csv"
+    rows = [f"{row % 3},q{row // 9},{'' if row % 5 else row},{row * 7 % 11}" for row in range(90)]
+    path.write_text("\n".join(["label,query_id,bm25,price", *rows, ""]))
+    done = run("doctor", path, COLUMNS="120", NO_COLOR="1")
+    assert "72 of 180 values are missing" in done.output
+    assert "feature bm25\n" in done.output
 
 
 def test_several_files_are_compared_with_each_other(folder: Path) -> None:
