@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
 
 from app.http.labels import ProjectName
-from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseModel, rfc3339
+from app.http.schemas import NameForPeople, PageModel, RequestModel, ResponseModel, rfc3339
 
 
 class AuditEntry(ResponseModel):
@@ -42,11 +42,10 @@ class AuditEntry(ResponseModel):
     address: str | None = Field(description="Address of the client")
 
 
-class AuditPage(ResponseModel):
+class AuditPage(PageModel):
     """A page of the audit log, newest first."""
 
     items: list[AuditEntry]
-    next_cursor: NextCursor
 
 
 KeyScope = Literal["read", "score", "write", "admin"]
@@ -155,8 +154,7 @@ class NewKey(Key):
     )
 
 
-class KeyPage(ResponseModel):
+class KeyPage(PageModel):
     """A page of API keys, newest first."""
 
     items: list[Key]
-    next_cursor: NextCursor

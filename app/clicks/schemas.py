@@ -12,7 +12,7 @@ from app.http.schemas import (
     DisplayName,
     FailureReason,
     Json,
-    NextCursor,
+    PageModel,
     RequestModel,
     ResponseModel,
 )
@@ -69,11 +69,10 @@ class ClickLog(ResponseModel):
     updated_at: datetime
 
 
-class ClickLogPage(ResponseModel):
+class ClickLogPage(PageModel):
     """A page of click logs, newest first by default."""
 
     items: list[ClickLog]
-    next_cursor: NextCursor
 
 
 class ClickLogChanges(RequestModel):

@@ -12,7 +12,7 @@ from app.http.schemas import (
     DisplayName,
     FailureReason,
     Json,
-    NextCursor,
+    PageModel,
     RequestModel,
     ResponseModel,
 )
@@ -194,11 +194,10 @@ DefaultDataset = Annotated[
 ]
 
 
-class DatasetPage(ResponseModel):
+class DatasetPage(PageModel):
     """A page of datasets, newest first by default."""
 
     items: list[Dataset]
-    next_cursor: NextCursor
     default_id: DefaultDataset = None
 
 

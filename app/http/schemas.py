@@ -140,6 +140,14 @@ NextCursor = Annotated[
     Field(description="Value of `cursor` for the next page; null on the last page", examples=[None]),
 ]
 
+
+class PageModel(ResponseModel):
+    """A page of a list."""
+
+    items: list[Any]
+    next_cursor: NextCursor
+
+
 Cursor = Annotated[
     str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the previous page")
 ]

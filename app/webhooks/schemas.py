@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from app.events.schemas import EventKind
 from app.http.labels import TAG_LINE, ProjectName
-from app.http.schemas import NextCursor, RequestModel, ResponseModel
+from app.http.schemas import PageModel, RequestModel, ResponseModel
 from core.outbound.guard import MAX_URL_LENGTH
 from core.store.tables import Event, WebhookDelivery
 from core.store.tables import Webhook as StoredWebhook
@@ -127,11 +127,10 @@ class NewWebhook(Webhook):
     secret: str = Field(description="Key of the signatures; store it at the receiver, which verifies them")
 
 
-class WebhookPage(ResponseModel):
+class WebhookPage(PageModel):
     """A page of webhooks, newest first."""
 
     items: list[Webhook]
-    next_cursor: NextCursor
 
 
 ResponseStatus = Annotated[
@@ -205,11 +204,10 @@ class Delivery(ResponseModel):
         return cls.model_validate({**_columns(row), "event_kind": event.kind})
 
 
-class DeliveryPage(ResponseModel):
+class DeliveryPage(PageModel):
     """A page of deliveries, newest first."""
 
     items: list[Delivery]
-    next_cursor: NextCursor
 
 
 class WebhookTest(ResponseModel):
