@@ -141,6 +141,17 @@ NextCursor = Annotated[
 ]
 
 
+def distinct(noun: str) -> AfterValidator:
+    """Return the validator of a list that names each of something once."""
+
+    def check(names: list[str]) -> list[str]:
+        if len(set(names)) < len(names):
+            raise ValueError(f"must name each {noun} once")
+        return names
+
+    return AfterValidator(check)
+
+
 class PageModel(ResponseModel):
     """A page of a list."""
 
