@@ -219,8 +219,8 @@ class DatasetChanges(RequestModel):
 _NAME: TypeAdapter[str] = TypeAdapter(DisplayName)
 
 
-def dataset_name(name: str) -> str:
-    """Validate a dataset name from an upload.
+def checked_name(name: str) -> str:
+    """Validate the name of a dataset or a click log from an upload.
 
     Raises:
         InvalidInput: The name is empty, too long or has control characters.
