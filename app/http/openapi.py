@@ -96,18 +96,22 @@ _EXAMPLE_DETAILS: Mapping[str, str] = {
     "bad-request": "Upload-Offset: must be a whole number of bytes, not 'all'",
     "gone": "upload upl_01k9x2m4q7c8v5n3b6r1 was used; upload the file again",
     "unknown-version": "send the header Tus-Resumable: 1.0.0",
-    "upload-taken-over": "another request has taken over upload upl_01k9x2m4q7c8v5n3b6r1, or the upload was deleted",
+    "upload-taken-over": "another request has taken over upload upl_01k9x2m4q7c8v5n3b6r1, or the upload was"
+    " deleted",
     "no-such-range": "the file has 1,048,576 bytes",
     "checksum-mismatch": "the sha1 of the body differs from Upload-Checksum",
     "too-large": "the body must have at most 1048576 bytes",
     "address-too-long": "the URL must have at most 8192 bytes",
     "unsupported-media-type": "send the body as application/json, not text/plain",
-    "foreign-host": "the name in the Host header is not a name of this service; add it to RANKERY_ALLOWED_HOSTS",
+    "foreign-host": "the name in the Host header is not a name of this service; add it to"
+    " RANKERY_ALLOWED_HOSTS",
     "invalid-input": "/loss/mu: must be greater than or equal to 0",
     "too-many-requests": "you may read 500 times a second; try again in 1 s",
     "headers-too-large": "at most 100 headers are accepted",
-    "extra-missing": 'an export to ONNX needs an optional package; install it with pip install "rankery-server[onnx]", or with make extras in a clone',
-    "insufficient-storage": "the disk of the uploads has 1,048,576 bytes left, of which 268,435,456 must stay free",
+    "extra-missing": "an export to ONNX needs an optional package; install it with pip install"
+    ' "rankery-server[onnx]", or with make extras in a clone',
+    "insufficient-storage": "the disk of the uploads has 1,048,576 bytes left, of which 268,435,456 must stay"
+    " free",
     "store-unavailable": "the database refuses connections",
 }
 _EXAMPLES: dict[int, dict[str, Any]] = {
