@@ -46,7 +46,7 @@ def _declaring_classes() -> Iterator[tuple[str, type]]:
     while models:
         model = models.pop()
         models += model.__subclasses__()
-        loss: type | None = getattr(model, "declared_by", None)
+        loss: Any = getattr(model, "declared_by", None)
         yield re.sub(r"[\[\]]", "_", model.__name__), loss if loss in LOSSES.values() else model
 
 

@@ -16,7 +16,7 @@ from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
 from app.http.caller import ANYBODY, OWNER, Caller, caller_in, rate_limit_key, set_caller
 from app.http.middleware import HttpMiddleware
-from app.http.problems import KINDS, http_problem, problem
+from app.http.problems import KINDS, UNAUTHENTICATED, http_problem, problem
 from app.http.services import registered
 from app.http.thread_pools import NOTES
 from app.settings import ApiSettings
@@ -55,7 +55,7 @@ class AuthMiddleware(HttpMiddleware):
         try:
             return await self._admit(request, authenticator)
         except Refusal as refusal:
-            wants_page = refusal.kind is refusals.UNAUTHENTICATED and expects_page(request)
+            wants_page = refusal.kind is UNAUTHENTICATED and expects_page(request)
             return _redirect_to_sign_in(request) if wants_page else refusal.answer()
         except StoreUnavailable:
             if _is_known_monitor(request, authenticator):

@@ -7,12 +7,9 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from app.http.caller import Caller
-from app.http.problems import ProblemKind, problem
+from app.http.problems import FORBIDDEN, FOREIGN_HOST, UNAUTHENTICATED, ProblemKind, problem
 
-UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is required")
-FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key lacks a permission")
 FOREIGN_ORIGIN = ProblemKind(HTTPStatus.FORBIDDEN, "foreign-origin", "Cross-origin request")
-FOREIGN_HOST = ProblemKind(HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "Unknown host name")
 TOO_MANY_WRONG_KEYS = ProblemKind(
     HTTPStatus.TOO_MANY_REQUESTS, "too-many-wrong-keys", "Too many wrong API keys"
 )

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
+from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 
 from app.http.labels import ProjectName
-from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseModel, rfc3339
+from app.http.schemas import NameForPeople, PageModel, RequestModel, ResponseModel, distinct, rfc3339
 
 
 class AuditEntry(ResponseModel):
@@ -42,11 +42,10 @@ class AuditEntry(ResponseModel):
     address: str | None = Field(description="Address of the client")
 
 
-class AuditPage(ResponseModel):
+class AuditPage(PageModel):
     """A page of the audit log, newest first."""
 
     items: list[AuditEntry]
-    next_cursor: NextCursor
 
 
 KeyScope = Literal["read", "score", "write", "admin"]
@@ -68,23 +67,11 @@ _KEY_EXAMPLE: dict[str, Any] = {
 }
 
 
-def _distinct_scopes(scopes: list[KeyScope]) -> list[KeyScope]:
-    if len(set(scopes)) < len(scopes):
-        raise ValueError("must name each scope once")
-    return scopes
-
-
-def _distinct_projects(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        raise ValueError("must name each project once")
-    return names
-
-
 class KeyRequest(RequestModel):
     """A request to create an API key."""
 
     name: NameForPeople = Field(description="Display name of the key", examples=["nightly training"])
-    scopes: Annotated[list[KeyScope], AfterValidator(_distinct_scopes)] = Field(
+    scopes: Annotated[list[KeyScope], distinct("scope")] = Field(
         min_length=1,
         max_length=4,
         description="`read`: read everything except keys, webhooks, settings and audit log; `write`: also"
@@ -108,7 +95,7 @@ class KeyRequest(RequestModel):
         description="Maximum bytes of the key's datasets, click logs and open uploads; null for the default"
         " of the service",
     )
-    projects: Annotated[list[ProjectName], AfterValidator(_distinct_projects)] | None = Field(
+    projects: Annotated[list[ProjectName], distinct("project")] | None = Field(
         None,
         min_length=1,
         max_length=20,
@@ -155,8 +142,7 @@ class NewKey(Key):
     )
 
 
-class KeyPage(ResponseModel):
+class KeyPage(PageModel):
     """A page of API keys, newest first."""
 
     items: list[Key]
-    next_cursor: NextCursor

@@ -3,16 +3,15 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field
 
 from app.datasets.schemas import Address, CredentialsName, Finding
 from app.http.labels import NewProject, ProjectName, ShownProject
-from app.http.pointers import name_problem
 from app.http.schemas import (
     DisplayName,
     FailureReason,
     Json,
-    NextCursor,
+    PageModel,
     RequestModel,
     ResponseModel,
 )
@@ -69,11 +68,10 @@ class ClickLog(ResponseModel):
     updated_at: datetime
 
 
-class ClickLogPage(ResponseModel):
+class ClickLogPage(PageModel):
     """A page of click logs, newest first by default."""
 
     items: list[ClickLog]
-    next_cursor: NextCursor
 
 
 class ClickLogChanges(RequestModel):
@@ -138,18 +136,3 @@ class AddressLogRequest(RequestModel):
     def is_upload(self) -> bool:
         """Whether the source is a resumable upload."""
         return isinstance(self.source, str) and self.source.startswith(UPLOAD_PREFIX)
-
-
-_NAME: TypeAdapter[str] = TypeAdapter(DisplayName)
-
-
-def checked_log_name(name: str) -> str:
-    """Validate the name of a click log from an upload.
-
-    Raises:
-        InvalidInput: The name is empty, too long or has control characters.
-    """
-    try:
-        return _NAME.validate_python(name)
-    except ValidationError as error:
-        raise name_problem(error) from error

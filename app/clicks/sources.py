@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Body
 from starlette.responses import Response
 
-from app.clicks.schemas import AddressLogRequest, ClickLog, checked_log_name
+from app.clicks.schemas import AddressLogRequest, ClickLog
 from app.clicks.uploads import (
     ADDRESS_EXAMPLES,
     LogUpload,
@@ -15,7 +15,7 @@ from app.clicks.uploads import (
     register_log,
     upload_keys,
 )
-from app.datasets.schemas import MAX_BASE_NAME_LENGTH
+from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotency
 from app.http.openapi import BODY_PROBLEMS, problems
@@ -66,7 +66,7 @@ def import_click_log(
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         log = tx.click_logs.add(
-            body.name or checked_log_name(first[-MAX_BASE_NAME_LENGTH:]),
+            body.name or checked_name(first[-MAX_BASE_NAME_LENGTH:]),
             source,
             key_id=caller.key_id,
             project=body.project,

@@ -13,7 +13,8 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.clicks import schemas
-from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE, checked_log_name
+from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE
+from app.datasets.schemas import checked_name
 from app.http.bodies import parse_json
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
@@ -144,7 +145,7 @@ class LogUpload:
         if problems:
             raise InvalidInput(*problems)
         upload = cls(received, options, str(options.pop("format", "auto")))
-        checked_log_name(upload.name)
+        checked_name(upload.name)
         return upload
 
     @property

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from app.datasets.schemas import PartName
-from app.http.schemas import NextCursor, ResponseModel, optional_text
+from app.http.schemas import PageModel, ResponseModel, optional_text
 
 Value = float | Literal["Infinity", "-Infinity"] | None
 
@@ -87,11 +87,10 @@ class QueryEntry(ResponseModel):
     columns: dict[str, str] = Field(description="Other columns of the query", examples=[{"market": "de"}])
 
 
-class QueryPage(ResponseModel):
+class QueryPage(PageModel):
     """A page of queries, in the dataset's order."""
 
     items: list[QueryEntry]
-    next_cursor: NextCursor
 
 
 class JudgedDocument(ResponseModel):

@@ -11,7 +11,7 @@ from app.datasets.schemas import (
     FeatureNames,
     PartName,
     RepeatedFeatures,
-    dataset_name,
+    checked_name,
 )
 from app.http.labels import NewProject
 from app.http.schemas import DisplayName, RequestModel
@@ -159,7 +159,7 @@ class FolderDatasets:
         if self._name is not None and len(self.parts) == 1:
             return self._name
         base_name = self._name or self._folder.folder.removeprefix(".")
-        return dataset_name(f"{base_name[-MAX_BASE_NAME_LENGTH:]} {part}".strip())
+        return checked_name(f"{base_name[-MAX_BASE_NAME_LENGTH:]} {part}".strip())
 
 
 class JoinedFiles:
@@ -200,7 +200,7 @@ class JoinedFiles:
         if self._options:
             source["options"] = self._options
         base_name = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
-        name = request.name or dataset_name(base_name[-MAX_BASE_NAME_LENGTH:])
+        name = request.name or checked_name(base_name[-MAX_BASE_NAME_LENGTH:])
         size_bytes, project = found.size_bytes, request.project
         return [tx.datasets.add(name, source, size_bytes=size_bytes, key_id=key_id, project=project)]
 

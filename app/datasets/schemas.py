@@ -12,7 +12,7 @@ from app.http.schemas import (
     DisplayName,
     FailureReason,
     Json,
-    NextCursor,
+    PageModel,
     RequestModel,
     ResponseModel,
 )
@@ -194,11 +194,10 @@ DefaultDataset = Annotated[
 ]
 
 
-class DatasetPage(ResponseModel):
+class DatasetPage(PageModel):
     """A page of datasets, newest first by default."""
 
     items: list[Dataset]
-    next_cursor: NextCursor
     default_id: DefaultDataset = None
 
 
@@ -220,8 +219,8 @@ class DatasetChanges(RequestModel):
 _NAME: TypeAdapter[str] = TypeAdapter(DisplayName)
 
 
-def dataset_name(name: str) -> str:
-    """Validate a dataset name from an upload.
+def checked_name(name: str) -> str:
+    """Validate the name of a dataset or a click log from an upload.
 
     Raises:
         InvalidInput: The name is empty, too long or has control characters.

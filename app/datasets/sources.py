@@ -19,7 +19,7 @@ from app.datasets.schemas import (
     FeatureNames,
     PartName,
     RepeatedFeatures,
-    dataset_name,
+    checked_name,
 )
 from app.datasets.uploads import (
     IMPORT_EXAMPLES,
@@ -207,7 +207,7 @@ class RequestedSources:
         first, files = self._parts[part][0], self._request.files
         base_name = self._request.name or (f"{first}/{files}" if files else first)
         base_name = base_name[-MAX_BASE_NAME_LENGTH:]
-        return dataset_name(base_name if part is None else f"{base_name} {part}")
+        return checked_name(base_name if part is None else f"{base_name} {part}")
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, dataset_name
+from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, checked_name
 from app.http.bodies import parse_json
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
@@ -219,7 +219,7 @@ class DatasetUpload:
         parts = tuple(part for part in (FILE, *PARTS) if part in received.files)
         upload = cls(received, parts, options, str(options.pop("format", "auto")))
         for part in parts:
-            dataset_name(upload.name_of(part))
+            checked_name(upload.name_of(part))
         return upload
 
     def request_digest(self) -> str:

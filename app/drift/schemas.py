@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from app.http.schemas import Json, NextCursor, ResponseModel
+from app.http.schemas import Json, PageModel, ResponseModel
 
 Verdict = Literal["drift", "none", "too_few"]
 
@@ -92,11 +92,10 @@ class DriftReportEntry(ResponseModel):
     created_at: datetime
 
 
-class DriftReportPage(ResponseModel):
+class DriftReportPage(PageModel):
     """A page of drift reports, newest first."""
 
     items: list[DriftReportEntry]
-    next_cursor: NextCursor
 
 
 class DriftProfile(ResponseModel):

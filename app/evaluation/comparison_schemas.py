@@ -9,7 +9,7 @@ from app.datasets.schemas import DatasetName, ModelFindings
 from app.evaluation.ranking_schemas import RankedDocument
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary, QuerySummary
 from app.http.labels import ShownProject
-from app.http.schemas import NextCursor, ResponseModel, optional_text
+from app.http.schemas import PageModel, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
 from core.evaluation.paired import Verdict
 
@@ -190,11 +190,10 @@ class ComparisonEntry(ResponseModel):
     created_at: datetime
 
 
-class ComparisonPage(ResponseModel):
+class ComparisonPage(PageModel):
     """A page of comparisons, in the requested order."""
 
     items: list[ComparisonEntry]
-    next_cursor: NextCursor
 
 
 class ComparedQuery(ResponseModel):
@@ -205,11 +204,10 @@ class ComparedQuery(ResponseModel):
     values: dict[str, list[float | None]] = Field(examples=[{"ndcg@10": [0.2, 0.9]}])
 
 
-class ComparedQueryPage(ResponseModel):
+class ComparedQueryPage(PageModel):
     """A page of queries, in the requested order."""
 
     items: list[ComparedQuery]
-    next_cursor: NextCursor
     summary: QuerySummary | None = Field(
         None, description="Summary of all selected queries; only on the first page"
     )

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from app.datasets.schemas import DatasetName, ModelFindings
 from app.http.labels import ShownProject
-from app.http.schemas import NextCursor, ResponseModel, optional_text
+from app.http.schemas import NextCursor, PageModel, ResponseModel, optional_text
 from core.store import Ranking as RankingRow
 
 
@@ -32,11 +32,10 @@ class RankingEntry(ResponseModel):
         return cls.model_validate(row).model_copy(update={"dataset_name": dataset_name})
 
 
-class RankingPage(ResponseModel):
+class RankingPage(PageModel):
     """A page of rankings, in the requested order."""
 
     items: list[RankingEntry]
-    next_cursor: NextCursor
 
 
 class RankedDocument(ResponseModel):

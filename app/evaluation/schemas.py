@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import DatasetName, ModelFindings
 from app.http.labels import ShownProject
-from app.http.schemas import Json, NextCursor, ResponseModel, optional_text
+from app.http.schemas import Json, PageModel, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
 from core.evaluation import MIN_QUERIES
 from core.store import Evaluation as EvaluationRow
@@ -199,11 +199,10 @@ class EvaluationEntry(ResponseModel):
         return cls.model_validate(row).model_copy(update={"dataset_name": dataset_name})
 
 
-class EvaluationPage(ResponseModel):
+class EvaluationPage(PageModel):
     """A page of evaluations, in the requested order."""
 
     items: list[EvaluationEntry]
-    next_cursor: NextCursor
 
 
 class QuerySegment(ResponseModel):
@@ -249,11 +248,10 @@ class QueryValues(ResponseModel):
     values: dict[str, float | None] = Field(examples=[{"ndcg@10": 0.3126, "map": None}])
 
 
-class QueryValuesPage(ResponseModel):
+class QueryValuesPage(PageModel):
     """A page of queries, in the requested order."""
 
     items: list[QueryValues]
-    next_cursor: NextCursor
     summary: QuerySummary | None = Field(
         None, description="Summary of all selected queries; only on the first page"
     )

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.http.schemas import Json, NextCursor, ResponseModel
+from app.http.schemas import Json, PageModel, ResponseModel
 from core.store.tables import Event as StoredEvent
 
 EventKind = Literal[
@@ -78,8 +78,7 @@ class Event(ResponseModel):
         )
 
 
-class EventPage(ResponseModel):
+class EventPage(PageModel):
     """A page of events."""
 
     items: list[Event]
-    next_cursor: NextCursor

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.http.labels import NewProject, ShownProject
-from app.http.schemas import FailureReason, Id, Json, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import FailureReason, Id, Json, PageModel, RequestModel, ResponseModel
 from app.jobs.distribution_schemas import UndistributedRequest
 from core.experiments.paper import Scale
 
@@ -214,11 +214,10 @@ class ExperimentEntry(ResponseModel):
     finished_at: datetime | None
 
 
-class ExperimentPage(ResponseModel):
+class ExperimentPage(PageModel):
     """A page of experiments."""
 
     items: list[ExperimentEntry]
-    next_cursor: NextCursor
 
 
 class Experiment(ExperimentEntry):

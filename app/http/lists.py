@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Query
 
-from app.http.schemas import Cursor, Json, Limit, NextCursor, ResponseModel
+from app.http.schemas import Cursor, Json, Limit, PageModel, ResponseModel
 from core.errors import InvalidInput
 from core.metrics import metric_name
 
@@ -40,11 +40,10 @@ Fields = Annotated[
 ]
 
 
-class SelectedFields(ResponseModel):
+class SelectedFields(PageModel):
     """A page of items with the requested fields."""
 
     items: list[Json]
-    next_cursor: NextCursor
 
 
 Page = TypeVar("Page", bound=ResponseModel)

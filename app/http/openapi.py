@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from app.http.caching import conditional
 from app.http.openapi_components import compact
-from app.http.problems import MEDIA_TYPE
+from app.http.problems import ALL_KINDS, MEDIA_TYPE
 
 DESCRIPTION = """\
 Train, evaluate and serve learning-to-rank models.
@@ -86,137 +86,45 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
         },
     },
 }
-_EXAMPLES: Mapping[int, dict[str, Any]] = {
-    401: {
-        "type": "/problems/unauthenticated",
-        "title": "An API key is required",
-        "status": 401,
-        "detail": "the API key is unknown, expired or revoked",
-    },
-    403: {
-        "type": "/problems/forbidden",
-        "title": "The API key lacks a permission",
-        "status": 403,
-        "detail": "this request needs the scope write; the key key_01k9x2m4q7c8v5n3b6r1 has read",
-    },
-    404: {
-        "type": "/problems/not-found",
-        "title": "Not found",
-        "status": 404,
-        "detail": "there is no job 'job_1'",
-    },
-    409: {
-        "type": "/problems/wrong-state",
-        "title": "The current state does not allow this",
-        "status": 409,
-        "detail": "dataset ds_01k9x2m4q7c8v5n3b6r1 is pending: a job needs it to be ready",
-    },
-    408: {
-        "type": "/problems/too-slow",
-        "title": "The request arrives too slowly",
-        "status": 408,
-        "detail": "no bytes of the body have arrived for 30 s",
-    },
-    400: {
-        "type": "/problems/bad-request",
-        "title": "The request cannot be understood",
-        "status": 400,
-        "detail": "Upload-Offset: must be a whole number of bytes, not 'all'",
-    },
-    410: {
-        "type": "/problems/gone",
-        "title": "The upload was used or has expired",
-        "status": 410,
-        "detail": "upload upl_01k9x2m4q7c8v5n3b6r1 was used; upload the file again",
-    },
-    412: {
-        "type": "/problems/unknown-version",
-        "title": "The version is not supported",
-        "status": 412,
-        "detail": "send the header Tus-Resumable: 1.0.0",
-    },
-    423: {
-        "type": "/problems/upload-taken-over",
-        "title": "Another request has taken over the upload",
-        "status": 423,
-        "detail": "another request has taken over upload upl_01k9x2m4q7c8v5n3b6r1, or the upload was deleted",
-    },
-    416: {
-        "type": "/problems/no-such-range",
-        "title": "The file has no such range",
-        "status": 416,
-        "detail": "the file has 1,048,576 bytes",
-    },
-    460: {
-        "type": "/problems/checksum-mismatch",
-        "title": "The checksum does not match",
-        "status": 460,
-        "detail": "the sha1 of the body differs from Upload-Checksum",
-    },
-    413: {
-        "type": "/problems/too-large",
-        "title": "The request is too large",
-        "status": 413,
-        "detail": "the body must have at most 1048576 bytes",
-    },
-    414: {
-        "type": "/problems/address-too-long",
-        "title": "The URL is too long",
-        "status": 414,
-        "detail": "the URL must have at most 8192 bytes",
-    },
-    415: {
-        "type": "/problems/unsupported-media-type",
-        "title": "The media type is not accepted",
-        "status": 415,
-        "detail": "send the body as application/json, not text/plain",
-    },
-    421: {
-        "type": "/problems/foreign-host",
-        "title": "Unknown host name",
-        "status": 421,
-        "detail": "the name in the Host header is not a name of this service; add it to"
-        " RANKERY_ALLOWED_HOSTS",
-    },
-    422: {
-        "type": "/problems/invalid-input",
-        "title": "The request is not valid",
-        "status": 422,
-        "detail": "/loss/mu: must be greater than or equal to 0",
-        "errors": [{"pointer": "/loss/mu", "detail": "must be greater than or equal to 0"}],
-    },
-    429: {
-        "type": "/problems/too-many-requests",
-        "title": "Too many requests",
-        "status": 429,
-        "detail": "you may read 500 times a second; try again in 1 s",
-    },
-    431: {
-        "type": "/problems/headers-too-large",
-        "title": "The headers are too large",
-        "status": 431,
-        "detail": "at most 100 headers are accepted",
-    },
-    501: {
-        "type": "/problems/extra-missing",
-        "title": "An optional package is not installed",
-        "status": 501,
-        "detail": "an export to ONNX needs an optional package; install it with pip install"
-        ' "rankery-server[onnx]", or with make extras in a clone',
-    },
-    507: {
-        "type": "/problems/insufficient-storage",
-        "title": "Not enough free space",
-        "status": 507,
-        "detail": "the disk of the uploads has 1,048,576 bytes left, of which 268,435,456 must stay free",
-    },
-    503: {
-        "type": "/problems/store-unavailable",
-        "title": "Storage cannot be reached",
-        "status": 503,
-        "detail": "the database refuses connections",
-    },
+# Details of an example of each kind of problem, by its slug.
+_EXAMPLE_DETAILS: Mapping[str, str] = {
+    "unauthenticated": "the API key is unknown, expired or revoked",
+    "forbidden": "this request needs the scope write; the key key_01k9x2m4q7c8v5n3b6r1 has read",
+    "not-found": "there is no job 'job_1'",
+    "wrong-state": "dataset ds_01k9x2m4q7c8v5n3b6r1 is pending: a job needs it to be ready",
+    "too-slow": "no bytes of the body have arrived for 30 s",
+    "bad-request": "Upload-Offset: must be a whole number of bytes, not 'all'",
+    "gone": "upload upl_01k9x2m4q7c8v5n3b6r1 was used; upload the file again",
+    "unknown-version": "send the header Tus-Resumable: 1.0.0",
+    "upload-taken-over": "another request has taken over upload upl_01k9x2m4q7c8v5n3b6r1, or the upload was"
+    " deleted",
+    "no-such-range": "the file has 1,048,576 bytes",
+    "checksum-mismatch": "the sha1 of the body differs from Upload-Checksum",
+    "too-large": "the body must have at most 1048576 bytes",
+    "address-too-long": "the URL must have at most 8192 bytes",
+    "unsupported-media-type": "send the body as application/json, not text/plain",
+    "foreign-host": "the name in the Host header is not a name of this service; add it to"
+    " RANKERY_ALLOWED_HOSTS",
+    "invalid-input": "/loss/mu: must be greater than or equal to 0",
+    "too-many-requests": "you may read 500 times a second; try again in 1 s",
+    "headers-too-large": "at most 100 headers are accepted",
+    "extra-missing": "an export to ONNX needs an optional package; install it with pip install"
+    ' "rankery-server[onnx]", or with make extras in a clone',
+    "insufficient-storage": "the disk of the uploads has 1,048,576 bytes left, of which 268,435,456 must stay"
+    " free",
+    "store-unavailable": "the database refuses connections",
 }
+_EXAMPLES: dict[int, dict[str, Any]] = {
+    int(kind.status): {
+        "type": f"/problems/{kind.slug}",
+        "title": kind.title,
+        "status": int(kind.status),
+        "detail": _EXAMPLE_DETAILS[kind.slug],
+    }
+    for kind in ALL_KINDS
+    if kind.slug in _EXAMPLE_DETAILS
+}
+_EXAMPLES[422]["errors"] = [{"pointer": "/loss/mu", "detail": "must be greater than or equal to 0"}]
 _DESCRIPTIONS: Mapping[int, str] = {
     400: "A header is missing or malformed",
     401: "No valid API key; not while no API key exists",

@@ -153,6 +153,11 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
         )
     }
 )
+# For refused callers.
+UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is required")
+FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key lacks a permission")
+FOREIGN_HOST = ProblemKind(HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "Unknown host name")
+ALL_KINDS = (*KINDS.values(), *_HTTP_KINDS.values(), UNAUTHENTICATED, FORBIDDEN, FOREIGN_HOST)
 
 
 def install(application: FastAPI) -> None:

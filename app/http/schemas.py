@@ -140,6 +140,25 @@ NextCursor = Annotated[
     Field(description="Value of `cursor` for the next page; null on the last page", examples=[None]),
 ]
 
+
+def distinct(noun: str) -> AfterValidator:
+    """Return the validator of a list that names each of something once."""
+
+    def check(names: list[str]) -> list[str]:
+        if len(set(names)) < len(names):
+            raise ValueError(f"must name each {noun} once")
+        return names
+
+    return AfterValidator(check)
+
+
+class PageModel(ResponseModel):
+    """A page of a list."""
+
+    items: list[Any]
+    next_cursor: NextCursor
+
+
 Cursor = Annotated[
     str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the previous page")
 ]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.http.labels import NewProject, ShownProject
-from app.http.schemas import ModelReference, NameForPeople, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import ModelReference, NameForPeople, PageModel, RequestModel, ResponseModel
 from app.scoring.schemas import CallerId, CandidateDocument
 from core.interleaving import Method, SequentialRule, sample_size
 from core.store.tables import Interleaving as InterleavingRow
@@ -182,11 +182,10 @@ class Interleaving(ResponseModel):
         )
 
 
-class InterleavingPage(ResponseModel):
+class InterleavingPage(PageModel):
     """A page of interleavings, in the requested order."""
 
     items: list[Interleaving]
-    next_cursor: NextCursor
 
 
 class InterleavedQuery(RequestModel):

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
 from app.http.labels import Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges
-from app.http.schemas import FailureReason, Json, NameForPeople, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import FailureReason, Json, NameForPeople, PageModel, RequestModel, ResponseModel
 from app.jobs.distribution_schemas import RankProgress
 from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
@@ -234,11 +234,10 @@ class JobBatch(ResponseModel):
     jobs: list[Job] = Field(description="In the requested order")
 
 
-class JobPage(ResponseModel):
+class JobPage(PageModel):
     """A page of jobs, in the requested order."""
 
     items: list[Job]
-    next_cursor: NextCursor
 
 
 Curves = dict[str, dict[str, list[float | None]]]

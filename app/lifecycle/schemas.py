@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.http.schemas import Id, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import Id, PageModel, RequestModel, ResponseModel
 from core.store.lifecycle.deletion import Deletion as StoredDeletion
 from core.store.lifecycle.storage import LABELS
 from core.store.lifecycle.storage import Storage as MeasuredStorage
@@ -158,11 +158,10 @@ class TrashedObject(ResponseModel):
         return cls(**values)
 
 
-class TrashPage(ResponseModel):
+class TrashPage(PageModel):
     """A page of the trash, the latest deletion first."""
 
     items: list[TrashedObject]
-    next_cursor: NextCursor
 
 
 class RestoreRequest(RequestModel):

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from app.datasets.hold_out_schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
-from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import Id, Json, PageModel, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions
 from app.jobs.requests.counterfactual import EstimationRequest
 from app.jobs.requests.fields import MetricName, Permutations, Seed
@@ -127,11 +127,10 @@ class AliasMove(ResponseModel):
     at: datetime
 
 
-class AliasHistory(ResponseModel):
+class AliasHistory(PageModel):
     """A page of an alias's history, newest first."""
 
     items: list[AliasMove]
-    next_cursor: NextCursor
 
 
 class CounterfactualRule(EstimationRequest):

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from app.datasets.schemas import ModelFindings
 from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
 from app.http.labels import ShownProject
-from app.http.schemas import Json, NextCursor, ResponseModel
+from app.http.schemas import Json, PageModel, ResponseModel
 from app.jobs.contract_schemas import NamedConventions
 
 Within = Literal["dataset", "query"]
@@ -84,11 +84,10 @@ class InspectionEntry(ResponseModel):
     created_at: datetime
 
 
-class InspectionPage(ResponseModel):
+class InspectionPage(PageModel):
     """A page of inspections, newest first."""
 
     items: list[InspectionEntry]
-    next_cursor: NextCursor
 
 
 _LOSS: Json = {"mean": 0.0712, "standard_error": 0.0009, "lower": 0.0671, "upper": 0.0755}

@@ -12,7 +12,7 @@ from app.http.schemas import (
     Json,
     ModelName,
     NameForPeople,
-    NextCursor,
+    PageModel,
     RequestModel,
     ResponseModel,
 )
@@ -216,11 +216,10 @@ class ListedModel(Model):
     )
 
 
-class ModelPage(ResponseModel):
+class ModelPage(PageModel):
     """A page of models, in the requested order."""
 
     items: list[ListedModel]
-    next_cursor: NextCursor
 
 
 class LatestVersion(ResponseModel):
@@ -254,11 +253,10 @@ class NamedModel(ResponseModel):
     latest: LatestVersion
 
 
-class NamedModelPage(ResponseModel):
+class NamedModelPage(PageModel):
     """A page of names, the one with the newest version first."""
 
     items: list[NamedModel]
-    next_cursor: NextCursor
 
 
 class ModelChanges(RequestModel):

@@ -13,7 +13,7 @@ from app.http.schemas import (
     FailureReason,
     Json,
     ModelReference,
-    NextCursor,
+    PageModel,
     RequestModel,
     ResponseModel,
 )
@@ -279,11 +279,10 @@ class ScheduleRun(ResponseModel):
     finished_at: datetime | None
 
 
-class ScheduleRunPage(ResponseModel):
+class ScheduleRunPage(PageModel):
     """A page of runs, newest first."""
 
     items: list[ScheduleRun]
-    next_cursor: NextCursor
 
 
 class Schedule(ResponseModel):
@@ -351,11 +350,10 @@ class DueTimes(ResponseModel):
     )
 
 
-class SchedulePage(ResponseModel):
+class SchedulePage(PageModel):
     """A page of schedules, in the requested order."""
 
     items: list[Schedule]
-    next_cursor: NextCursor
 
 
 def _due_times(row: ScheduleRow) -> list[datetime]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from app.http.labels import ShownProject
-from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
+from app.http.schemas import FailureReason, Json, PageModel, ResponseModel
 from core.store import Study as StudyRow
 from core.store import Trial as TrialRow
 
@@ -210,11 +210,10 @@ class Study(ResponseModel):
         )
 
 
-class StudyPage(ResponseModel):
+class StudyPage(PageModel):
     """A page of studies, in the requested order."""
 
     items: list[Study]
-    next_cursor: NextCursor
 
 
 class TrialFold(ResponseModel):
@@ -293,11 +292,10 @@ class Trial(ResponseModel):
         return value.get("detail") or value.get("title") if isinstance(value, dict) else value
 
 
-class TrialPage(ResponseModel):
+class TrialPage(PageModel):
     """A page of trials by number."""
 
     items: list[Trial]
-    next_cursor: NextCursor
 
 
 class StudyImportance(ResponseModel):

@@ -3,22 +3,16 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.events.schemas import EventKind
 from app.http.labels import TAG_LINE, ProjectName
-from app.http.schemas import NextCursor, RequestModel, ResponseModel
+from app.http.schemas import PageModel, RequestModel, ResponseModel, distinct
 from core.outbound.guard import MAX_URL_LENGTH
 from core.store.tables import Event, WebhookDelivery
 from core.store.tables import Webhook as StoredWebhook
 
 MAX_DESCRIPTION = 1_000
-
-
-def _distinct(kinds: list[EventKind]) -> list[EventKind]:
-    if len(set(kinds)) < len(kinds):
-        raise ValueError("must name each kind once")
-    return kinds
 
 
 Url = Annotated[
@@ -37,7 +31,7 @@ Kinds = Annotated[
         description="Kinds of events to send; empty for all kinds",
         json_schema_extra={"uniqueItems": True},
     ),
-    AfterValidator(_distinct),
+    distinct("kind"),
 ]
 Description = Annotated[
     str | None,
@@ -127,11 +121,10 @@ class NewWebhook(Webhook):
     secret: str = Field(description="Key of the signatures; store it at the receiver, which verifies them")
 
 
-class WebhookPage(ResponseModel):
+class WebhookPage(PageModel):
     """A page of webhooks, newest first."""
 
     items: list[Webhook]
-    next_cursor: NextCursor
 
 
 ResponseStatus = Annotated[
@@ -205,11 +198,10 @@ class Delivery(ResponseModel):
         return cls.model_validate({**_columns(row), "event_kind": event.kind})
 
 
-class DeliveryPage(ResponseModel):
+class DeliveryPage(PageModel):
     """A page of deliveries, newest first."""
 
     items: list[Delivery]
-    next_cursor: NextCursor
 
 
 class WebhookTest(ResponseModel):

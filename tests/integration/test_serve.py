@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankery.embedded.supervisor import MAX_DEATHS
+from rankery.embedded.serve import MAX_DEATHS
 from tests.integration.processes import processes_of, wait_until_none
 from tests.integration.services import PARTS, Service
 

@@ -69,10 +69,7 @@ class Reporter:
                 checkpoint.
 
         Raises:
-            JobCancelled: The user cancelled the job.
-            LeaseLost: The job was given to another worker.
-            LimitReached: The job exceeds its time or memory limit.
-            WorkerStopping: The worker is shutting down.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
         """
         if reset_count:
             self._progress = self._checkpoint_progress()
@@ -101,10 +98,7 @@ class Reporter:
             immediately: Write now, even within the interval.
 
         Raises:
-            JobCancelled: The user cancelled the job.
-            LeaseLost: The job was given to another worker.
-            LimitReached: The job exceeds its time or memory limit.
-            WorkerStopping: The worker is shutting down.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
         """
         if progress is not None:
             self._progress = progress
@@ -133,10 +127,7 @@ class Reporter:
         """Write the collected reports, renew the lease, and check for interruptions.
 
         Raises:
-            JobCancelled: The user cancelled the job.
-            LeaseLost: The job was given to another worker.
-            LimitReached: The job exceeds its time or memory limit.
-            WorkerStopping: The worker is shutting down.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
         """
         self.lease.check()
         with self.lease.store.begin() as tx:

@@ -86,10 +86,7 @@ class JobRun:
         A lost lease rolls the transaction back, so that a job that ran twice has one result.
 
         Raises:
-            JobCancelled: The user cancelled the job.
-            LeaseLost: The job was given to another worker.
-            LimitReached: The job exceeds its time or memory limit.
-            WorkerStopping: The worker is shutting down.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
         """
         self.lease.check()
         self.reporter.finish()
@@ -105,10 +102,7 @@ class JobRun:
         """Open the transaction that stores a refusal and ends the job as refused.
 
         Raises:
-            JobCancelled: The user cancelled the job.
-            LeaseLost: The job was given to another worker.
-            LimitReached: The job exceeds its time or memory limit.
-            WorkerStopping: The worker is shutting down.
+            JobCancelled, LeaseLost, LimitReached, WorkerStopping: As `Lease.check`.
         """
         self.lease.check()
         with self._ending_unsuccessfully() as tx:

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from core.export.networks import cases
 from core.export.networks.export import ScoredExport
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.target import NetworkSource
 from core.export.parity_neighbours import EXAMPLES, compare_neighbours
 from core.export.parity_report import Difference, NeighbourParity
-from core.export.sums.cases import edge_cases, rounding_of_sum, synthetic
 from core.export.sums.target import SumEngine, SumSource, SumTarget
 from core.export.target import Target
+from core.export.tree_target import inexpressible_part
 from core.types import Float32Array, Float64Array
 
 
@@ -70,3 +73,64 @@ def export_sum(target: Target[Any], source: SumSource) -> SumExport:
         raise TypeError(target)
     target.check(source)
     return SumExport(target, source, target.write(source))
+
+
+def synthetic(source: SumSource, n_rows: int, random: np.random.Generator) -> Float32Array:
+    """Draw documents around the means of the inputs of a sum's linear scorers and networks.
+
+    Args:
+        source: The model.
+        n_rows: Number of documents.
+        random: Generator to draw them from.
+    """
+    rows = random.normal(size=(n_rows, len(source.features))).astype(np.float32)
+    for part in source.parts:
+        if isinstance(part.source, NetworkSource):
+            rows[:, part.columns] = cases.synthetic(part.source, n_rows, random)
+    return rows
+
+
+def edge_cases(
+    source: SumSource, engine: SumEngine, base: Float32Array, random: np.random.Generator
+) -> Float32Array:
+    """Replace features of each document by extreme values or thresholds of one member.
+
+    Args:
+        source: The model.
+        engine: The engine to score the documents.
+        base: (n, n_features) float32 documents.
+        random: Generator to draw the values from.
+    """
+    rows, owners = base.copy(), random.integers(len(source.parts), size=len(base))
+    for place, part in enumerate(source.parts):
+        own = np.ix_(owners == place, part.columns)
+        if isinstance(part.source, NetworkSource):
+            rows[own] = cases.edge_cases(part.source, engine, base[own], random)
+        elif not inexpressible_part(part.source.text):
+            rows[own] = part.source.at_thresholds(base[own], random)
+    return rows
+
+
+def rounding_of_sum(source: SumSource, engine: SumEngine, rows: Float32Array) -> Float64Array:
+    """Return the bound of the rounding error of each document's score.
+
+    For each tree the bound grows by the relative error of one operation, times the sum of the largest
+    absolute leaf value of every tree.
+
+    Args:
+        source: The model.
+        engine: The engine.
+        rows: (n_documents, n_features) float32, NaN where missing.
+    """
+    unit = SINGLE if any(trees.arithmetic.single for trees in engine.trees) else DOUBLE
+    bound, size = np.zeros(len(rows)), np.zeros(len(rows))
+    for part in source.parts:
+        weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
+        if isinstance(part.source, NetworkSource):
+            bound += weight * rounding(part.source.network, chosen, DOUBLE)
+        elif not inexpressible_part(part.source.text):
+            nodes = part.source.nodes
+            largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())
+            bound += weight * (len(nodes.roots) + 2) * unit * largest
+        size += weight * np.abs(part.source.model.score(chosen))
+    return bound + 2.0 * (len(source.parts) + 2) * DOUBLE * size

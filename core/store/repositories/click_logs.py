@@ -1,15 +1,11 @@
 """Stored click logs."""
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Any
-
-from sqlalchemy import String, func
 
 from core.errors import WrongState
 from core.store.repositories import ids
-from core.store.repositories.data import DataRepository
-from core.store.repositories.projects import Projects
+from core.store.repositories.data import DataRepository, columns_of
 from core.store.tables import ClickLog
 
 
@@ -19,51 +15,8 @@ class ClickLogs(DataRepository[ClickLog]):
     table = ClickLog
     kind = "click log"
     id_prefix = ids.CLICK_LOG
-    columns = MappingProxyType(
-        {
-            "created": None,
-            "name": func.lower(ClickLog.name, type_=String),
-            "status": ClickLog.status.expression,
-            "size": ClickLog.size_bytes.expression,
-            **{name: ClickLog.statistics[name].as_integer() for name in ("lists", "impressions", "clicks")},
-        }
-    )
+    columns = columns_of(ClickLog, "lists", "impressions", "clicks")
     searched = (ClickLog.name.expression,)
-
-    def add(
-        self,
-        name: str,
-        source: dict[str, Any],
-        id: str | None = None,
-        *,
-        size_bytes: int | None = None,
-        sha256: str | None = None,
-        key_id: str | None = None,
-        project: str | None = None,
-    ) -> ClickLog:
-        """Add a pending click log.
-
-        Args:
-            name: Display name.
-            source: Its origin, see `core.store.tables.ClickLog`.
-            id: Its id if its bytes are stored already, else None.
-            size_bytes: Size of the bytes as sent.
-            sha256: Checksum of the bytes as sent, in hexadecimal.
-            key_id: The API key that sent it, None without authentication.
-            project: Its project, or None.
-
-        Raises:
-            InvalidInput: The caller is limited to other projects, or must select a project.
-        """
-        return self._insert(
-            id=id,
-            name=name,
-            source=source,
-            size_bytes=size_bytes,
-            sha256=sha256,
-            key_id=key_id,
-            project=Projects(self._session).of_new(project),
-        )
 
     def ready(self, id: str) -> ClickLog:
         """Return a log that can be used.

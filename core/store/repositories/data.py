@@ -1,19 +1,60 @@
 """Base class of the repositories of datasets and click logs, whose rows a job fills."""
 
 from collections.abc import Iterable, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import String, func, select
 
 from core.errors import NotFound
+from core.store.repositories.pages import Columns
+from core.store.repositories.projects import Projects
 from core.store.repositories.repository import Repository
 from core.store.tables import ClickLog, Dataset, Job
 
 Data = TypeVar("Data", Dataset, ClickLog)
 
 
+def columns_of(table: type[Dataset] | type[ClickLog], *counts: str) -> Columns:
+    """Return the sort keys of a list of data, with counts among its statistics."""
+    return MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(table.name, type_=String),
+            "status": table.status.expression,
+            "size": table.size_bytes.expression,
+            **{name: table.statistics[name].as_integer() for name in counts},
+        }
+    )
+
+
 class DataRepository(Repository[Data]):
     """Datasets or click logs, which are pending until their job has read or made them."""
+
+    def add(
+        self,
+        name: str,
+        source: dict[str, Any],
+        id: str | None = None,
+        *,
+        project: str | None = None,
+        **values: Any,
+    ) -> Data:
+        """Add pending data.
+
+        Args:
+            name: Display name.
+            source: Origin, see `core.store.tables`.
+            id: Id if the bytes are stored already, else None.
+            project: Project, or None.
+            values: Other columns: `size_bytes` and `sha256` of the bytes as sent, `key_id` of the API key
+                that sent them, and `parts`, the ids of all datasets of one upload.
+
+        Raises:
+            InvalidInput: The caller is limited to other projects, or must select a project.
+        """
+        own_project = Projects(self._session).of_new(project)
+        return self._insert(id=id, name=name, source=source, project=own_project, **values)
 
     def names(self, object_ids: Iterable[str | None]) -> dict[str, str]:
         """Return the names of some rows by id, without those that do not exist."""

@@ -1,7 +1,6 @@
 """Stored datasets."""
 
-from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, func, or_, select, update
@@ -12,8 +11,7 @@ from core.store.artifacts.keys import data_folder
 from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactRecords
-from core.store.repositories.data import DataRepository
-from core.store.repositories.projects import Projects
+from core.store.repositories.data import DataRepository, columns_of
 from core.store.tables import Dataset, JobDataset
 from core.store.visibility import with_trash
 
@@ -36,54 +34,8 @@ class Datasets(DataRepository[Dataset]):
     table = Dataset
     kind = "dataset"
     id_prefix = ids.DATASET
-    columns = MappingProxyType(
-        {
-            "created": None,
-            "name": func.lower(Dataset.name, type_=String),
-            "status": Dataset.status.expression,
-            "size": Dataset.size_bytes.expression,
-            **{name: Dataset.statistics[name].as_integer() for name in ("queries", "documents", "features")},
-        }
-    )
+    columns = columns_of(Dataset, "queries", "documents", "features")
     searched = (Dataset.name.expression,)
-
-    def add(
-        self,
-        name: str,
-        source: dict[str, Any],
-        id: str | None = None,
-        *,
-        size_bytes: int | None = None,
-        sha256: str | None = None,
-        parts: Mapping[str, str] | None = None,
-        key_id: str | None = None,
-        project: str | None = None,
-    ) -> Dataset:
-        """Add a pending dataset.
-
-        Args:
-            name: Display name.
-            source: Its origin, see `core.store.tables.Dataset`.
-            id: Its id if its bytes are stored already, else None.
-            size_bytes: Size of the bytes as sent.
-            sha256: Checksum of the bytes as sent, in hexadecimal.
-            parts: The ids of all datasets of one upload, including this one: `{"train": "ds_…", …}`.
-            key_id: The API key that sent it, None without authentication.
-            project: Its project, or None.
-
-        Raises:
-            InvalidInput: The caller is limited to other projects, or must select a project.
-        """
-        return self._insert(
-            id=id,
-            name=name,
-            source=source,
-            size_bytes=size_bytes,
-            sha256=sha256,
-            parts=None if parts is None else dict(parts),
-            key_id=key_id,
-            project=Projects(self._session).of_new(project),
-        )
 
     def exists(self, id: str) -> bool:
         """Return whether there is a dataset of this id."""

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import httpx
 
-from rankery.client.asynchronous.click_job_calls import AsyncClickJobCalls
 from rankery.client.asynchronous.click_logs import AsyncClickLogCalls
 from rankery.client.asynchronous.click_model_calls import AsyncClickModelCalls
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
@@ -30,7 +29,6 @@ class AsyncClient(
     AsyncDatasetCalls,
     AsyncClickLogCalls,
     AsyncClickModelCalls,
-    AsyncClickJobCalls,
     AsyncTrainingCalls,
     AsyncMeasuringCalls,
     AsyncModelCalls,

@@ -54,14 +54,6 @@ class AliasMove(Answer):
     at: AwareDatetime
 
 
-class AliasHistory(Answer):
-    """A page of an alias's history, newest first."""
-
-    items: list[AliasMove]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
 class AutoTrainBaseline(Answer):
     """A ranking that the model of an automatic training is compared with."""
 
@@ -246,14 +238,6 @@ class ComparisonEntry(Answer):
     """Project of the object; null for none"""
 
     created_at: AwareDatetime
-
-
-class ComparisonPage(Answer):
-    """A page of comparisons, in the requested order."""
-
-    items: list[ComparisonEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class Contribution(Answer):
@@ -492,14 +476,6 @@ class Delivery(Answer):
     """The latest attempts, the oldest first"""
 
 
-class DeliveryPage(Answer):
-    """A page of deliveries, newest first."""
-
-    items: list[Delivery]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
 class DiagnosticDescription(Answer):
     """A diagnostic of a loss that jobs can compute."""
 
@@ -662,14 +638,6 @@ class DriftReport(DriftReportEntry):
     comparisons: list[DriftComparison]
 
 
-class DriftReportPage(Answer):
-    """A page of drift reports, newest first."""
-
-    items: list[DriftReportEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
 class DueTimes(Answer):
     """The next due times of a cron expression."""
 
@@ -726,14 +694,6 @@ class Event(Answer):
 
     data: dict[str, Any]
     """Details, which depend on the kind; see the guide on events"""
-
-
-class EventPage(Answer):
-    """A page of events."""
-
-    items: list[Event]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class ExperimentCounts(Answer):
@@ -1044,14 +1004,6 @@ class InspectionEntry(Answer):
     created_at: AwareDatetime
 
 
-class InspectionPage(Answer):
-    """A page of inspections, newest first."""
-
-    items: list[InspectionEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
 class Interleaving(Answer):
     """An interleaving."""
 
@@ -1078,14 +1030,6 @@ class Interleaving(Answer):
     """Project of the object; null for none"""
 
     created_at: AwareDatetime
-
-
-class InterleavingPage(Answer):
-    """A page of interleavings, in the requested order."""
-
-    items: list[Interleaving]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class Interval(Answer):
@@ -1155,14 +1099,6 @@ class EvaluationMetricsList(Answer):
 
     missing: list[str]
     """Unknown ids"""
-
-
-class EvaluationPage(Answer):
-    """A page of evaluations, in the requested order."""
-
-    items: list[EvaluationEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class JobSchemas(Answer):
@@ -1555,14 +1491,6 @@ class NamedModel(Answer):
     latest: LatestVersion
 
 
-class NamedModelPage(Answer):
-    """A page of names, the one with the newest version first."""
-
-    items: list[NamedModel]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
-
 class NeighbourParity(Answer):
     """Parity of an export at every split, over the neighbours of its threshold."""
 
@@ -1580,6 +1508,67 @@ class NeighbourParity(Answer):
 
     examples: list[Difference]
     """The first 10 differing decisions"""
+
+
+class PageModel(Answer):
+    """A page of a list."""
+
+    next_cursor: str | None = None
+    """Value of `cursor` for the next page; null on the last page"""
+
+
+class AliasHistory(PageModel):
+    """A page of an alias's history, newest first."""
+
+    items: list[AliasMove]
+
+
+class ComparisonPage(PageModel):
+    """A page of comparisons, in the requested order."""
+
+    items: list[ComparisonEntry]
+
+
+class DeliveryPage(PageModel):
+    """A page of deliveries, newest first."""
+
+    items: list[Delivery]
+
+
+class DriftReportPage(PageModel):
+    """A page of drift reports, newest first."""
+
+    items: list[DriftReportEntry]
+
+
+class EvaluationPage(PageModel):
+    """A page of evaluations, in the requested order."""
+
+    items: list[EvaluationEntry]
+
+
+class EventPage(PageModel):
+    """A page of events."""
+
+    items: list[Event]
+
+
+class InspectionPage(PageModel):
+    """A page of inspections, newest first."""
+
+    items: list[InspectionEntry]
+
+
+class InterleavingPage(PageModel):
+    """A page of interleavings, in the requested order."""
+
+    items: list[Interleaving]
+
+
+class NamedModelPage(PageModel):
+    """A page of names, the one with the newest version first."""
+
+    items: list[NamedModel]
 
 
 class Pair(Answer):
@@ -1903,12 +1892,10 @@ class ClickLog(Answer):
     updated_at: AwareDatetime
 
 
-class ClickLogPage(Answer):
+class ClickLogPage(PageModel):
     """A page of click logs, newest first by default."""
 
     items: list[ClickLog]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class Dataset(Answer):
@@ -1955,13 +1942,10 @@ class Dataset(Answer):
     """Whether the systems in the query parameter `for` can be evaluated on the dataset; null without `for`"""
 
 
-class DatasetPage(Answer):
+class DatasetPage(PageModel):
     """A page of datasets, newest first by default."""
 
     items: list[Dataset]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
     default_id: str | None = None
     """Most common test dataset of the systems in the query parameter `for`, on which all of them can be evaluated; null if there is none"""
 
@@ -2016,12 +2000,10 @@ class Experiment(ExperimentEntry):
     """Estimate of a dry run: `runs`, `trees`, `epochs`, `hours` of one worker, and the measured times"""
 
 
-class ExperimentPage(Answer):
+class ExperimentPage(PageModel):
     """A page of experiments."""
 
     items: list[ExperimentEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class ExperimentTraining(Answer):
@@ -2121,12 +2103,10 @@ class QueryEntry(Answer):
     """Other columns of the query"""
 
 
-class QueryPage(Answer):
+class QueryPage(PageModel):
     """A page of queries, in the dataset's order."""
 
     items: list[QueryEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class QuerySegment(Answer):
@@ -2157,13 +2137,10 @@ class QuerySummary(Answer):
     """Available segments; empty for results created before segments were stored"""
 
 
-class ComparedQueryPage(Answer):
+class ComparedQueryPage(PageModel):
     """A page of queries, in the requested order."""
 
     items: list[ComparedQuery]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
     summary: QuerySummary | None = None
     """Summary of all selected queries; only on the first page"""
 
@@ -2178,13 +2155,10 @@ class QueryValues(Answer):
     values: dict[str, float | None]
 
 
-class QueryValuesPage(Answer):
+class QueryValuesPage(PageModel):
     """A page of queries, in the requested order."""
 
     items: list[QueryValues]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
-
     summary: QuerySummary | None = None
     """Summary of all selected queries; only on the first page"""
 
@@ -2331,12 +2305,10 @@ class JobBatch(Answer):
     """In the requested order"""
 
 
-class JobPage(Answer):
+class JobPage(PageModel):
     """A page of jobs, in the requested order."""
 
     items: list[Job]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class JobWithAttempts(Job):
@@ -2450,12 +2422,10 @@ class RankingModel(Answer):
     version: int
 
 
-class RankingPage(Answer):
+class RankingPage(PageModel):
     """A page of rankings, in the requested order."""
 
     items: list[RankingEntry]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class RecordedEvents(Answer):
@@ -2664,20 +2634,16 @@ class Schedule(Answer):
     updated_at: AwareDatetime
 
 
-class SchedulePage(Answer):
+class SchedulePage(PageModel):
     """A page of schedules, in the requested order."""
 
     items: list[Schedule]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
-class ScheduleRunPage(Answer):
+class ScheduleRunPage(PageModel):
     """A page of runs, newest first."""
 
     items: list[ScheduleRun]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class ScoredDocument(Answer):
@@ -2755,12 +2721,10 @@ class SearchHits(Answer):
     items: list[SearchHit]
 
 
-class SelectedFields(Answer):
+class SelectedFields(PageModel):
     """A page of items with the requested fields."""
 
     items: list[dict[str, Any]]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class SelectedDatasets(SelectedFields):
@@ -3102,12 +3066,10 @@ class TrashedObject(Answer):
     """Time when the object's bytes are freed"""
 
 
-class TrashPage(Answer):
+class TrashPage(PageModel):
     """A page of the trash, the latest deletion first."""
 
     items: list[TrashedObject]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class TreeLeaf(Answer):
@@ -3243,12 +3205,10 @@ class Trial(Answer):
     """Why the trial failed"""
 
 
-class TrialPage(Answer):
+class TrialPage(PageModel):
     """A page of trials by number."""
 
     items: list[Trial]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class TrialValue(Answer):
@@ -3306,12 +3266,10 @@ class Study(Answer):
     finished_at: AwareDatetime | None = None
 
 
-class StudyPage(Answer):
+class StudyPage(PageModel):
     """A page of studies, in the requested order."""
 
     items: list[Study]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class UnknownEvent(Answer):
@@ -3534,12 +3492,10 @@ class ModelList(Answer):
     """In the requested order"""
 
 
-class ModelPage(Answer):
+class ModelPage(PageModel):
     """A page of models, in the requested order."""
 
     items: list[ListedModel]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class Webhook(Answer):
@@ -3578,12 +3534,10 @@ class NewWebhook(Webhook):
     """Key of the signatures; store it at the receiver, which verifies them"""
 
 
-class WebhookPage(Answer):
+class WebhookPage(PageModel):
     """A page of webhooks, newest first."""
 
     items: list[Webhook]
-    next_cursor: str | None = None
-    """Value of `cursor` for the next page; null on the last page"""
 
 
 class WebhookTest(Answer):

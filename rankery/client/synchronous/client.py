@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import httpx
 
-from rankery.client.synchronous.click_job_calls import ClickJobCalls
 from rankery.client.synchronous.click_logs import ClickLogCalls
 from rankery.client.synchronous.click_model_calls import ClickModelCalls
 from rankery.client.synchronous.dataset_calls import DatasetCalls
@@ -33,7 +32,6 @@ class Client(
     DatasetCalls,
     ClickLogCalls,
     ClickModelCalls,
-    ClickJobCalls,
     TrainingCalls,
     MeasuringCalls,
     ModelCalls,

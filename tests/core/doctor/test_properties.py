@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as hnp
 from core.data import RankingDataset, synthetic_dataset
 from core.doctor import Report, examine
 from core.doctor.columns import ColumnCounts, measure_columns
+from core.doctor.documents import count_repeats
 from core.doctor.hashing import hash_texts
-from core.doctor.repeats import count_repeats
 from core.doctor.report import FeatureProfile
 
 VALUE = st.sampled_from([0.0, -0.0, 1.0, -2.5, 1e-45, 3e38, np.inf, -np.inf, np.nan])
