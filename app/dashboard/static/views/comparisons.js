@@ -22,17 +22,18 @@ import { showList } from "../tables/list.js";
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
   {
-    key: "conclusion",
-    label: "Conclusion",
-    fields: ["sentence"],
-    cell: ({ id, sentence }) => h("a", { class: "quiet-link conclusion", href: comparisonPage(id) }, sentence),
-  },
-  { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
-  {
     key: "systems",
     label: "Systems",
     fields: ["systems"],
-    cell: ({ systems }) => h("span", { class: "name", title: systems.join(", ") }, systems.join(", ")),
+    cell: ({ id, systems }) =>
+      h("a", { class: "name", href: comparisonPage(id), title: systems.join(", ") }, systems.join(", ")),
+  },
+  { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
+  {
+    key: "conclusion",
+    label: "Conclusion",
+    fields: ["sentence"],
+    cell: ({ sentence }) => h("span", { class: "conclusion" }, sentence),
   },
   DATASET,
   CREATED,

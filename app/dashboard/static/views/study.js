@@ -217,11 +217,12 @@ function conclusionPanel(study) {
       conclusion.comparison_id &&
         h("a", { class: "button", href: comparisonPage(conclusion.comparison_id) }, "Comparison"),
       h("a", { class: "button quiet", href: modelPage(conclusion.winner_model) }, `Winner: ${conclusion.winner_model}`),
-      h(
-        "a",
-        { class: "button quiet", href: modelPage(conclusion.default_model) },
-        `Default: ${conclusion.default_model}`,
-      ),
+      conclusion.default_model !== conclusion.winner_model &&
+        h(
+          "a",
+          { class: "button quiet", href: modelPage(conclusion.default_model) },
+          `Default: ${conclusion.default_model}`,
+        ),
       conclusion.promoted && h("span", { class: "hint" }, conclusion.promoted),
     ),
   );
@@ -240,7 +241,7 @@ function heldLabel({ interval, p_value: p, queries }) {
 
 /** Return the panel of the importance of the parameters. */
 function importancePanel() {
-  const body = h("div", {});
+  const body = h("div", { class: "importance" });
   const node = h(
     "section",
     { class: "panel", "aria-label": "Importance of parameters", hidden: true },
