@@ -44,9 +44,9 @@ class MissingPages(HttpMiddleware):
 
 
 def _detail(body: bytes) -> str | None:
-    """Return the detail of a problem in JSON, None for other bodies."""
+    """Return the detail of a problem in JSON as a sentence without marks of code, None for other bodies."""
     try:
-        detail = json.loads(body)["detail"]
+        detail = str(json.loads(body)["detail"]).replace("`", "")
     except (ValueError, TypeError, KeyError):
         return None
-    return str(detail)
+    return f"{detail[:1].upper()}{detail[1:].removesuffix('.')}."

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.autotrain.held_out import QueryQuality, mean_of
 from core.evaluation.baselines import baselines
+from core.evaluation.comparison import listed
 from core.evaluation.paired import Verdict, format_p, holm, paired_differences, verdict
 from core.types import Float64Array
 
@@ -130,11 +131,11 @@ def _sentence(
         ("worse", "worse than"),
         ("no evidence", "not significantly different from"),
     ):
-        listed = ", ".join(
+        named = [
             f"{each.name} ({each.value:.4f}, {format_p(each.p_value)})"
             for each in comparisons
             if each.verdict == wanted
-        )
-        if listed:
-            parts.append(f"{words} {listed}")
+        ]
+        if named:
+            parts.append(f"{words} {listed(named)}")
     return f"{measured}: {'; '.join(parts)}." if parts else f"{measured}."

@@ -228,7 +228,7 @@ def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | N
     ):
         differing = [name for name, test in metrics.items() if test is not None and test.verdict == answer]
         if differing and answer != first:
-            yield f"By {_listed(differing)} {words}."
+            yield f"By {listed(differing)} {words}."
 
 
 def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
@@ -249,7 +249,7 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     if not differing:
         return f"There is no evidence that any two of the {len(names)} systems differ by {metric}."
     among = "" if len(unbeaten) == 1 else ", and there is no evidence that these systems differ"
-    best = f"No system is better than {_listed(unbeaten, 'or')} by {metric}{among}"
+    best = f"No system is better than {listed(unbeaten, 'or')} by {metric}{among}"
     return f"{best}; {differing} of {len(pairs)} pairs differ."
 
 
@@ -263,16 +263,17 @@ def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
         for answer in ("better", "worse", "no evidence")
     }
     parts = [
-        f"{_listed(systems)} {'is' if len(systems) == 1 else 'are'} {answer} than {reference}"
+        f"{listed(systems)} {'is' if len(systems) == 1 else 'are'} {answer} than {reference}"
         for answer in ("better", "worse")
         if (systems := by_verdict[answer])
     ]
     if by_verdict["no evidence"]:
         parts.append(
-            f"there is no evidence that {_listed(by_verdict['no evidence'], 'or')} differs from {reference}"
+            f"there is no evidence that {listed(by_verdict['no evidence'], 'or')} differs from {reference}"
         )
     return f"By {metric}, {'; '.join(parts)}."
 
 
-def _listed(names: Sequence[str], joint: str = "and") -> str:
+def listed(names: Sequence[str], joint: str = "and") -> str:
+    """Join names with commas, and the last one with a word: `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {joint} {names[-1]}"

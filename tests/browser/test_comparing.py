@@ -51,7 +51,8 @@ def test_selected_models_are_compared(visit: Visit, prepared: Prepared) -> None:
 
     page = visit.open("/comparisons")
     newest = page.locator("[data-comparison]").first
-    newest.get_by_role("link", name=comparison["sentence"]).click()
+    expect(newest.locator(".conclusion")).to_have_text(comparison["sentence"])
+    newest.get_by_role("link", name="compared:1, compared:2").click()
     expect(page.locator(".sentence").first).to_have_text(comparison["sentence"])
 
 

@@ -102,10 +102,10 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     """The page of trainings lists the scorers and their settings, and the comparison ends in a verdict."""
     page = visit.open(f"/jobs/compare?job={jobs['trees']}&job={jobs['mlp']}")
     heads = page.locator(".compared thead")
-    expect(heads).to_contain_text("scorer hidden")
+    expect(heads).to_contain_text("Scorer hidden")
     columns = [each.strip() for each in heads.locator("th").all_inner_texts()]
-    assert "scorer" in columns
-    assert "boosting" not in columns, "settings at their defaults have no column"
+    assert "Scorer" in columns
+    assert "Boosting" not in columns, "settings at their defaults have no column"
     rows = page.locator(".compared tbody tr")
     expect(rows.filter(has_text="trees")).to_have_count(1)
     expect(rows.filter(has_text="mlp")).to_contain_text("16, 8")

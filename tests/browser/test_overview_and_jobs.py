@@ -143,15 +143,15 @@ def test_jobs_are_filtered_sorted_and_compared(visit: Visit, prepared: Prepared)
     expect(rows.locator('[data-status="succeeded"]')).to_have_count(4)
     expect(page.locator(".plot").first).to_have_attribute("data-lines", "4")
     head = page.locator(".compared thead th").all_inner_texts()
-    assert {"loss", "learning rate", "validation ndcg@5", "Status"} <= set(head)
-    assert not {"num leaves", "seed"} & set(head), "only what differs"
+    assert {"Loss", "Learning rate", "Validation ndcg@5", "Status"} <= set(head)
+    assert not {"Num leaves", "Seed"} & set(head), "only what differs"
     best = page.locator(".compared .best").first
     values = [float(row.locator("td").first.inner_text().split()[0]) for row in rows.all()]
     assert float(best.inner_text()) == max(values)
     page.locator(".compared").get_by_role("button", name="validation ndcg@5").click()
     page.get_by_role("group", name="Metric of the curves").get_by_role("button", name="ndcg@10").click()
     page.reload()
-    expect(page.locator('[aria-sort="descending"]')).to_contain_text("validation ndcg@10")
+    expect(page.locator('[aria-sort="descending"]')).to_contain_text("Validation ndcg@10")
     expect(page.get_by_role("button", name="ndcg@10", pressed=True)).to_be_visible()
     visit.photograph("trainings-compared")
     expect(page.get_by_role("link", name="Compare query by query")).to_have_attribute(

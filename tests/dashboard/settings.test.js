@@ -18,7 +18,7 @@ test("settings have the units of their names", () => {
     RANKERY_COMPILE_AHEAD: ["true", "true"],
     RANKERY_HOST: ["127.0.0.1", "127.0.0.1"],
     RANKERY_PORT: ["8000", "8000"],
-    RANKERY_DATA_DIR: ["…", "…"],
+    RANKERY_DATA_DIR: ["…", "hidden"],
     RANKERY_MAX_STORED_BYTES: ["", ""],
   };
   for (const [name, [value, label]] of Object.entries(labels)) assert.equal(settingLabel(name, value), label, name);

@@ -6,7 +6,6 @@ import pytest
 from fastapi import FastAPI
 
 from app.guide import mount_guide
-from app.guide.files import NOT_BUILT
 from core.store import Store
 from tests.app.conftest import TestClient
 
@@ -43,8 +42,8 @@ def test_strangers_are_asked_to_sign_in_first(client: TestClient, store: Store) 
 
 
 def test_the_page_shows_the_reason(client: TestClient, application: FastAPI, tmp_path: Path) -> None:
-    """The page contains the detail of a problem, such as how to build the guide."""
+    """The page contains the detail of a problem as a sentence, such as how to build the guide."""
     others = [route for route in application.routes if getattr(route, "path", "") != "/guide"]
     application.router.routes[:] = others
     mount_guide(application, tmp_path)
-    assert NOT_BUILT in client.get("/guide/", headers=HTML).text
+    assert "The guide is not built yet: run make guide, or" in client.get("/guide/", headers=HTML).text

@@ -172,3 +172,6 @@ def test_the_conclusion_names_the_baselines() -> None:
     assert (DEFAULT_TREES in names) == (found.selected.name != DEFAULT_TREES)
     assert "ndcg@10" in found.conclusion.sentence
     assert all(f"{rival.value:.4f}" in found.conclusion.sentence for rival in found.conclusion.baselines)
+    better = [rival.name for rival in found.conclusion.baselines if rival.verdict == "better"]
+    assert len(better) > 1
+    assert f" and {better[-1]} (" in found.conclusion.sentence

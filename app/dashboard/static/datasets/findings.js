@@ -1,7 +1,7 @@
 /** Findings of the data doctor: severity, share of the data, examples and advice. @module */
 import { bar, severityCounts } from "../figures/marks.js";
 import { featureView, queryPage } from "../page/addresses.js";
-import { helpLink } from "../page/content.js";
+import { helpLink, withCode } from "../page/content.js";
 import { h, hint } from "../page/dom.js";
 import { count, percent } from "../page/format.js";
 import { SEVERITIES } from "./dataset.js";
@@ -53,7 +53,7 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
       "div",
       { class: "finding-words" },
       h("p", { class: "finding-title" }, title),
-      hint(advice),
+      hint(...withCode(advice)),
       examples.length > 0 && exampleList(examples, kind, datasetId),
     ),
     amount.total > 0 && share(amount),

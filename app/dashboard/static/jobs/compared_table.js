@@ -161,7 +161,7 @@ const TRAINING = {
   cell: ({ job, name, title, slot, ranked }) => [
     slot === null ? h("span", { class: "swatch" }) : swatch(lineStyle(slot)),
     h("a", { href: jobPage(job.id), title }, name),
-    ranked.model && h("small", {}, " ", h("a", { class: "quiet-link", href: modelPage(ranked.model) }, ranked.model)),
+    ranked.model && h("small", {}, " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
   ],
 };
 /** @type {Column} */
@@ -201,7 +201,7 @@ export function comparedTable(order, { sorted, pointed }) {
         ...measured.filter((name) => name !== ranking.metric).map((name) => metricColumn(name, part)),
         ...settings.map(settingColumn),
         STATUS,
-      ];
+      ].map((column) => ({ ...column, label: column.label.replace(/^./, (letter) => letter.toUpperCase()) }));
       /** @param {Row} row */
       const attributes = ({ job, ranked, isBest }) => ({
         "data-job": job.id,

@@ -15,6 +15,7 @@ import {
   confirmed,
   dataTable,
   disclosure,
+  emptyState,
   factList,
   h,
   hint,
@@ -243,12 +244,11 @@ export async function aliasesView(model) {
     const { items } = await get(modelApi(model.name, "/aliases"));
     /** @returns {Promise<void>} */
     const again = () => refresh().catch((error) => replace(list, failureBox(error, again)));
-    const noAliasHint = h(
-      "p",
-      { class: "hint nothing-yet" },
-      `${model.name} has no alias yet. An alias is a fixed name for the version in use: the version that it points at serves requests to ${model.name}@champion.`,
+    const noAlias = emptyState(
+      `${model.name} has no alias yet`,
+      `An alias is a fixed name for the version in use: the version that it points at serves requests to ${model.name}@champion.`,
     );
-    replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [noAliasHint]));
+    replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [noAlias]));
     form.propose(items.length === 0);
   }
 }

@@ -17,6 +17,7 @@ const SPANS = [
  * @param {string | null} value value of the environment variable
  */
 export function settingLabel(name, value) {
+  if (value === "…") return "hidden";
   if (!/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/.test(value ?? "") || name.endsWith("_PORT")) return value ?? "";
   const [, rate] = /_PER_(\w+)$/.exec(name) ?? [];
   const unit = /_(BYTES|SECONDS|HOURS|DAYS)(_PER_\w+)?$/.exec(name)?.[1] ?? "";

@@ -115,8 +115,9 @@ export function unfolds() {
 
 /** Return the text of an empty list. @param {List} list */
 function emptyList(list) {
-  const { kind, noun, empty } = list;
-  const page = `/${kind}`;
+  const { noun, empty } = list;
+  const page = `/${list.kind}`;
+  const kind = list.kind.replace("-", " ");
   const asked = parameters();
   if (filterParameters(list).some((name) => asked.get(name)))
     return emptyState(`No matching ${kind}`, `No ${noun} matches the filters above.`, page, `All ${kind}`);

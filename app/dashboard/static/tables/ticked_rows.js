@@ -65,7 +65,8 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     all.checked = page.length > 0 && tickedHere === page.length;
     all.indeterminate = tickedHere > 0 && tickedHere < page.length;
     bar.hidden = ids.size === 0;
-    setText(words, ids.size ? `${count(ids.size)} selected` : "");
+    const onPage = all.checked && ids.size === page.length && document.querySelector("#pager a");
+    setText(words, ids.size ? `${count(ids.size)} selected${onPage ? " on this page" : ""}` : "");
     const ticked = { kind, ids: [...ids], items, clear, filters, reload };
     const made = bar.hidden ? [] : actions.map((action) => action(ticked));
     if (isNew([ticked.ids, made.map((node) => node && [node.textContent, node.href])]))

@@ -64,13 +64,13 @@ async function read(alias) {
 
 /** @param {string} alias */
 function emptyTable(alias) {
-  const words = `No model has the alias ${alias}. Set it for the version in use, on the page of a model.`;
-  return emptyState("No model has this alias", words, "/models", "Models");
+  const words = "Set it for the version in use, on the page of a model.";
+  return emptyState(`No model has the alias ${alias}`, words, "/models", "Choose a model");
 }
 
 /** @param {Aliased[]} items */
 function table(items) {
-  const heads = ["Model", "Alias", "Metric", "Gate", "Since", ""];
+  const heads = ["Model", "Alias", "Metric", "Gate", "Since", "Next step"];
   return h(
     "div",
     { class: "panel list-panel", "data-wide": true },
@@ -88,13 +88,15 @@ function row({ name, version, alias, gated, metrics, updated_at: moved }) {
     {},
     rowHead(h("a", { class: "name", href: page }, `${name}:${version}`)),
     h("td", {}, h("a", { class: "quiet-link", href: `${page}#view=aliases` }, `${name}@${alias}`)),
-    h("td", {}, main ? `${main[0]} ${metric(main[1])}` : h("span", { class: "missing" }, "not tested")),
-    h("td", {}, gated ? "gated" : "none"),
-    h("td", {}, timeElement(moved)),
     h(
       "td",
       {},
-      h("a", { class: "quiet-link", href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it"),
+      main
+        ? [h("strong", {}, metric(main[1])), h("small", {}, ` ${main[0]} test`)]
+        : h("span", { class: "missing" }, "not tested"),
     ),
+    h("td", {}, gated ? "set" : "none"),
+    h("td", {}, timeElement(moved)),
+    h("td", {}, h("a", { href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it")),
   );
 }

@@ -41,7 +41,7 @@ async function open() {
 
 function show() {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(select.value && { key_id: select.value }) });
-  replace(place, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, row));
+  replace(place, ...pagedTable("Audit log", HEADS, `/v1/audit?${query}`, row, "No requests yet."));
 }
 
 /** @param {Schemas["AuditEntry"]} entry */

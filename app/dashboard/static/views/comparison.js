@@ -392,8 +392,7 @@ function meansOf({ systems, metrics }, chosen) {
   const body = h("div", {});
   let current = metrics[0];
   /** @param {System} system */
-  const name = (system) =>
-    system.model_id ? h("a", { class: "quiet-link", href: modelPage(system.model_id) }, system.name) : system.name;
+  const name = (system) => (system.model_id ? h("a", { href: modelPage(system.model_id) }, system.name) : system.name);
 
   /** @param {string} metric */
   function show(metric) {

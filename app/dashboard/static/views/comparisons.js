@@ -16,19 +16,25 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
 import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { CREATED, DATASET, projectColumn, fieldColumn } from "../tables/columns.js";
+import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
 /** @type {ListColumn[]} */
 const COLUMNS = [
   {
+    key: "systems",
+    label: "Systems",
+    fields: ["systems"],
+    cell: ({ id, systems }) =>
+      h("a", { class: "name", href: comparisonPage(id), title: systems.join(", ") }, systems.join(", ")),
+  },
+  { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
+  {
     key: "conclusion",
     label: "Conclusion",
     fields: ["sentence"],
-    cell: ({ id, sentence }) => h("a", { class: "quiet-link conclusion", href: comparisonPage(id) }, sentence),
+    cell: ({ sentence }) => h("span", { class: "conclusion" }, sentence),
   },
-  { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
-  fieldColumn("systems", "Systems", (names) => h("span", { class: "name", title: names.join(", ") }, names.join(", "))),
   DATASET,
   CREATED,
   projectColumn("/comparisons"),

@@ -37,14 +37,10 @@ const COLUMNS = [
   timeColumn("created", "Added"),
   {
     key: "train",
-    label: "Training",
+    label: "Next step",
     cell: ({ id, name, status }) =>
       status === "ready" &&
-      h(
-        "a",
-        { class: "quiet-link", href: `/train?dataset=${encodeURIComponent(id)}`, "aria-label": `Train on ${name}` },
-        "Train",
-      ),
+      h("a", { href: `/train?dataset=${encodeURIComponent(id)}`, "aria-label": `Train on ${name}` }, "Train"),
   },
   projectColumn("/datasets"),
 ];

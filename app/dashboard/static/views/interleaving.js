@@ -10,7 +10,7 @@ import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, servi
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
 import { actionRow, announce, elementById, h, hint, metaLine, pageHead, panel, replace } from "../page/dom.js";
-import { count, duration, timeElement } from "../page/format.js";
+import { count, counted, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
@@ -70,7 +70,7 @@ function verdictParts({ unit, difference }, verdict) {
       h("p", { class: "sentence" }, sentence),
       tileList([
         ["Lists shown", count(lists)],
-        ["Lists with a click", count(clicked), waiting > 0 && `and ${count(waiting)} within the click window`],
+        ["Lists with a click", count(clicked), waiting > 0 && `${counted(waiting, "list")} may still get one`],
         [`Decided ${unit}s`, count(decided), neededLabel(pairs, unit)],
         ["Fixed sample size", count(size), `if ${differenceLabel(difference)}`],
       ]),
@@ -97,7 +97,7 @@ function verdictParts({ unit, difference }, verdict) {
 /** Show the rankers, with links to the aliases of models. @param {Interleaving} interleaving */
 function rankers({ rankers: names, model_ids: models, unit, click_window_seconds: window, length, error, miss }) {
   const settings = [
-    `lists of up to ${count(length)} documents`,
+    `of up to ${count(length)} documents`,
     `decisions by ${unit}`,
     window > 0 ? `clicks count for ${duration(window)}` : "clicks always count",
     `error ${error}, miss ${miss}`,
@@ -116,7 +116,7 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
         ),
       ),
     ),
-    hint(`${settings.join("; ")}.`),
+    hint(`Lists ${settings.join("; ")}.`),
   );
 }
 

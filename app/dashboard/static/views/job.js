@@ -26,6 +26,7 @@ import {
   announce,
   changes,
   elementById,
+  find,
   h,
   headingRow,
   hint,
@@ -361,6 +362,7 @@ async function build(first) {
         ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
       );
     bar.update(job);
+    find(bar.node, "progress").hidden = !isActive(job);
     inside.hidden = !isDetailed(job) && !job.problem && !outcomeDetail(job);
     actions.update(job);
     ranks.update(job);

@@ -201,5 +201,5 @@ showList({
   isActive,
   announcement: ({ title, status }) => `${title}: ${status}.`,
   folds: true,
-  empty: ["Add judged data or make a synthetic dataset, then train a model on it.", "/datasets#add", "Add a dataset"],
+  empty: ["Add data, then train a model on it.", "/datasets#add", "Add a dataset"],
 });

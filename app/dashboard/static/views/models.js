@@ -15,7 +15,7 @@ import { CREATED, metricColumns, projectColumn, fieldColumn } from "../tables/co
 import { showList } from "../tables/list.js";
 
 const MAX_COMPARED = 20;
-const FIELDS = ["name", "version", "aliases", "name_aliases", "metrics", "job_id", "created_at"];
+const FIELDS = ["name", "version", "aliases", "metrics", "job_id", "created_at"];
 
 /** @type {ListColumn[]} */
 const COLUMNS = [
@@ -31,7 +31,12 @@ const COLUMNS = [
     },
   },
   { key: "aliases", label: "Aliases", cell: aliases },
-  { key: "loss", label: "Loss", fields: ["loss.name", "source"], cell: ({ loss, source }) => loss?.name || source },
+  {
+    key: "loss",
+    label: "Loss",
+    fields: ["loss.name", "source"],
+    cell: ({ loss, source }) => loss?.name || (source === "imported" && source),
+  },
   { key: "kind", label: "Kind", fields: ["kind"], cell: ({ kind }) => kindName(kind) },
   {
     key: "dataset",
@@ -68,21 +73,9 @@ function tested({ metrics, job_id: job }, name) {
   return h("a", { class: "quiet-link", href: resultPage(job), title: "Evaluation" }, metric(value));
 }
 
-/** Show the aliases of this version, then those of its name that point at other versions. @param {Model} model */
-function aliases({ name, version, name_aliases: all }) {
-  const entries = Object.entries(all);
-  const own = entries.filter(([, target]) => target === version);
-  const others = entries.filter(([, target]) => target !== version);
-  return [
-    ...own.map(([alias]) => h("span", { class: "tag" }, `@${alias}`)),
-    ...others.map(([alias, target]) =>
-      h(
-        "a",
-        { class: "tag plain", href: modelPage(`${name}:${target}`), title: `${name}@${alias} is version ${target}` },
-        `@${alias} → ${target}`,
-      ),
-    ),
-  ];
+/** @param {Model} model */
+function aliases(model) {
+  return model.aliases.map((/** @type {string} */ alias) => h("span", { class: "tag" }, `@${alias}`));
 }
 
 /**

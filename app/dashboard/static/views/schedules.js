@@ -62,7 +62,8 @@ const times = timesBuilder();
 const cards = keyedList(place, card);
 
 elementById("create").addEventListener("click", openForm);
-if (new URLSearchParams(location.search).has("from")) openForm();
+if (location.hash === "#create" || new URLSearchParams(location.search).has("from")) openForm();
+addEventListener("hashchange", () => location.hash === "#create" && openForm());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
 onSubmit(form, async () => {
   const { alias, ...asked } = payloadOf(form);
@@ -87,7 +88,7 @@ async function refresh() {
   place.removeAttribute("aria-busy");
   const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);
-  else replace(place, emptyState("No schedules yet", words));
+  else replace(place, emptyState("No schedules yet", words, "#create", "New schedule"));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 

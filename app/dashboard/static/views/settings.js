@@ -1,6 +1,7 @@
 /** `/settings`: the theme of the dashboard, and the settings that the service has read. @module */
 import { searchField } from "../forms/controls.js";
 import { get, Problem } from "../page/api.js";
+import { withCode } from "../page/content.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
 import { settingLabel } from "../settings/labels.js";
@@ -39,17 +40,17 @@ async function show(place) {
 function settingsTable(items) {
   const table = sortableTable(
     [
-      { label: "Variable", value: ({ name }) => name, cell: ({ name }) => h("code", {}, name) },
+      { label: "Variable", value: ({ name }) => name, cell: ({ name }) => variable(name) },
       { label: "Value", value: ({ value }) => value, cell: shownValue },
       {
         label: "Default",
         value: (setting) => setting.default,
-        cell: (setting) => h("span", { class: "wrap" }, settingLabel(setting.name, setting.default) || "–"),
+        cell: (setting) => h("span", { class: "name" }, settingLabel(setting.name, setting.default) || "–"),
       },
       {
         label: "Meaning",
         value: ({ description }) => description,
-        cell: ({ description }) => h("span", { class: "wrap" }, description),
+        cell: ({ description }) => h("span", { class: "wrap" }, ...withCode(description)),
       },
     ],
     { label: "Settings", order: { by: "Variable", descending: false } },
@@ -66,8 +67,14 @@ function settingsTable(items) {
   return [h("div", { class: "filters" }, field, h("label", { class: "check" }, changed, " Changed only")), table.node];
 }
 
+/** Write a name that may break after each underscore. @param {string} name */
+function variable(name) {
+  const [first, ...rest] = name.split("_");
+  return h("code", { class: "wrap" }, first, ...rest.flatMap((word) => ["_", h("wbr", {}), word]));
+}
+
 /** @param {Setting} setting */
 function shownValue({ name, value, changed }) {
   const label = settingLabel(name, value);
-  return h("span", { class: changed ? "unusual wrap" : "wrap", title: label !== value && value }, label || "–");
+  return h("span", { class: changed ? "unusual name" : "name", title: label !== value && value }, label || "–");
 }

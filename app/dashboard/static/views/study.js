@@ -215,11 +215,12 @@ function conclusionPanel(study) {
       conclusion.comparison_id &&
         h("a", { class: "button", href: comparisonPage(conclusion.comparison_id) }, "Comparison"),
       h("a", { class: "button quiet", href: modelPage(conclusion.winner_model) }, `Winner: ${conclusion.winner_model}`),
-      h(
-        "a",
-        { class: "button quiet", href: modelPage(conclusion.default_model) },
-        `Default: ${conclusion.default_model}`,
-      ),
+      conclusion.default_model !== conclusion.winner_model &&
+        h(
+          "a",
+          { class: "button quiet", href: modelPage(conclusion.default_model) },
+          `Default: ${conclusion.default_model}`,
+        ),
       conclusion.promoted && h("span", { class: "hint" }, conclusion.promoted),
     ),
   );
@@ -238,7 +239,7 @@ function heldLabel({ interval, p_value: p, queries }) {
 
 /** Return the panel of the importance of the parameters. */
 function importancePanel() {
-  const body = h("div", {});
+  const body = h("div", { class: "importance" });
   const node = panel("Importance of parameters", body);
   node.hidden = true;
   let known = -1;

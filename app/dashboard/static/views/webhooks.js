@@ -13,6 +13,7 @@ import {
   confirmed,
   disclosure,
   elementById,
+  emptyState,
   find,
   h,
   hint,
@@ -57,7 +58,7 @@ async function refresh() {
   create.hidden = false;
   place.removeAttribute("aria-busy");
   if (webhooks.length) cards.show(webhooks);
-  else replace(place, h("p", { class: "hint nothing-yet" }, "There is no webhook yet."));
+  else replace(place, emptyState("No webhooks yet", "Add the URL of a chat or of your own service."));
   return webhooks.some(({ waiting }) => waiting > 0);
 }
 
@@ -208,8 +209,7 @@ function factsOf({
     description && `${description} · `,
     events.length ? events.join(", ") : "all events",
     project && ` of the project ${project}`,
-    " · last delivered ",
-    last ? timeElement(last) : "never",
+    last ? [" · last delivered ", timeElement(last)] : " · nothing delivered yet",
     waiting > 0 && ` · ${count(waiting)} waiting`,
     failing && [" · failing since ", timeElement(failing)],
     reason && ` · ${reason}`,
