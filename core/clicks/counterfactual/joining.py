@@ -22,6 +22,8 @@ def join_scores(
 ) -> NewRanking:
     """Return the ranking of a log's pairs by descending score; ties keep their order.
 
+    A document that occurs several times in a query has its best rank.
+
     Args:
         name: Name of the ranking.
         log: Click log.
@@ -58,7 +60,10 @@ def _ranks_of_pairs(
     rows = by_key[places] if len(pairs) else places
     hit = pairs[rows] == keys if len(pairs) else np.zeros(len(keys), bool)
     found = np.zeros(len(pairs), np.int32)
-    found[rows[hit]] = ranks[hit]
+    worst_first = np.flatnonzero(hit)[
+        np.argsort(-ranks[hit])
+    ]  # of copies of a document, the best rank remains
+    found[rows[worst_first]] = ranks[worst_first]
     return found
 
 

@@ -24,6 +24,14 @@ def test_scores_are_joined_by_ids() -> None:
     assert ranking.lengths.tolist() == [3, 3]
 
 
+def test_a_repeated_document_has_its_best_rank() -> None:
+    """The order of its copies in the dataset does not matter."""
+    log = log_of(np.array([0]), np.array([[0, 1]]), np.zeros((1, 2)), None, n_documents=2)
+    for scores in ([3.0, 2.0, 1.0], [1.0, 2.0, 3.0]):
+        ranking = join_scores("new", log, ["q0"], ["d0", "d1", "d0"], np.array([0, 3]), np.array(scores))
+        assert ranking.ranks.tolist() == [1, 2]
+
+
 def test_queries_without_documents_are_not_ranked() -> None:
     """A log's query that the dataset lacks has no ranks."""
     log = log_of(np.array([0, 1]), np.array([[0], [0]]), np.zeros((2, 1)), None, n_documents=1)

@@ -133,10 +133,10 @@ def test_an_empty_user_is_unknown(read: Read) -> None:
     log = read(lines(*rankings)).log
     assert log.list_users is not None
     assert log.list_users.tolist() == [0, 1, 0]
-    assert read(lines(*queries_of_nobody())).log.list_users is None
+    assert read(lines(*queries_without_a_user())).log.list_users is None
 
 
-def queries_of_nobody() -> list[dict[str, object]]:
+def queries_without_a_user() -> list[dict[str, object]]:
     """Return queries of UBI with an empty client."""
     return [
         {"query_id": str(place), "user_query": "shoes", "query_response_hit_ids": ["a"], "client_id": ""}
