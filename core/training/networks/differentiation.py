@@ -28,7 +28,7 @@ from core.types import Float32Array, Float64Array, FloatArray, UInt32Array  # no
 
 Parameters = list[dict[str, Any]]
 
-_KEYS_AT_ONCE = 1_024  # a key alone takes longer to derive than a step on a small batch
+_KEYS_PER_CALL = 1_024  # one key alone takes longer to derive than a step on a small batch
 _KEPT_COMPILATIONS = 8  # for the latest trainings, such as the networks of an automatic training
 # Hyperparameters that the compiled functions take as arguments, or do not use.
 _ARGUMENTS = ("epochs", "batch_documents", "learning_rate", "inputs", "log1p", "missing_indicators")
@@ -155,7 +155,7 @@ class Differentiation:
         key = _CompilationKey.of(scorer, parameters, factors)
         self._functions = _functions(key)
         self._key = jax.random.key(seed) if key.dropout else None
-        self._first_key = -_KEYS_AT_ONCE  # step of the first of the derived keys
+        self._first_key = -_KEYS_PER_CALL  # step of the first of the derived keys
         self.restart(parameters)
 
     def restart(self, parameters: Parameters) -> None:
@@ -220,7 +220,7 @@ class Differentiation:
         """Return the data of the random key of a step, uint32 (2,); None without dropout."""
         if self._key is None:
             return None
-        if not 0 <= number - self._first_key < _KEYS_AT_ONCE:
+        if not 0 <= number - self._first_key < _KEYS_PER_CALL:
             self._first_key = number
             self._keys: UInt32Array = np.asarray(_derived_keys(self._key, np.uint32(number)))
         return self._keys[number - self._first_key]
@@ -228,8 +228,8 @@ class Differentiation:
 
 @jax.jit
 def _derived_keys(key: Any, first: Any) -> Any:
-    """Return the data of the keys of consecutive steps, uint32 (_KEYS_AT_ONCE, 2)."""
-    numbers = first + jnp.arange(_KEYS_AT_ONCE, dtype=jnp.uint32)
+    """Return the data of the keys of consecutive steps, uint32 (_KEYS_PER_CALL, 2)."""
+    numbers = first + jnp.arange(_KEYS_PER_CALL, dtype=jnp.uint32)
     return jax.random.key_data(jax.vmap(partial(jax.random.fold_in, key))(numbers))
 
 

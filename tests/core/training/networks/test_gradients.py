@@ -162,7 +162,7 @@ def test_steps_follow_the_differences_of_the_loss(
 
 
 def test_keys_of_dropout_are_those_of_single_steps() -> None:
-    """Keys are derived for many steps at once; each equals the key derived from its step alone."""
+    """Keys are derived for many steps together; each equals the key derived from its step alone."""
     scorer = Mlp(hidden=(3,), dropout=0.5)
     network = Differentiation(scorer, parameters_of(scorer, np.random.default_rng(0)), seed=7)
     for number in (0, 1, 1_023, 1_024, 5_000, 3, 2**32 - 1):
