@@ -49,6 +49,7 @@ _RETRY_AFTER = MappingProxyType(
 )
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
 _METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+_SHOWN_PATH = 200  # characters
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,8 @@ def _on_http_exception(request: Request, error: Exception) -> Response:
     http = cast("HTTPException", error)
     detail = http.detail if http.detail != _PHRASES.get(http.status_code) else None
     headers = dict(http.headers or {})
+    if http.status_code == HTTPStatus.NOT_FOUND and detail is None:
+        detail = f"there is nothing at {request.url.path[:_SHOWN_PATH]}; /docs lists all paths"
     if http.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed_methods(request))
     return http_problem(http.status_code, detail, headers)

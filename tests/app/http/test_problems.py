@@ -46,7 +46,7 @@ def test_slugs_are_unique() -> None:
 
 
 def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
-    """The caller never gets an error in the framework's format."""
+    """The caller never gets an error in the framework's format; the detail has the path."""
     response = client.get("/v1/nothing")
     assert response.status_code == 404
     assert response.headers["content-type"] == "application/problem+json"
@@ -54,6 +54,7 @@ def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
         "type": "/problems/no-such-path",
         "title": "There is nothing at this path",
         "status": 404,
+        "detail": "there is nothing at /v1/nothing; /docs lists all paths",
     }
 
 
