@@ -5,18 +5,12 @@ import re
 import signal
 import time
 from pathlib import Path
-from typing import Any, cast
-from unittest.mock import patch
+from typing import Any
 
 import pytest
 
-from rankery.cli.connection import ServiceConnection
-from rankery.cli.endings import Interrupted
-from rankery.cli.references import upload
-from rankery.client import Client, Job
-from rankery.client.resumable import RESUMABLE_BYTES
+from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
-from rankery.errors import InvalidSettings, ServiceUnreachable
 from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
 
 SMALL = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
@@ -716,52 +710,6 @@ def test_a_wrong_url_is_one_sentence(stack: EmbeddedStack) -> None:
     done = run("jobs", "list", RANKERY_URL=f"{stack.url}/elsewhere")
     assert (done.code, done.output) == (1, "")
     assert done.sentence.startswith(f"there is no Rankery service at {stack.url}/elsewhere: ")
-
-
-def test_a_proxy_that_does_not_answer_is_named() -> None:
-    """A proxy of the environment is named where it cannot be used and where it may be the cause."""
-    url = "http://127.0.0.1:9"
-    done = run("jobs", "list", RANKERY_URL=url, http_proxy="ftp://127.0.0.1:8", no_proxy="")
-    assert (done.code, done.output) == (1, "")
-    assert done.sentence.startswith("the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used (")
-    with pytest.raises(InvalidSettings, match="NO_PROXY"), patch.dict("os.environ", ALL_PROXY="ftp://a:8"):
-        Client(url)
-    done = run("jobs", "list", RANKERY_URL=url, http_proxy="http://127.0.0.1:8", no_proxy="")
-    assert done.sentence.endswith("to connect directly, add 127.0.0.1 to NO_PROXY")
-    direct = run("jobs", "list", RANKERY_URL=url, http_proxy="http://127.0.0.1:8", no_proxy="127.0.0.1")
-    assert "NO_PROXY" not in direct.sentence
-
-
-def test_a_service_that_goes_away_leaves_a_command_that_waits_again() -> None:
-    """Its jobs continue when it is back, so the message has the command to wait for them."""
-
-    class Lost:
-        id = "job_1"
-
-        def wait(self, *_: object, **__: object) -> None:
-            raise ServiceUnreachable("no answer")
-
-    with pytest.raises(
-        ServiceUnreachable, match=r"no answer; .* `rankery jobs wait job_1 --url http://a` waits"
-    ):
-        ServiceConnection("http://a", None, Path(), json=False).wait(cast("Job", Lost()))
-
-
-def test_an_interrupted_upload_can_be_resumed(tmp_path: Path) -> None:
-    """The message has the way to resume where the client sends a file in pieces."""
-
-    class Interrupting:
-        def upload_dataset(self, *_: object, **__: object) -> None:
-            raise KeyboardInterrupt
-
-    path = tmp_path / "judged.csv"
-    with path.open("wb") as file:
-        file.write(b"label,query_id,bm25\n")
-        file.truncate(RESUMABLE_BYTES + 1)
-    session = ServiceConnection("http://a", None, Path(), json=False)
-    session.__dict__["client"] = Interrupting()
-    with pytest.raises(Interrupted, match=r"^stopped; the same command resumes the upload$"):
-        upload(session, path)
 
 
 def test_absent_features_are_named(trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path) -> None:
