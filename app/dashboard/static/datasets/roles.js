@@ -106,7 +106,7 @@ function summary(header, roles, records) {
   const named = ROLES.filter(([role]) => ["label", "query", "document"].includes(role) && roles.includes(role));
   const parts = named.map(([role, label]) => `${label} ${header[roles.indexOf(role)]}`);
   const features = roles.filter((role) => role === "features" || role === "categorical_features").length;
-  return `${parts.join(", ")}; ${counted(features, "feature")}. ${counted(records, "row")} checked.`;
+  return `${parts.join(", ")}; ${counted(features, "feature")}. Columns counted in ${counted(records, "row")}.`;
 }
 
 /**
