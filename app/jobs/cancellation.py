@@ -41,19 +41,25 @@ def cancel_all(store: Store, job_ids: Iterable[str]) -> list[CancelledJob]:
     Raises:
         StoreUnavailable: The database or the storage cannot be reached; earlier cancellations are kept.
     """
-    return [_cancel(store, job_id) for job_id in dict.fromkeys(job_ids)]
+    outcomes, orphaned = [], []
+    for job_id in dict.fromkeys(job_ids):
+        outcome, folders = _cancel(store, job_id)
+        outcomes.append(outcome)
+        orphaned += folders
+    for folder in orphaned:  # at the end, since a failure of the storage must not keep jobs running
+        store.artifacts.delete(folder)
+    return outcomes
 
 
-def _cancel(store: Store, job_id: str) -> CancelledJob:
+def _cancel(store: Store, job_id: str) -> tuple[CancelledJob, list[str]]:
+    """Cancel a job; return the outcome and the folders of orphaned artifacts."""
     try:
         with store.begin() as tx:
             job = tx.jobs.request_cancel(job_id)
     except NotFound:
-        return CancelledJob(id=job_id, outcome="missing", status=None)
+        return CancelledJob(id=job_id, outcome="missing", status=None), []
     except WrongState as ended:
-        return CancelledJob(id=job_id, outcome="already_ended", status=JobStatus(ended.status))
+        return CancelledJob(id=job_id, outcome="already_ended", status=JobStatus(ended.status)), []
     if job.status != JobStatus.CANCELLED:
-        return CancelledJob(id=job_id, outcome="stopping", status=job.status)
-    for folder in orphaned_artifacts(job):
-        store.artifacts.delete(folder)
-    return CancelledJob(id=job_id, outcome="cancelled", status=job.status)
+        return CancelledJob(id=job_id, outcome="stopping", status=job.status), []
+    return CancelledJob(id=job_id, outcome="cancelled", status=job.status), orphaned_artifacts(job)

@@ -142,23 +142,23 @@ class PieceWriter:
         )
         if self._checksum is None:
             self._record()
-        else:
+        elif self._is_deferred:
             with self._store.begin() as tx:
-                self._check_quota(tx)
+                self._check_quota(tx, sum(part.size_bytes for part in self._stored))
 
     def _record(self) -> None:
         if not self._stored:
             return
         expires_at = utc_now() + timedelta(hours=self._settings.upload_hours)
         with self._store.begin() as tx:
-            self._check_quota(tx)
+            # The upload is locked before the quota, as in all requests, so that transactions do not deadlock.
             tx.uploads.add_parts(self._upload_id, self._writer, self._stored, expires_at)
+            if self._is_deferred:
+                self._check_quota(tx, unrecorded_bytes=0)
         self._stored = []
 
-    def _check_quota(self, tx: Transaction) -> None:
-        if self._is_deferred:
-            unrecorded_bytes = sum(part.size_bytes for part in self._stored)
-            tx.quotas.allow_bytes(self._key_id, self._settings.max_stored_bytes, unrecorded_bytes)
+    def _check_quota(self, tx: Transaction, unrecorded_bytes: int) -> None:
+        tx.quotas.allow_bytes(self._key_id, self._settings.max_stored_bytes, unrecorded_bytes)
 
     def _remove_stored(self) -> None:
         for part in self._stored:

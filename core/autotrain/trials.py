@@ -59,7 +59,7 @@ class FoldScores:
         scores: float64 (k, n_documents of the fold) scores, documents in ascending order of their rows.
         seconds: Running time of the training.
         ended_early: Whether the training was ended because its time was up.
-        content: Model file of the best of these iterations; empty where several folds are held out.
+        content: Model file of the best of these iterations; empty unless the fold may be the only one.
     """
 
     iterations: Int64Array

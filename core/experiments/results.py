@@ -89,7 +89,7 @@ def _epoch_time_value(cell: Cell, timings: Timings) -> CellValue:
 def _validation_value(result: RunResult, metric: str) -> float:
     """Return the mean over the validation queries, or the best value of the curve without such values.
 
-    Curves of several folds end with the shortest one, so their maximum may lie before the best iterations.
+    Curves of several folds have only their common iterations, so that the best ones may be missing.
     """
     values = result.per_query.get("validation", {}).get(metric)
     if values is not None:

@@ -1,5 +1,6 @@
 """The reports of a training so far, early stopping and the best iteration."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -114,15 +115,17 @@ class History:
 
         Args:
             values: Mean loss and metrics by dataset.
-            milliseconds: Wall time of the measuring by part.
+            milliseconds: Wall time of the measuring by part, which is added to that of the iteration.
         """
         last = self.reports[-1]
         self._select(last.iteration, values)
+        spent = Counter(last.milliseconds)
+        spent.update(milliseconds)
         self.reports[-1] = replace(
             last,
             values={**values, **last.values},
             best_iteration=max(self.best_iteration, 1),
-            milliseconds=milliseconds,
+            milliseconds=dict(spent),
         )
         return self.reports[-1]
 

@@ -7,8 +7,11 @@ import pytest
 
 from core.errors import LeaseLost
 from core.store import Store
+from core.training import TrainingCheckpoint, training_spec
+from core.training.history import History
 from tests.worker.test_jobs import take_away
 from worker.job.run import JobRun
+from worker.job.watch import TrainingWatch
 
 Claim = Callable[..., JobRun]
 
@@ -44,6 +47,26 @@ def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> No
     run.reporter.counters.count_iteration()
     run.reporter.flush()
     assert 0.05 <= _tallies(store)["training_seconds"] < 30
+
+
+def test_an_iteration_counts_once_when_it_is_measured_at_the_end(store: Store, claim_job: Claim) -> None:
+    """The last iteration is reported again with its metrics, whose times are added to its times."""
+
+    def snapshot() -> TrainingCheckpoint:
+        raise AssertionError("no checkpoint is stored")
+
+    run = claim_job()
+    spec = training_spec({"loss": {"name": "lambdarank"}, "metrics": ["ndcg@5"], "metric_interval": 10})
+    history = History(spec, None, validates=False)
+    watch = TrainingWatch(run.reporter, None, lambda: None)
+    for _ in range(3):
+        watch.on_iteration(history.add({}, {"tree": 6.0}), snapshot)
+    watch.on_iteration(history.measure_end({"train": {"loss": 1.0}}, {"metrics": 3.0}), snapshot)
+    run.reporter.flush()
+    assert _tallies(store)["training_iterations"] == 3
+    with store.read() as tx:
+        (row,) = tx.jobs.iterations(run.id)
+    assert (row.iteration, row.milliseconds) == (3, {"tree": 6.0, "metrics": 1.0})
 
 
 def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:

@@ -9,10 +9,11 @@ import pytest
 from core.data import synthetic_dataset
 from core.doctor.corpora import Counts, recognise
 from core.errors import WrongState
-from core.experiments import plan
+from core.experiments import RunResult, plan
 from core.jobs.status import ACTIVE
 from core.store import Experiment
 from tests.worker.inline_worker import InlineWorker
+from worker.job.experiment_results import merge_folds
 from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs
 from worker.process.experiments import MAX_ACTIVE_TRAININGS, advance_all
 from worker.process.shutdown import StopFlag
@@ -221,6 +222,20 @@ def test_networks_are_trained_and_times_are_measured_at_the_end(laboratory: Labo
     assert timed.status == "succeeded", timed.problem
     assert len(report["timings"]) == len(plan("lambdarank-2006", ["figure-1"]).timings)
     assert {cell["missing"] for cell in report["tables"][0]["cells"]} == {None}
+
+
+def test_folds_are_averaged_at_their_common_iterations() -> None:
+    """A fold without a further split is measured at its end, where the other folds are not."""
+
+    def fold(iterations: list[int], values: list[float]) -> RunResult:
+        times = {"tree": [float(iteration) for iteration in iterations]}
+        curves = {"validation": {"ndcg@5": values}}
+        return RunResult(curves=curves, iterations=iterations, milliseconds=times, best_iteration=5)
+
+    merged = merge_folds([fold([5, 7], [0.5, 0.6]), fold([5, 10, 15], [0.25, 0.4, 0.2])])
+    assert merged.iterations == [5]
+    assert merged.curves == {"validation": {"ndcg@5": [0.375]}}
+    assert merged.milliseconds == {"tree": [5.0]}
 
 
 def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:

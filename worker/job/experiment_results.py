@@ -30,7 +30,7 @@ def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunR
     for digest, of_run in folds.items():
         if all(state.has_ended for state in of_run):
             run.lease.check()
-            results[digest] = _merge_folds([_result(run, state) for state in of_run])
+            results[digest] = merge_folds([_result(run, state) for state in of_run])
     return results
 
 
@@ -91,13 +91,16 @@ def _curves(iterations: Sequence[JobIteration]) -> dict[str, dict[str, _Column]]
     return curves
 
 
-def _merge_folds(folds: Sequence[RunResult]) -> RunResult:
-    """Merge the results of several folds: concatenate queries, average curves."""
+def merge_folds(folds: Sequence[RunResult]) -> RunResult:
+    """Merge the results of several folds: concatenate queries, average curves at their common iterations.
+
+    A fold without a further split ends at an iteration at which the others are not measured.
+    """
     first = folds[0]
     failure = next((fold.failure for fold in folds if fold.failure), None)
     if failure is not None or len(folds) == 1:
         return first if failure is None else RunResult(failure=failure)
-    shortest = min(folds, key=lambda fold: len(fold.iterations))
+    common = sorted(set(first.iterations).intersection(*(fold.iterations for fold in folds[1:])))
     return RunResult(
         per_query={
             part: {
@@ -107,23 +110,29 @@ def _merge_folds(folds: Sequence[RunResult]) -> RunResult:
         },
         curves={
             data: {
-                metric: _mean([fold.curves.get(data, {}).get(metric, ()) for fold in folds])
+                metric: _mean(common, folds, [fold.curves.get(data, {}).get(metric, ()) for fold in folds])
                 for metric in metrics
             }
             for data, metrics in first.curves.items()
         },
-        iterations=shortest.iterations,
+        iterations=common,
         milliseconds={
-            part: _mean([fold.milliseconds.get(part, ()) for fold in folds]) for part in first.milliseconds
+            part: _mean(common, folds, [fold.milliseconds.get(part, ()) for fold in folds])
+            for part in first.milliseconds
         },
         best_iteration=int(np.median([fold.best_iteration or 0 for fold in folds])),
     )
 
 
-def _mean(columns: Sequence[Sequence[float | None]]) -> _Column:
-    """Return the means over folds up to the end of the shortest curve, None where a fold has no value."""
+def _mean(
+    iterations: Sequence[int], folds: Sequence[RunResult], columns: Sequence[Sequence[float | None]]
+) -> _Column:
+    """Return the means of the folds' columns at some iterations, None where a fold has no value."""
+    by_iteration = [
+        dict(zip(fold.iterations, column, strict=False)) for fold, column in zip(folds, columns, strict=True)
+    ]
     means: _Column = []
-    for values in zip(*columns, strict=False):
-        defined = [value for value in values if value is not None]
-        means.append(sum(defined) / len(defined) if len(defined) == len(values) else None)
+    for iteration in iterations:
+        defined = [value for values in by_iteration if (value := values.get(iteration)) is not None]
+        means.append(sum(defined) / len(defined) if len(defined) == len(folds) else None)
     return means

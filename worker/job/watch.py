@@ -95,8 +95,10 @@ class TrainingWatch:
     def _report(self, report: IterationReport) -> None:
         values = self.curves(report)
         iteration, total = self.counts(report)
-        if iteration != self._progress["iteration"]:  # the last one is reported again when it is measured
+        if iteration != self._progress["iteration"]:
             self._reporter.counters.count_iteration()
+        elif self._unrecorded:
+            self._unrecorded.pop()  # the last iteration is reported again, with all its times, once measured
         self._progress = {
             "phase": self.phase,
             "iteration": iteration,

@@ -43,7 +43,7 @@ def run_candidates(run: JobRun, job: TryCandidatesJob) -> None:
 
 
 def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
-    """Try the candidates, fit the best model or sum on all queries, and store and evaluate it.
+    """Try the candidates, fit the best model or sum, and store and evaluate it.
 
     Raises:
         InvalidInput: The metric does not fit the labels, or no candidate was complete within the budget.

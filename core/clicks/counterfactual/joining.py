@@ -60,9 +60,8 @@ def _ranks_of_pairs(
     rows = by_key[places] if len(pairs) else places
     hit = pairs[rows] == keys if len(pairs) else np.zeros(len(keys), bool)
     found = np.zeros(len(pairs), np.int32)
-    worst_first = np.flatnonzero(hit)[
-        np.argsort(-ranks[hit])
-    ]  # of copies of a document, the best rank remains
+    # Of copies of a document, the best rank is written last and remains.
+    worst_first = np.flatnonzero(hit)[np.argsort(-ranks[hit])]
     found[rows[worst_first]] = ranks[worst_first]
     return found
 

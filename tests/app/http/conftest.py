@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import uvicorn
+from sqlalchemy import text
 
 from app import ApiSettings, create_app
 from app.http.connections import server_options
+from core.store import Store
 
 PATIENCE_SECONDS = 20.0
 
@@ -34,3 +36,10 @@ def eventually(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def waits_for_a_lock(store: Store) -> bool:
+    """Return whether a transaction of the test's PostgreSQL database waits for a lock."""
+    own = "datname = current_database() AND wait_event_type = 'Lock'"
+    with store._engine.connect() as connection:
+        return bool(connection.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {own}")))

@@ -122,6 +122,17 @@ def test_several_jobs_are_cancelled(
     assert [each["outcome"] for each in again] == ["stopping", "missing", "already_ended"]
 
 
+@pytest.mark.embedded
+def test_all_jobs_are_cancelled_while_the_storage_fails(
+    client: TestClient, store: Store, train_request: dict[str, Any]
+) -> None:
+    """Artifacts are deleted after the last cancellation; a failure is 503 and keeps all cancellations."""
+    ids = [client.post("/v1/jobs", json=train_request).json()["id"] for _ in range(3)]
+    store.artifacts.write_bytes("checkpoints", b"a file in place of the folder of all checkpoints")
+    assert client.post("/v1/jobs/cancel", json={"ids": ids}).status_code == 503
+    assert [client.get(f"/v1/jobs/{job_id}").json()["status"] for job_id in ids] == ["cancelled"] * 3
+
+
 @pytest.mark.parametrize(
     "body", [{}, {"ids": []}, {"ids": ["x"] * 201}, {"ids": [1]}, {"ids": ["a"], "x": 1}]
 )

@@ -5,13 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from app.settings import ApiSettings
 from core.store import Store
 from core.store.repositories.studies import TrialResult
 from tests.app.conftest import TestClient
-from tests.app.http.conftest import eventually
+from tests.app.http.conftest import eventually, waits_for_a_lock
 
 LEAVES = "/hyperparameters/num_leaves"
 RATE = "/hyperparameters/learning_rate"
@@ -261,16 +260,10 @@ def test_cancelled_jobs_of_a_study_are_locked_one_at_a_time(
         with store.begin() as tx:
             tx.jobs.locked(second)
             answer = requests.submit(client.post, "/v1/jobs/cancel", json={"ids": [first, second]})
-            eventually(lambda: _waits_for_a_lock(store))
+            eventually(lambda: waits_for_a_lock(store))
             tx.jobs.request_cancel(second)  # locks the study
         items = answer.result().json()["items"]
     assert [each["outcome"] for each in items] == ["cancelled", "already_ended"]
-
-
-def _waits_for_a_lock(store: Store) -> bool:
-    own = "datname = current_database() AND wait_event_type = 'Lock'"
-    with store._engine.connect() as connection:
-        return bool(connection.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {own}")))
 
 
 def test_a_clone_has_the_specification_and_no_trials(

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -12,9 +13,12 @@ from fastapi import FastAPI
 from app import ApiSettings
 from app.http.header_limits import MAX_HEADERS, MAX_TARGET_BYTES
 from app.http.services import Services, registered
+from app.uploads.resumable import PieceWriter
+from core.errors import UploadTakenOver
 from core.store import Store
 from core.store.clock import utc_now
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
+from tests.app.http.conftest import eventually, waits_for_a_lock
 from tests.app.uploads.conftest import PIECE, VERSION, create, offset_of, send
 
 CONTENT = b"2 qid:1 1:0.5 2:3.0 # d1\n0 qid:1 1:0.1 2:1.0 # d2\n"
@@ -182,6 +186,27 @@ def test_the_length_may_come_later(client: TestClient) -> None:
     assert send(client, path, 9, CONTENT[9:], {"Upload-Length": SIZE}).status_code == 204
     assert send(client, path, len(CONTENT), b"", {"Upload-Length": "99"}).status_code == 400
     assert client.head(path, headers=VERSION).headers["upload-length"] == SIZE
+
+
+@pytest.mark.servers
+@pytest.mark.usefixtures("client")
+def test_a_part_is_recorded_before_the_quota_is_locked(application: FastAPI, store: Store) -> None:
+    """A request that stores a part waits for one that takes the upload over; they do not deadlock."""
+    with store.begin() as tx:
+        key_id = tx.api_keys.create("ours", ["write"], max_stored_bytes=60)[0].id
+        upload = tx.uploads.add(None, utc_now() + timedelta(hours=1), key_id=key_id)
+        assert tx.uploads.begin_writing(upload.id, 0, "earlier")
+    pieces = PieceWriter(registered(application, Services), upload, "earlier", 0, None)
+    pieces.write(CONTENT)
+    with ThreadPoolExecutor(1) as requests:
+        with store.begin() as tx:
+            assert tx.uploads.begin_writing(upload.id, 0, "later")
+            stored = requests.submit(pieces.finish)
+            eventually(lambda: waits_for_a_lock(store))
+            tx.quotas.allow_bytes(key_id, None, 0)
+        with pytest.raises(UploadTakenOver):
+            stored.result()
+    pieces.abandon()
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
