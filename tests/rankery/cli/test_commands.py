@@ -409,7 +409,7 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     printed = rankery(stack, *estimate).errors
     assert "times as often as rank 1" in printed
     assert "`rankery train FEATURES --clicks 'simulated clicks' --click-option correction=ips" in printed
-    assert f" --url {stack.url}`" in printed
+    assert f" --data-dir {stack.data_dir}`" in printed
     newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
     correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
     train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
