@@ -1,5 +1,6 @@
 """`rankery click-logs propensities` and `simulate`: examination by rank and simulated logs."""
 
+import shlex
 from typing import Annotated, Any, Literal
 
 import typer
@@ -42,7 +43,8 @@ def estimate_propensities(
     result: dict[str, Any] = dict(job.result or {})
     say(result["sentence"])
     use = f"--click-option correction={'affine' if result.get('intercepts') else 'ips'}"
-    say(f"use them: `rankery train FEATURES --clicks {log} {use} --click-option propensity_job={job.id}`")
+    train = f"train FEATURES --clicks {shlex.quote(log)} {use} --click-option propensity_job={job.id}"
+    say(f"use them: `{session.command(train)}`")
     intercepts = result.get("intercepts")
     numbers = ("rank", "propensity", "lower", "upper", *(("intercept",) if intercepts else ()), "impressions")
     shown = table(*numbers, right=numbers)

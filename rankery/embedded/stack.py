@@ -28,7 +28,6 @@ from rankery.server_package import require_server_package
 if TYPE_CHECKING:
     from core.worker_health import WorkerHealthFile
 
-
 BROKER_START_SECONDS = 10.0
 API_START_SECONDS = 120.0
 COMPILING_SECONDS = 1800.0  # first start of an installation on a busy machine

@@ -23,7 +23,14 @@ from rankery.mlflow.package import imported_mlflow
 if TYPE_CHECKING:
     from rankery.client import Client, Model
 
-
+LOADER = "rankery_pyfunc"
+_NETWORKS = ("linear", "mlp")
+_FORMATS = {"model.txt": "lightgbm", "model.safetensors": "safetensors"}
+_EXAMPLES = 5
+_ROUNDING = 1e-9  # relative tolerance for networks, whose order of summation differs from the service
+_CATEGORIES = re.compile(r"^pandas_categorical:(.*)$", re.MULTILINE)
+_CATEGORICAL = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
+_REFUSED = (409, 422, 501)
 _TABLE = re.compile(r"^(?P<name>NODES|ROOTS) = \(\n(?P<rows>.*?)^\)$", re.MULTILINE | re.DOTALL)
 _NODE = re.compile(r"    \((-?\d+), (-?[\d.e+-]+|-?inf), (\d), (\d+)\),")
 _ROOT = re.compile(r"    (\d+),")
@@ -41,8 +48,6 @@ def nodes_of(module: str) -> dict[str, Any]:
     Raises:
         AnswerNotUnderstood: The text is not such a module.
     """
-    import numpy as np
-
     tables = {found["name"]: found["rows"].splitlines() for found in _TABLE.finditer(module)}
     nodes = [_NODE.fullmatch(line) for line in tables.get("NODES", [])]
     roots = [_ROOT.fullmatch(line) for line in tables.get("ROOTS", [])]
@@ -59,16 +64,6 @@ def nodes_of(module: str) -> dict[str, Any]:
         "right": np.array(right, np.int64),
         "roots": np.array([found[1] for found in roots if found], np.int64),
     }
-
-
-LOADER = "rankery_pyfunc"
-_NETWORKS = ("linear", "mlp")
-_FORMATS = {"model.txt": "lightgbm", "model.safetensors": "safetensors"}
-_EXAMPLES = 5
-_ROUNDING = 1e-9  # relative tolerance for networks, whose order of summation differs from the service
-_CATEGORIES = re.compile(r"^pandas_categorical:(.*)$", re.MULTILINE)
-_CATEGORICAL = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
-_REFUSED = (409, 422, 501)
 
 
 class NotReproduced(UserError):

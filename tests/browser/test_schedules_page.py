@@ -84,3 +84,24 @@ def test_a_training_older_than_the_offered_ones_is_chosen(visit: Visit, prepared
     )
     page = visit.open(f"/schedules?from={old}")
     expect(page.get_by_label("Training to repeat")).to_have_value(old)
+
+
+@pytest.mark.parametrize("own_page", [True])
+def test_the_form_opens_from_an_empty_list_again(visit: Visit) -> None:
+    """The link of an empty list opens the form each time, and keeps the focus when the list is read again."""
+    visit.page.route(
+        "**/v1/schedules?*", lambda route: route.fulfill(json={"items": [], "next_cursor": None})
+    )
+    visit.page.clock.install()
+    page = visit.open("/schedules")
+    link = page.get_by_role("link", name="New schedule")
+    dialog = page.get_by_role("dialog")
+    for _ in range(2):
+        link.click()
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
+    link.focus()
+    with page.expect_response("**/v1/schedules?*"):
+        page.clock.run_for(20_000)  # longer than the slowest poll
+    page.clock.run_for(1_000)
+    expect(link).to_be_focused()

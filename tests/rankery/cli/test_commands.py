@@ -399,17 +399,20 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
     """The log shows clicks by rank, propensities have intervals, and a training uses both."""
-    simulate = ("click-logs", "simulate", trained["job"]["spec"]["dataset_id"], "--name", "simulated")
+    simulate = ("click-logs", "simulate", trained["job"]["spec"]["dataset_id"], "--name", "simulated clicks")
     done = rankery(stack, *simulate, "--model", "web", "--lists", "20000", "--swaps", "shuffle", "--json")
     assert done.code == 0, done.errors
     assert done.document["statistics"]["lists"] == 20_000
-    estimate = ("click-logs", "propensities", "simulated", "--method", "shuffled", "--positions", "10")
+    estimate = ("click-logs", "propensities", "simulated clicks", "--method", "shuffled", "--positions", "10")
     found = rankery(stack, *estimate, "--json").document
     assert found["propensities"][:3] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
-    assert "times as often as rank 1" in rankery(stack, *estimate).errors
+    printed = rankery(stack, *estimate).errors
+    assert "times as often as rank 1" in printed
+    assert "`rankery train FEATURES --clicks 'simulated clicks' --click-option correction=ips" in printed
+    assert f" --data-dir {stack.data_dir}`" in printed
     newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
     correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
-    train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated", *correction)
+    train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated clicks", *correction)
     job = rankery(stack, *train, "--loss", "lambdarank", "--name", "clicked", *QUICK, "--json").document[
         "job"
     ]

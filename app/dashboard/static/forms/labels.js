@@ -73,7 +73,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
         project: projectField.value.trim() || null,
       };
       const others = overwritten(labels, edited, read((await request(path)).body));
-      if (others.length && !(await confirmed(overwritingWords(others)))) return;
+      if (others.length && !(await confirmed(overwritingWords(others, heading)))) return;
       const { name, notes, ...rest } = changedLabels(labels, edited);
       const json = {
         ...(name !== undefined && { [members.name]: name }),
@@ -145,9 +145,11 @@ export function overwritten(loaded, edited, now) {
     .map(([name, value]) => [name.replace("tags/", ""), value]);
 }
 
-/** @param {(string | null)[][]} others labels with their values */
-function overwritingWords(others) {
-  const values = others.map(([name, value]) => `${name}: ${value ?? "none"}`);
+/** @param {(string | null)[][]} others labels with their values @param {string} heading of the notes */
+function overwritingWords(others, heading) {
+  const values = others.map(
+    ([name, value]) => `${name === "notes" ? heading.toLowerCase() : name}: ${value ?? "none"}`,
+  );
   return {
     question: "Overwrite the changes of others?",
     consequence: `Since you opened this form, someone else has saved ${values.join("; ")}`,

@@ -7,7 +7,7 @@ import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { jobPage, modelApi, modelPage } from "../page/addresses.js";
-import { newIdempotencyKey, get, request } from "../page/api.js";
+import { creator, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
   actionRow,
@@ -157,6 +157,7 @@ function aliasCard(model, assignment, changed) {
   const { name } = model;
   const place = h("div", { class: "alias-job", hidden: true });
   const history = aliasHistory(name, alias);
+  const postOnce = creator();
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
   const action = (words, kind, act) =>
     actionButton(words, kind, act, (error, retry) => {
@@ -178,11 +179,8 @@ function aliasCard(model, assignment, changed) {
       no: "Leave it",
     };
     if (!(await confirmed(words))) return;
-    const { body } = await request(aliasApi(name, alias, "/rollback"), {
-      method: "POST",
-      headers: { "idempotency-key": newIdempotencyKey() },
-    });
-    announce(`${name}@${alias} is version ${body.version} again.`);
+    const { version: restored } = await postOnce(aliasApi(name, alias, "/rollback"), undefined);
+    announce(`${name}@${alias} is version ${restored} again.`);
     changed();
   }
 

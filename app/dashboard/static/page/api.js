@@ -166,7 +166,7 @@ export function conditionalReader() {
 }
 
 /**
- * Return a function that creates an object by POST. A retry after a lost connection creates no second object,
+ * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection does so only once,
  * because the Idempotency-Key is kept until the answer has been read, or the request was refused for good.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}

@@ -65,6 +65,9 @@ elementById("create").addEventListener("click", openForm);
 if (location.hash === "#create" || new URLSearchParams(location.search).has("from")) openForm();
 addEventListener("hashchange", () => location.hash === "#create" && openForm());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+dialog.addEventListener("close", () => {
+  if (location.hash === "#create") history.replaceState(null, "", location.pathname + location.search);
+});
 onSubmit(form, async () => {
   const { alias, ...asked } = payloadOf(form);
   const chosen = {
@@ -88,7 +91,8 @@ async function refresh() {
   place.removeAttribute("aria-busy");
   const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);
-  else replace(place, emptyState("No schedules yet", words, "#create", "New schedule"));
+  else if (!place.querySelector(".empty"))
+    replace(place, emptyState("No schedules yet", words, "#create", "New schedule"));
   return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 

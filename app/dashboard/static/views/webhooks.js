@@ -58,7 +58,8 @@ async function refresh() {
   create.hidden = false;
   place.removeAttribute("aria-busy");
   if (webhooks.length) cards.show(webhooks);
-  else replace(place, emptyState("No webhooks yet", "Add the URL of a chat or of your own service."));
+  else if (!place.querySelector(".empty"))
+    replace(place, emptyState("No webhooks yet", "Add the URL of a chat or of your own service."));
   return webhooks.some(({ waiting }) => waiting > 0);
 }
 
