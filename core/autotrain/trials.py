@@ -210,18 +210,18 @@ class Trials:
         done: list[tuple[Fold, FoldScores]] = []
         best = max(rivals, key=mean_of, default=None)
         for fold in self.held_out.folds():
+            is_only_fold = folds is None or folds == 1
             scores = kept.load(number, fold.number)
             if scores is None:
                 longest = max((each.seconds for _, each in done), default=0.0)
                 if not is_first and time_left() <= longest:
                     return self._tried(candidate, done, "out-of-time")
-                is_only_fold = (folds or 1) == 1
                 max_seconds = np.inf if is_first else time_left()
                 if is_only_fold:
                     max_seconds = min(max_seconds, self._only_training_seconds)
                 scores = self._fold_scores(candidate, spec, fold, max_seconds, keep_model=is_only_fold)
                 kept.keep(number, fold.number, scores)
-            if scores.ended_early and (folds or 1) > 1:
+            if scores.ended_early and not is_only_fold:
                 return self._tried(candidate, done, "out-of-time")
             done.append((fold, scores))
             folds = folds or self._affordable_folds(scores.seconds, time_left())

@@ -96,10 +96,11 @@ def slot_rows(
     top = _top(log, len(by_rank))
     shown = (ranking.ranks[top.pairs] == top.ranks).astype(np.float64)
     ratios = shown / logged_probabilities(top.propensities)
-    weights = importance_weights(estimator, ratios, top.list_boundaries)
-    starts = top.list_boundaries[:-1][np.diff(top.list_boundaries) > 0]
-    clipped = _clipped(weights[starts] if estimator == "slate" else weights, clip)[1]
-    weights = _clipped(weights, clip)[0]
+    unclipped = importance_weights(estimator, ratios, top.list_boundaries)
+    weights, clipped = _clipped(unclipped, clip)
+    if estimator == "slate":  # the impressions of a list share its weight
+        starts = top.list_boundaries[:-1][np.diff(top.list_boundaries) > 0]
+        clipped = _clipped(unclipped[starts], clip)[1]
     places = top.ranks.astype(np.int64) - 1
     rewards = _rewards(top)
     values = rewards * by_rank[places] * weights

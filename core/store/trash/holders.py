@@ -1,7 +1,7 @@
 """Holders: objects that prevent the deletion of others, such as active jobs and aliases."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -164,9 +164,9 @@ def _holders_of_systems(
     for object_id, title, model_ids in session.execute(of_models.where(Interleaving.model_ids.is_not(None))):
         for model_id in systems.keys() & set(model_ids or ()):
             yield model_id, Holder("interleaving", object_id, title, f"includes {systems[model_id].name}")
-    for schedule_id, title, requested in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
-        for name in named.keys() & set(named_systems(requested)):
-            yield named[name], Holder("schedule", schedule_id, title, "uses it in every run")
+    for name, holder in _schedules(session, named_systems):
+        if name in named:
+            yield named[name], holder
 
 
 def _holders_of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str, Holder]]:
@@ -190,12 +190,19 @@ def _holders_of_click_logs(
     if not log_ids:
         return
     yield from active.holders(session, log_ids)
-    for schedule_id, title, requested in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
-        for log_id in set(log_ids) & set(named_click_logs(requested)):
-            yield log_id, Holder("schedule", schedule_id, title, "uses it in every run")
+    for log_id, holder in _schedules(session, named_click_logs):
+        if log_id in log_ids:
+            yield log_id, holder
     for gate in session.scalars(select(AliasGate)):
         for used_id in gate.click_log_ids & set(log_ids):
             yield used_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")
+
+
+def _schedules(session: Session, named_in: Callable[[Any], Iterator[str]]) -> Iterator[tuple[str, Holder]]:
+    """Yield each schedule once for each name in its job."""
+    for schedule_id, title, requested in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
+        holder = Holder("schedule", schedule_id, title, "uses it in every run")
+        yield from ((name, holder) for name in set(named_in(requested)))
 
 
 def _holders_of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:
