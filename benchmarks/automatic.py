@@ -25,7 +25,7 @@ from core.evaluation.randomisation import randomisation_p_values
 from core.metrics import parse_metric
 from core.scoring import Forest
 from core.training import TrainedRanker, train, training_spec
-from core.training.automatic import DatasetSize, sizes_for
+from core.training.automatic import DatasetSize, hyperparameters_by_size
 from core.types import Float64Array
 from core.warm_up import warm_up
 
@@ -111,7 +111,7 @@ def best_of_search(
 def measure(loss: str, parts: Split, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
     """Return the test values by protocol and source of the hyperparameters."""
     size = DatasetSize(parts.training.n_queries, parts.training.n_documents, parts.training.n_features)
-    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: sizes_for(size)}
+    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: hyperparameters_by_size(size)}
     kept, held_out = split_queries(parts.training, 0.2, seed)
     measured = {}
     for source, hyperparameters in sources.items():
@@ -131,7 +131,7 @@ def table(name: str, loss: str, parts: list[Split], draws: int) -> Table:
     ]
     pooled = {key: np.concatenate([one[key] for one in measured]) for key in measured[0]}
     size = parts[0].training
-    chosen = sizes_for(DatasetSize(size.n_queries, size.n_documents, size.n_features))
+    chosen = hyperparameters_by_size(DatasetSize(size.n_queries, size.n_documents, size.n_features))
     sizes = ", ".join(f"{value:g} {name}" for name, value in chosen.items())
     rows = Table(title=f"{name}: {size.n_queries:,} queries, {size.n_documents:,} documents: {sizes}")
     rows.add_column("protocol")

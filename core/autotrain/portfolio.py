@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import InputProblem, InvalidInput
 from core.scorers import Linear
-from core.training.automatic import DatasetSize, sizes_for
+from core.training.automatic import DatasetSize, hyperparameters_by_size
 from core.training.spec import TrainingSpec, training_spec
 
 MEASUREMENTS = 12  # measured iterations of a candidate, at most twice as many: intervals are rounded down
@@ -60,7 +60,7 @@ class Candidate:
         if self.scorer is not None:
             values["scorer"] = self.scorer
         elif isinstance(self.hyperparameters, str):
-            chosen = sizes_for(size)
+            chosen = hyperparameters_by_size(size)
             values["hyperparameters"] = chosen | {"num_iterations": 2 * chosen["num_iterations"]}
         else:
             values["hyperparameters"] = self.hyperparameters

@@ -63,7 +63,7 @@ class AutomaticChoice:
             >>> dict(AutomaticChoice.of(DatasetSize(201, 3_005, 300), {"num_leaves": 15}).chosen)
             {'min_data_in_leaf': 100, 'learning_rate': 0.05, 'num_iterations': 300}
         """
-        chosen = {name: value for name, value in sizes_for(size).items() if name not in given}
+        chosen = {name: value for name, value in hyperparameters_by_size(size).items() if name not in given}
         return cls(size, chosen)
 
     @classmethod
@@ -95,7 +95,7 @@ class AutomaticChoice:
         return cls.of(DatasetSize(statistics["queries"], statistics["documents"], max(count, 1)), given)
 
 
-def sizes_for(size: DatasetSize) -> dict[str, int | float]:
+def hyperparameters_by_size(size: DatasetSize) -> dict[str, int | float]:
     """Return leaves, documents in a leaf, learning rate and iterations for a dataset.
 
     With q queries, d documents and f features:
@@ -109,7 +109,7 @@ def sizes_for(size: DatasetSize) -> dict[str, int | float]:
     because smaller leaves fit the noise of single documents; `make bench-auto` measures the rule.
 
     Example:
-        >>> sizes_for(DatasetSize(queries=45, documents=782, features=5))
+        >>> hyperparameters_by_size(DatasetSize(queries=45, documents=782, features=5))
         {'num_leaves': 9, 'min_data_in_leaf': 39, 'learning_rate': 0.05, 'num_iterations': 156}
     """
     queries, documents, features = size.queries, size.documents, size.features

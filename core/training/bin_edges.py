@@ -69,8 +69,8 @@ class SampledRows:
         rows, columns = key
         if not np.array_equal(rows, self._rows):
             raise IndexError("only the sampled documents are available")
-        found: Float32Array = self._values[:, columns]
-        return found
+        values: Float32Array = self._values[:, columns]
+        return values
 
 
 def bin_edges(
@@ -113,14 +113,14 @@ _Column = tuple[Float64Array, Int32Array]
 
 def sampled_documents(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
     """Return the sample, (n,) ascending, from which LightGBM computes the bins of `n_documents`."""
-    count, found = ctypes.c_int(), ctypes.c_int32()
+    capacity, size = ctypes.c_int(), ctypes.c_int32()
     library, parameters = _BASIC._LIB, _text(binning)
     n = ctypes.c_int32(n_documents)
-    _BASIC._safe_call(library.LGBM_GetSampleCount(n, parameters, ctypes.byref(count)))
-    rows = np.empty(count.value, np.int32)
+    _BASIC._safe_call(library.LGBM_GetSampleCount(n, parameters, ctypes.byref(capacity)))
+    rows = np.empty(capacity.value, np.int32)
     pointer = rows.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
-    _BASIC._safe_call(library.LGBM_SampleIndices(n, parameters, pointer, ctypes.byref(found)))
-    return rows[: found.value]
+    _BASIC._safe_call(library.LGBM_SampleIndices(n, parameters, pointer, ctypes.byref(size)))
+    return rows[: size.value]
 
 
 def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iterator[list[_Column]]:
@@ -129,9 +129,9 @@ def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iter
     n_values = 0
     for first in range(0, features.shape[1], _BATCH_COLUMNS):
         for column in features[sample, first : first + _BATCH_COLUMNS].T:
-            kept = np.flatnonzero(~(np.abs(column) <= _ZERO)).astype(np.int32)
-            block.append((column[kept].astype(np.float64), kept))
-            n_values += len(kept)
+            nonzero = np.flatnonzero(~(np.abs(column) <= _ZERO)).astype(np.int32)
+            block.append((column[nonzero].astype(np.float64), nonzero))
+            n_values += len(nonzero)
             if n_values >= _SAMPLED_VALUES:
                 yield block
                 block, n_values = [], 0
@@ -142,7 +142,7 @@ def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iter
 def _bins_of(
     columns: list[_Column], n_sampled: int, n_documents: int, binning: Mapping[str, Any]
 ) -> ctypes.c_void_p:
-    """Return the handle of a LightGBM dataset of one document with the bins of these columns."""
+    """Return the handle of a LightGBM dataset with the bins of these columns and room for one document."""
     double_pointer, int32_pointer = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
     counts = np.array([len(rows) for _, rows in columns], np.int32)
     handle = ctypes.c_void_p()

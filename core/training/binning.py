@@ -154,10 +154,10 @@ class Binning:
         names = [getattr(self.kept, part) for part in parts] if self.kept else [None]
         if None in names:
             return None
-        decisive = {"lightgbm": lightgbm.__version__, "features": names, **self.hyperparameters.binning()}
+        inputs = {"lightgbm": lightgbm.__version__, "features": names, **self.hyperparameters.binning()}
         if CATEGORICAL in self.parameters:
-            decisive[CATEGORICAL] = self.parameters[CATEGORICAL]
-        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+            inputs[CATEGORICAL] = self.parameters[CATEGORICAL]
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
     def _bins(
         self,
@@ -213,24 +213,24 @@ class Binning:
 
 
 def writable_names(names: Iterable[str]) -> list[str]:
-    """Replace the characters of feature names that LightGBM refuses, and keep all names distinct.
+    """Replace the characters of feature names that LightGBM refuses; all names stay distinct.
 
-    Names that LightGBM accepts are never changed, so that each denotes the same feature.
+    A name that LightGBM accepts is never changed, even if a replaced name would equal it.
 
     Example:
         >>> writable_names(["bm25", "page rank", "page_rank", "price:usd"])
         ['bm25', 'page_rank_', 'page_rank', 'price_usd']
     """
     given = list(names)
-    taken = {name for name in given if _is_writable(name)}
+    used = {name for name in given if _is_writable(name)}
     written = []
     for name in given:
         spelling = name
         if not _is_writable(name):
             spelling = _UNWRITABLE.sub("_", name) or "_"
-            while spelling in taken:
+            while spelling in used:
                 spelling += "_"
-            taken.add(spelling)
+            used.add(spelling)
         written.append(spelling)
     return written
 

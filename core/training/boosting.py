@@ -28,7 +28,7 @@ OnScores = Callable[[int, Float64Array], None]
 
 @dataclass(frozen=True)
 class TrainedRanker:
-    """A trained model.
+    """A trained model of trees.
 
     Attributes:
         model_text: Model in LightGBM's text format, truncated after the best iteration.
@@ -82,8 +82,8 @@ def train(
         validation_dataset: Data that selects the best iteration; all iterations are kept without it, and by
             `dart`.
         on_iteration: Called after each iteration with its report and a function that takes a checkpoint;
-            may raise `EndTraining` to end the training, or another exception to abandon it. Called again if
-            no further split is found after an iteration without metrics, which are then added to its report.
+            may raise `EndTraining` to end the training, or another exception to abandon it. If no further
+            split is found after an iteration without metrics, called again with its report and metrics.
         threads: Threads for LightGBM and the loss.
         kept_bins: Cache of binned features, which does not change the model.
         resume: A checkpoint of the same resumable specification and data, or of an initial model, see
@@ -95,9 +95,9 @@ def train(
             that the next iteration overwrites.
 
     Raises:
-        InvalidInput: Early stopping without validation data, datasets with other numbers of features or other
-            categories, hyperparameters for unknown features, or data that LightGBM refuses, for instance
-            because no feature varies.
+        InvalidInput: Early stopping without validation data, datasets with different numbers of features or
+            different categories, hyperparameters for unknown features, or data that LightGBM refuses, for
+            instance because no feature varies.
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
@@ -183,13 +183,13 @@ class _Training:
                 if on_iteration is not None:
                     on_iteration(report, self._checkpoint)
         self._grower.finish()
-        best_iteration = self._history.kept
+        best_iteration = history.kept
         text = self._model_text(best_iteration)
         return TrainedRanker(
             portable_text(text),
             best_iteration,
             self._dataset.feature_names,
-            self._history.reports,
+            history.reports,
             growth_of(
                 self._spec,
                 text,

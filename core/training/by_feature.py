@@ -49,12 +49,12 @@ def by_column(
     ]
     if problems:
         raise InvalidInput(*problems)
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     if monotone and any(monotone.values()):
-        found["monotone_constraints"] = [monotone.get(name, 0) for name in feature_names]
+        parameters["monotone_constraints"] = [monotone.get(name, 0) for name in feature_names]
     if groups:
         column_of = {name: column for column, name in enumerate(feature_names)}
-        found["interaction_constraints"] = [[column_of[name] for name in group] for group in groups]
+        parameters["interaction_constraints"] = [[column_of[name] for name in group] for group in groups]
     if factors:
-        found["feature_contri"] = [factors.get(name, 1.0) for name in feature_names]
-    return found
+        parameters["feature_contri"] = [factors.get(name, 1.0) for name in feature_names]
+    return parameters

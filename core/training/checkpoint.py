@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,7 +14,7 @@ import numpy as np
 from lightgbm import basic
 
 from core.data import RankingDataset
-from core.errors import ModelError
+from core.errors import InvalidInput, ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.training.history import History
@@ -22,6 +23,18 @@ from core.types import Float64Array, FloatArray
 
 _FORMAT = 1
 _SCORES, _BIAS = "scores/", "bias/"
+# Raised by `numpy.load` and by parsers of its content if the bytes of an archive are damaged.
+ARCHIVE_ERRORS = (
+    InvalidInput,
+    ValueError,
+    LookupError,
+    TypeError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+)
 
 
 class CheckpointError(Exception):
@@ -98,12 +111,12 @@ class Checkpoint:
 
     @property
     def base_trees(self) -> int:
-        """Trees of the initial model, 0 without one."""
+        """Return the number of trees of the initial model, 0 without one."""
         return len(re.findall(r"^Tree=\d+$", self.model_text, re.MULTILINE)) - self.iteration
 
     @property
     def iteration(self) -> int:
-        """Iterations done."""
+        """Return the number of iterations done."""
         return len(self.history)
 
     def to_bytes(self) -> bytes:
@@ -153,7 +166,7 @@ class Checkpoint:
             best_iteration = state["best_iteration"]
             best_value = state["best_value"] if best_iteration else -np.inf
             history = [IterationReport(**report) for report in state["history"]]
-        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        except ARCHIVE_ERRORS as error:
             raise CheckpointError("the checkpoint is damaged") from error
         return cls(model_text, scores, best_iteration, best_value, history, bias)
 

@@ -9,7 +9,6 @@ import io
 import json
 import math
 import statistics
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from core.data.folds import FoldAssignment
-from core.errors import InvalidInput
 from core.metrics import Metric
 from core.stored import entry, read_entries, write_entries
-from core.training.checkpoint import CheckpointError
+from core.training.checkpoint import ARCHIVE_ERRORS, CheckpointError
 from core.training.models import IterationReport, Values
 from core.types import Float64Array, Int64Array
 
@@ -75,8 +73,8 @@ def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
     tends to be too narrow (Bengio and Grandvalet 2004).
 
     Example:
-        >>> found = fold_interval([0.4, 0.5, 0.6])
-        >>> round(found.mean, 3), round(found.lower, 3), round(found.upper, 3)
+        >>> interval = fold_interval([0.4, 0.5, 0.6])
+        >>> round(interval.mean, 3), round(interval.lower, 3), round(interval.upper, 3)
         (0.5, 0.252, 0.748)
     """
     values = [mean for mean in means if mean is not None]
@@ -136,7 +134,7 @@ class CrossValidation:
 
     @property
     def fold_of(self) -> Int64Array:
-        """int64 (n_queries,) position of each query's fold, from 0."""
+        """Return the position of each query's fold from 0, int64 (n_queries,)."""
         return self.assignment.fold_of
 
     @property
@@ -146,7 +144,7 @@ class CrossValidation:
 
     @property
     def best_iteration(self) -> int:
-        """The median of the folds' best iterations."""
+        """Return the median of the folds' best iterations."""
         return median_iteration([fold.best_iteration for fold in self.folds])
 
     def with_fold(
@@ -168,9 +166,9 @@ class CrossValidation:
         """
         number = len(self.folds)
         held_out = self.assignment.queries(number)[1]
-        per_query = {name: known.copy() for name, known in self.per_query.items()}
-        for name, known in per_query.items():
-            known[held_out] = values[name]
+        per_query = {name: earlier.copy() for name, earlier in self.per_query.items()}
+        for name, by_query in per_query.items():
+            by_query[held_out] = values[name]
         result = FoldResult(
             self.assignment.names[number],
             len(held_out),
@@ -182,12 +180,12 @@ class CrossValidation:
         return replace(self, folds=(*self.folds, result), per_query=per_query)
 
     def with_scores(self, rows: Int64Array, scores: Float64Array) -> "CrossValidation":
-        """Return the state with the scores of some documents, where scores are kept."""
+        """Return the state with the scores of some documents; the same state if scores are not kept."""
         if self.scores is None:
             return self
-        kept = self.scores.copy()
-        kept[rows] = scores
-        return replace(self, scores=kept)
+        out_of_fold = self.scores.copy()
+        out_of_fold[rows] = scores
+        return replace(self, scores=out_of_fold)
 
     def until(self, folds: int) -> "CrossValidation":
         """Return the state after the first `folds` folds, without scores."""
@@ -200,7 +198,7 @@ class CrossValidation:
         return {name: metrics[name].mean(values) for name, values in self.per_query.items()}
 
     def metrics(self, metrics: Mapping[str, Metric]) -> dict[str, dict[str, float | None]]:
-        """Return the means by data: "validation" over all queries tested so far, and each fold."""
+        """Return the means by data: "validation" over all queries tested so far, and "fold 1" and so on."""
         if not self.folds:
             return {}
         return {"validation": self.means(metrics)} | {
@@ -208,23 +206,25 @@ class CrossValidation:
         }
 
     def over_folds(self) -> dict[str, FoldInterval | None]:
-        """Return the mean over the folds so far of each metric."""
+        """Return for each metric the mean over the folds so far, with its interval."""
         return {name: fold_interval([fold.means[name] for fold in self.folds]) for name in self.per_query}
 
     def measured(self) -> dict[int, list[tuple[str, Values]]]:
         """Return for each iteration the names and values of the folds that were measured at it."""
-        found: dict[int, list[tuple[str, Values]]] = {}
+        by_iteration: dict[int, list[tuple[str, Values]]] = {}
         for fold in self.folds:
             for iteration, values in fold.history:
-                found.setdefault(iteration, []).append((fold.fold, values))
-        return found
+                by_iteration.setdefault(iteration, []).append((fold.fold, values))
+        return by_iteration
 
     def to_json(self) -> dict[str, Any]:
         """Return the folds with their means, and the mean over folds of each metric with its interval."""
         return {
             "best_iteration": self.best_iteration,
             "folds": [write_entries(replace(fold, history=())) for fold in self.folds],
-            "over_folds": {name: found and asdict(found) for name, found in self.over_folds().items()},
+            "over_folds": {
+                name: interval and asdict(interval) for name, interval in self.over_folds().items()
+            },
         }
 
     def to_bytes(self, training: bytes | None = None) -> bytes:
@@ -265,16 +265,7 @@ class CrossValidation:
                 )
             folds = tuple(read_entries(FoldResult, fold) for fold in state["folds"])
             per_query = {name: values[:, column].copy() for column, name in enumerate(state["metrics"])}
-        except (
-            InvalidInput,
-            ValueError,
-            KeyError,
-            TypeError,
-            IndexError,
-            EOFError,
-            OSError,
-            zipfile.BadZipFile,
-        ) as error:
+        except ARCHIVE_ERRORS as error:
             raise CheckpointError("the checkpoint is damaged") from error
         return cls(assignment, folds, per_query, scores if len(scores) else None), training
 
@@ -290,14 +281,14 @@ def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, f
         By data and metric: "train" and "validation" are means over these folds, "fold 1" has the values of
         held-out fold 1 alone.
     """
-    found: dict[str, dict[str, float | None]] = {}
+    curves: dict[str, dict[str, float | None]] = {}
     for data in ("train", "validation"):
         parts = [values[data] for _, values in measured if data in values]
         names = dict.fromkeys(name for part in parts for name in part)
-        found[data] = {name: _mean([part.get(name) for part in parts]) for name in names}
+        curves[data] = {name: _mean([part.get(name) for part in parts]) for name in names}
     for fold, values in measured:
-        found[fold_label(fold)] = dict(values.get("validation", {}))
-    return {data: values for data, values in found.items() if values}
+        curves[fold_label(fold)] = dict(values.get("validation", {}))
+    return {data: values for data, values in curves.items() if values}
 
 
 def fold_label(fold: str) -> str:
@@ -306,5 +297,5 @@ def fold_label(fold: str) -> str:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
+    defined = [value for value in values if value is not None]
+    return statistics.fmean(defined) if defined else None

@@ -76,7 +76,7 @@ class TreeDerivatives:
         self, gradient: Float32Array, hessian: Float32Array, iteration: int
     ) -> Float32Array:
         key = derived_seed(self._seed, DOCUMENTS, iteration)
-        return sampled_documents(
+        return goss_factors(
             np.abs(gradient * hessian), self._hyperparameters.top_rate, self._hyperparameters.other_rate, key
         )
 
@@ -94,7 +94,7 @@ class TreeDerivatives:
         return rounded_at_random(gradient, steps // 2, keys[0]), rounded_at_random(hessian, steps, keys[1])
 
 
-def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, key: int) -> Float32Array:
+def goss_factors(sizes: Float32Array, top_rate: float, other_rate: float, key: int) -> Float32Array:
     """Return a factor for each document by gradient-based one-side sampling (Ke et al. 2017, algorithm 2).
 
     Documents of the largest sizes have factor 1. From the rest, `other_rate` of all documents are drawn with
@@ -126,8 +126,7 @@ def on_common_grid(values: Float32Array, largest: float | None = None) -> Float3
 
     Args:
         values: (n,) values to round.
-        largest: Largest magnitude of the grid, where several arrays share it; by default the largest of the
-            values.
+        largest: Largest magnitude, if several arrays share the grid; by default that of the values.
     """
     if largest is None:
         largest = float(np.abs(values).max(initial=0.0))
@@ -137,10 +136,10 @@ def on_common_grid(values: Float32Array, largest: float | None = None) -> Float3
 
 @exact
 def rounded_at_random(values: Float32Array, steps: int, key: int) -> Float32Array:
-    """Round stochastically to multiples of 1/steps of the largest magnitude; expectations are kept.
+    """Round at random to a neighbouring multiple of 1/steps of the largest magnitude, without bias.
 
-    LightGBM, called without `stochastic_rounding`, rounds to the nearest multiple and thus keeps the result.
-    The largest magnitude is kept, because LightGBM derives the step from it.
+    LightGBM then rounds to the nearest multiple, which changes nothing: `stochastic_rounding` is off there.
+    The largest magnitude stays unchanged, because LightGBM derives the step from it.
     """
     largest = np.float32(0.0)
     for value in values:

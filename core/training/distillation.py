@@ -64,8 +64,8 @@ def labels_of_scores(
     if not loss.is_shift_invariant and differences.any():
         differences = scores - scores.min()
     widest = float(differences.max(initial=0.0))
-    known = judged[np.isfinite(judged)]
-    largest = float(known.max(initial=0.0)) or _DEFAULT_MAX_LABEL
+    finite = judged[np.isfinite(judged)]
+    largest = float(finite.max(initial=0.0)) or _DEFAULT_MAX_LABEL
     scale = largest / widest if widest > 0.0 else 0.0
     labels: Float32Array = (differences * scale).astype(np.float32)
     return labels
@@ -84,7 +84,9 @@ def student_finding(
         is_worse: Whether the interval shows that the student is worse.
         is_seen: Whether the teacher may have been trained on the test queries.
     """
-    seen = f" {teacher} may have been trained on these queries: its value may be too high." if is_seen else ""
+    caution = (
+        f" {teacher} may have been trained on these queries: its value may be too high." if is_seen else ""
+    )
     queries = f"{difference.queries:,} test quer{'y' if difference.queries == 1 else 'ies'}"
     return Finding(
         code="distilled",
@@ -92,7 +94,7 @@ def student_finding(
         title=f"{student} has {metric} {difference.mean_b:.4f} on {queries}, its teacher {teacher}"
         f" {difference.mean_a:.4f}: the difference is {difference.difference:+.4f}"
         f" [{difference.lower:+.4f}, {difference.upper:+.4f}]",
-        advice=f"The interval covers 95%.{seen} More training documents, which need no judgments, or more"
+        advice=f"The interval covers 95%.{caution} More training documents, which need no judgments, or more"
         " trees bring a student closer to its teacher.",
         count=difference.queries,
         total=difference.queries + difference.skipped,

@@ -169,7 +169,7 @@ class Grower:
         if self.is_exhausted and (self.grown or self.base_trees):
             return False  # no split has a gain: LightGBM has added no tree
         if not self.is_exhausted:
-            self._sampling.grown()
+            self._sampling.count_tree()
         self.grown += 1
         return True
 
@@ -206,7 +206,7 @@ class Grower:
         return self._booster.model_to_string(num_iteration=self.base_trees + iterations)
 
     def first_hessian_sum(self) -> float:
-        """Return the sum of the hessians at scores of 0, as before the first tree of a new model."""
+        """Return the sum of the hessians at scores of 0, those before the first tree of a new model."""
         _, hessian = self._objective(np.zeros(self._dataset.n_documents), 0)
         return float(hessian.sum(dtype=np.float64))
 
@@ -230,7 +230,7 @@ class Grower:
 
     def _derivatives(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
         """Return the derivatives for the next tree, as LightGBM's objective function."""
-        self._sampling.restart(self._booster, self.grown)
+        self._sampling.reseed(self._booster, self.grown)
         with self.stopwatch.timing(OBJECTIVE):
             gradient, hessian = self._next_derivatives or self._objective(scores, self.grown)
             gradient, hessian = self._tree_derivatives(gradient, hessian, self.grown)
@@ -277,9 +277,9 @@ def _rounded(
     shard: Shard, gradient: Float32Array, hessian: Float32Array
 ) -> tuple[Float32Array, Float32Array]:
     """Round to a grid that all ranks share, so that the sums of histograms do not depend on the shards."""
-    own = np.array([np.abs(values).max(initial=0.0) for values in (gradient, hessian)], np.float64)
-    of_gradient, of_hessian = shard.largest(own)
-    return on_common_grid(gradient, of_gradient), on_common_grid(hessian, of_hessian)
+    largest = np.array([np.abs(values).max(initial=0.0) for values in (gradient, hessian)], np.float64)
+    largest_gradient, largest_hessian = shard.largest(largest)
+    return on_common_grid(gradient, largest_gradient), on_common_grid(hessian, largest_hessian)
 
 
 def _reset_drop_generator(booster: lightgbm.Booster, seed: int) -> None:

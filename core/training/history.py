@@ -9,7 +9,7 @@ import numpy as np
 
 from core.metrics import parse_metric
 from core.training.models import IterationReport, Values
-from core.training.spec import TrainingSpec
+from core.training.spec import DiagnosticsPlan, TrainingSpec
 
 
 class ResumePoint(Protocol):
@@ -29,7 +29,7 @@ class ResumePoint(Protocol):
 
 
 class History:
-    """The iterations of a training, of trees or of a network: trees grown or epochs done.
+    """The iterations of a training: trees, or the epochs of a network.
 
     Args:
         spec: The specification.
@@ -74,10 +74,10 @@ class History:
         return bool(self.reports) and "train" not in self.reports[-1].values
 
     @property
-    def is_diagnosed_next(self) -> bool:
-        """Return whether to compute diagnostics of the next iteration."""
+    def next_diagnostics(self) -> DiagnosticsPlan | None:
+        """Return the plan of diagnostics if they are due at the next iteration, else None."""
         plan = self._spec.diagnostics
-        return plan is not None and plan.is_due_after(len(self.reports), self._total)
+        return plan if plan is not None and plan.is_due_after(len(self.reports), self._total) else None
 
     @property
     def is_last_selected(self) -> bool:
@@ -104,9 +104,9 @@ class History:
         """
         iteration = len(self.reports) + 1
         self._select(iteration, values)
-        found = dict(values) if diagnosed is None else {**values, "diagnostics": diagnosed}
+        reported = dict(values) if diagnosed is None else {**values, "diagnostics": diagnosed}
         best = max(self.best_iteration, 1)
-        report = IterationReport(iteration, self._total, found, best, milliseconds)
+        report = IterationReport(iteration, self._total, reported, best, milliseconds)
         self.reports.append(report)
         return report
 
@@ -115,17 +115,17 @@ class History:
 
         Args:
             values: Mean loss and metrics by dataset.
-            milliseconds: Wall time of the measuring by part, which is added to that of the iteration.
+            milliseconds: Wall time of this measurement by part, which is added to that of the iteration.
         """
         last = self.reports[-1]
         self._select(last.iteration, values)
-        spent = Counter(last.milliseconds)
-        spent.update(milliseconds)
+        total = Counter(last.milliseconds)
+        total.update(milliseconds)
         self.reports[-1] = replace(
             last,
             values={**values, **last.values},
             best_iteration=max(self.best_iteration, 1),
-            milliseconds=dict(spent),
+            milliseconds=dict(total),
         )
         return self.reports[-1]
 

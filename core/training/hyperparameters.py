@@ -53,7 +53,7 @@ class Hyperparameters:
     """Hyperparameters of trees. Names and meanings are LightGBM's, except for `query_fraction`."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {name: place for place, names in _ELSEWHERE.items() for name in names}
+        {name: field for field, names in _ELSEWHERE.items() for name in names}
     )
 
     num_iterations: int = parameter(
@@ -283,7 +283,7 @@ class Hyperparameters:
 
     def __post_init__(self) -> None:
         check(self)
-        if problems := [InputProblem(*found) for found in self._impossible_combinations()]:
+        if problems := [InputProblem(*problem) for problem in self._impossible_combinations()]:
             raise InvalidInput(*problems)
 
     def _impossible_combinations(self) -> Iterator[tuple[str, str]]:
@@ -350,9 +350,9 @@ class Hyperparameters:
     def lightgbm(self, seed: int, threads: int) -> dict[str, Any]:
         """Return the parameters for LightGBM that make training repeatable on any number of threads.
 
-        Parameters by feature name are left out; `core.training.by_feature` returns them by column. One thread
-        sums each column-wise histogram. Threads would split the sums of row-wise histograms, which are turned
-        off, and the sums of linear leaves, for which LightGBM has only one thread.
+        Parameters by feature name are left out; `core.training.by_feature` returns them by column. Several
+        threads would split the sums of row-wise histograms, which are therefore turned off, and those of
+        linear leaves, which therefore get one thread. Each column-wise histogram is summed by one thread.
         """
         return {
             **{name: value for name, value in values_of(self).items() if name not in _NOT_FOR_LIGHTGBM},

@@ -46,7 +46,7 @@ def check_labels(
 
 def check_job_labels(
     statistics: Mapping[str, Any],
-    mapped: LabelMap,
+    label_map: LabelMap,
     loss: Loss | None,
     metrics: Sequence[str],
     conventions: Conventions = DEFAULT,
@@ -58,7 +58,7 @@ def check_job_labels(
 
     Args:
         statistics: Statistics that `dataset_statistics` returned.
-        mapped: The labels to replace, as `label_map` returns them.
+        label_map: The labels to replace.
         loss: As for `check_labels`.
         metrics: As for `check_labels`.
         conventions: As for `check_labels`.
@@ -67,7 +67,7 @@ def check_job_labels(
         InvalidInput: As `check_labels` does.
     """
     listed = [entry["label"] for entry in statistics["labels"]]
-    check_labels(map_range(_stored_range(statistics, listed), listed, mapped), loss, metrics, conventions)
+    check_labels(map_range(_stored_range(statistics, listed), listed, label_map), loss, metrics, conventions)
 
 
 def _stored_range(statistics: Mapping[str, Any], listed: Sequence[float]) -> LabelRange:

@@ -15,17 +15,17 @@ def current_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
     A `dart` booster drops trees when it evaluates its training data. The training data is therefore also one
     of its validation sets.
     """
-    found: list[Float64Array] = []
+    recorded: list[Float64Array] = []
 
     def record_scores(scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
-        found.append(scores)
+        recorded.append(scores)
         return []
 
     if name in booster.name_valid_sets:
         booster.eval_valid(record_scores)
-        return found[booster.name_valid_sets.index(name)]
+        return recorded[booster.name_valid_sets.index(name)]
     booster.eval_train(record_scores)
-    return found[0]
+    return recorded[0]
 
 
 class Measure:
@@ -38,8 +38,8 @@ class Measure:
 
     def __call__(self, scores: Float64Array) -> dict[str, float | None]:
         """Return the mean of each metric by its spelling."""
-        values = self.by_query(scores)
-        return {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}
+        by_query = self.by_query(scores)
+        return {spelling: self._metrics[spelling].mean(values) for spelling, values in by_query.items()}
 
     def by_query(self, scores: Float64Array) -> dict[str, Float64Array]:
         """Return each metric of each query, (n_queries,), by its spelling."""

@@ -38,7 +38,7 @@ class MemoryNeed:
 
     @property
     def total(self) -> int:
-        """The total in bytes."""
+        """Return the total in bytes."""
         return sum(self.parts.values())
 
     def __str__(self) -> str:

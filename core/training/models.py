@@ -10,7 +10,7 @@ Values = Mapping[str, Mapping[str, float | None]]
 
 
 class EndTraining(Exception):
-    """Raised by a callback of a training to end it; the model is the best iteration so far."""
+    """Raised by a callback of a training to end it; the model is that of the best iteration so far."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class IterationReport:
             validation data do not select.
         milliseconds: Wall time by part: "objective" is our gradient and loss, "tree" the rest of LightGBM's
             update, "network" scores and steps of a network, "exchange" messages between ranks, "metrics" the
-            measuring, "diagnostics" where they were computed. Where the loss is measured, the gradient of the
-            next tree is computed together with the loss. Comparisons of reports ignore times.
+            metrics, "diagnostics" the diagnostics. Where the loss is measured, the gradient of the next tree
+            is computed together with the loss. Comparisons of reports ignore times.
     """
 
     iteration: int

@@ -33,7 +33,7 @@ _Region = dict[_SplitTest, int]  # bit set of the possible cells by test; a miss
 
 @dataclass(frozen=True)
 class Fall:
-    """Two leaves of a tree whose values break the order of a feature.
+    """Two leaves of a tree whose values break a constraint.
 
     Attributes:
         tree: Number of the tree in the model, from 0.
@@ -222,7 +222,7 @@ def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
 
 
 def _up_to(value: float, cuts: Float64Array) -> int:
-    """Return the cells of numbers up to a value, which is a cut or beyond the range of features."""
+    """Return the cells of numbers up to a value, which is a cut or outside the range of float32."""
     count = len(cuts) + 1 if value >= _MAX_FLOAT32 else int(np.searchsorted(cuts, value, "right"))
     return (1 << count) - 1
 

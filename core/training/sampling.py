@@ -71,11 +71,11 @@ class Sampling:
         self._grown = 0
         self._flipped = False
 
-    def restart(self, booster: lightgbm.Booster, iteration: int) -> None:
+    def reseed(self, booster: lightgbm.Booster, iteration: int) -> None:
         """Reseed the generators for the next tree; call this from the objective function.
 
-        An earlier call would not suffice: `Booster.update` may set parameters before it calls the objective.
-        Setting parameters makes LightGBM draw features.
+        An earlier call would not suffice: `Booster.update` may set parameters before it calls the objective,
+        and LightGBM draws features whenever parameters are set.
 
         Args:
             booster: The booster that is about to grow the tree.
@@ -95,8 +95,8 @@ class Sampling:
             parameters["bagging_seed"] = derived_seed(self._seed, _BAGGING, iteration // self._bagging_freq)
         booster.reset_parameter(parameters)
 
-    def grown(self) -> None:
-        """Record that the booster has grown the tree."""
+    def count_tree(self) -> None:
+        """Count a tree that the booster has grown."""
         self._grown += 1
 
     def finish(self, booster: lightgbm.Booster) -> None:

@@ -9,8 +9,8 @@ from core.types import Int64Array
 def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
     """Cut queries into ranges of about equal cost; range r is `cuts[r]:cuts[r + 1]`.
 
-    A query costs as many units as it has documents: histograms of trees take most of the time, and their
-    time grows with the documents. Pairs are a smaller part of it, see `make bench-training`.
+    The cost of a query is its number of documents: most of the time is for histograms of trees, and grows
+    with the documents. Pairs take a smaller part of the time, see `make bench-training`.
 
     Args:
         query_boundaries: (n_queries + 1,) offsets of the documents.
@@ -32,15 +32,14 @@ def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
             "/distribution/ranks",
             f"each of {n_ranks} ranks needs at least one query, but there are only {n_queries}",
         )
-    wanted = query_boundaries[-1] * np.arange(n_ranks + 1) / n_ranks
-    after = np.searchsorted(query_boundaries, wanted)
+    ideal = query_boundaries[-1] * np.arange(n_ranks + 1) / n_ranks
+    after = np.searchsorted(query_boundaries, ideal)
     before = np.maximum(after - 1, 0)
-    is_nearer = wanted - query_boundaries[before] < query_boundaries[after] - wanted
-    cuts = np.where(is_nearer, before, after)
+    is_before_nearer = ideal - query_boundaries[before] < query_boundaries[after] - ideal
+    cuts = np.where(is_before_nearer, before, after)
     cuts[-1] = n_queries  # includes trailing queries without documents
     # Give each range a query: move cuts right as far as needed, then left.
-    numbers = np.arange(n_ranks + 1)
-    cuts = np.maximum.accumulate(np.maximum(cuts, numbers) - numbers) + numbers
-    cuts = np.minimum(cuts, n_queries - numbers[::-1])
-    found: Int64Array = cuts.astype(np.int64)
-    return found
+    ranks = np.arange(n_ranks + 1)
+    cuts = np.maximum.accumulate(np.maximum(cuts, ranks) - ranks) + ranks
+    cuts = np.minimum(cuts, n_queries - ranks[::-1])
+    return np.asarray(cuts, np.int64)

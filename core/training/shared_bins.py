@@ -1,4 +1,4 @@
-"""Serialize the bin edges of a distributed training: computed once, and shared by all ranks."""
+"""Serialize the bin edges of a distributed training, which are computed once and shared by all ranks."""
 
 import ctypes
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
     try:
         content = bytearray(size.value)
         byte = ctypes.c_uint8()
-        for place in range(size.value):  # the C API returns one byte per call
-            _BASIC._safe_call(library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(place), ctypes.byref(byte)))
-            content[place] = byte.value
+        for index in range(size.value):  # the C API returns one byte per call
+            _BASIC._safe_call(library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(index), ctypes.byref(byte)))
+            content[index] = byte.value
         return bytes(content)
     finally:
         _BASIC._safe_call(library.LGBM_ByteBufferFree(buffer))

@@ -120,12 +120,12 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def selection_metric(self) -> str:
-        """The validation metric that picks the best iteration."""
+        """Return the validation metric that selects the best iteration."""
         return self.early_stopping.metric if self.early_stopping else self.metrics[0]
 
     @property
     def followed_metrics(self) -> tuple[str, ...]:
-        """All metrics computed while training: the requested metrics and the metric of early stopping."""
+        """Return the metrics computed while training: the requested ones and that of early stopping."""
         return tuple(dict.fromkeys((*self.metrics, self.selection_metric)))
 
 
@@ -165,7 +165,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     categorical = _parse(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
     scorer = _parse(problems, "/scorer", lambda: make_scorer(values.get("scorer"), stored=stored))
     if scorer is not None and not isinstance(scorer, Trees):
-        problems += _of_trees_alone(values, scorer)
+        problems += _tree_option_problems(values, scorer)
     clicks = _parse(problems, "/clicks", lambda: _clicks(values.get("clicks"), loss))
     if problems or loss is None or hyperparameters is None or scorer is None or options is None:
         raise InvalidInput(*problems)
@@ -201,18 +201,20 @@ def _parse(problems: list[InputProblem], pointer: str, make: Any) -> Any:
         return None
 
 
-def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
+def _tree_option_problems(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
     """Return a problem for each option of trees that is given for another scorer."""
     advice = f"applies to trees only; the options of a {scorer.kind} are in /scorer"
-    found = [InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()]
+    problems = [
+        InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()
+    ]
     if values.get("categorical_feature"):
-        found.append(
+        problems.append(
             InputProblem(
                 "/categorical_feature",
                 f"applies to trees only; a {scorer.kind} accepts numeric features only",
             )
         )
-    return found
+    return problems
 
 
 def _loss(values: Any, stored: bool) -> Loss:
@@ -236,9 +238,11 @@ def _names(values: Any) -> tuple[str, ...]:
     given = [] if values is None else values
     if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
         raise InvalidInput.at("", "must be a list of names of features")
-    for place, name in enumerate(given):
-        if name in given[:place]:
-            raise InvalidInput.at(f"/{place}", f"{name!r} is listed twice")
+    seen: set[str] = set()
+    for index, name in enumerate(given):
+        if name in seen:
+            raise InvalidInput.at(f"/{index}", f"{name!r} is listed twice")
+        seen.add(name)
     return tuple(given)
 
 
@@ -261,8 +265,8 @@ def _early_stopping(values: Any) -> EarlyStopping | None:
     if values is None:
         return None
     metric, rounds = values.get("metric"), values.get("rounds")
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-        raise InvalidInput.at("/rounds", "must be a whole number, at least 1")
+    if problems := _positive_problems("/rounds", rounds):
+        raise InvalidInput(*problems)
     try:
         parse_metric(metric)
     except InvalidInput as invalid:

@@ -14,7 +14,7 @@ EXCHANGE = "exchange"
 
 
 class Stopwatch:
-    """Time parts of a loop. The time of a part inside another one counts for the inner part only."""
+    """Measures the time of parts of a loop; time in a nested part counts for the inner part only."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str | None, float] = defaultdict(float)
@@ -32,12 +32,15 @@ class Stopwatch:
 
     def lap(self) -> dict[str, float]:
         """Return the milliseconds of each part since the last lap; call this outside of `timing`."""
-        found = {part: round(1e3 * seconds, 3) for part, seconds in self._seconds.items() if part is not None}
+        milliseconds = {
+            part: round(1e3 * spent, 3) for part, spent in self._seconds.items() if part is not None
+        }
         self._seconds.clear()
-        return found
+        return milliseconds
 
     def _switch(self, part: str | None) -> str | None:
-        now, before = time.perf_counter(), self._part
-        self._seconds[before] += now - self._since
+        """Begin to count time for a part, None for no part; return the previous part."""
+        now, previous = time.perf_counter(), self._part
+        self._seconds[previous] += now - self._since
         self._part, self._since = part, now
-        return before
+        return previous

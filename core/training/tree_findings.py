@@ -25,7 +25,7 @@ def tree_findings(
         base_trees: Number of the model's first trees that belong to the initial model.
     """
     parts = _parts(model, feature_names)
-    yield from _order_findings(hyperparameters, parts, base_trees)
+    yield from _constraint_findings(hyperparameters, parts, base_trees)
     yield from _leaf_findings(hyperparameters, parts, base_trees)
 
 
@@ -35,8 +35,10 @@ def _parts(model: ScoringModel, feature_names: tuple[str, ...]) -> _Parts:
     return [(model, feature_names)]
 
 
-def _order_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
-    found: list[tuple[str, Fall]] = []
+def _constraint_findings(
+    hyperparameters: Hyperparameters, parts: _Parts, base_trees: int
+) -> Iterator[Finding]:
+    broken: list[tuple[str, Fall]] = []
     n_trees, unchecked = 0, 0
     directions = {name: sign for name, sign in (hyperparameters.monotone_constraints or {}).items() if sign}
     if not directions:
@@ -47,9 +49,9 @@ def _order_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees:
             continue
         n_trees += len(model.text.trees)
         by_column = {names.index(name): sign for name, sign in directions.items() if name in names}
-        found += [(names[fall.feature], fall) for fall in falls(model.text.trees, by_column)]
-    if found:
-        yield _broken_order(hyperparameters, found, n_trees, base_trees)
+        broken += [(names[fall.feature], fall) for fall in falls(model.text.trees, by_column)]
+    if broken:
+        yield _broken_constraints(hyperparameters, broken, n_trees, base_trees)
     if unchecked:
         yield Finding(
             code="monotone-constraints-unchecked",
@@ -63,21 +65,21 @@ def _order_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees:
         )
 
 
-def _broken_order(
-    hyperparameters: Hyperparameters, found: list[tuple[str, Fall]], n_trees: int, base_trees: int
+def _broken_constraints(
+    hyperparameters: Hyperparameters, broken: list[tuple[str, Fall]], n_trees: int, base_trees: int
 ) -> Finding:
-    name, largest = max(found, key=lambda each: each[1].size)
+    name, largest = max(broken, key=lambda each: each[1].size)
     sums: defaultdict[str, float] = defaultdict(float)
-    for feature, fall in found:
+    for feature, fall in broken:
         sums[feature] += fall.size
-    trees = {fall.tree for _, fall in found}
-    of_base = sum(tree < base_trees for tree in trees)
+    trees = {fall.tree for _, fall in broken}
+    initial_trees = sum(tree < base_trees for tree in trees)
     causes = []
-    if of_base:
-        causes.append(f"{of_base:,} of the trees belong to the model in init_model.")
+    if initial_trees:
+        causes.append(f"{initial_trees:,} of the trees belong to the model in init_model.")
     if hyperparameters.use_quantized_grad and hyperparameters.quant_train_renew_leaf:
         causes.append("Renewed leaf values ignore constraints: leave out quant_train_renew_leaf.")
-    elif hyperparameters.monotone_constraints_method != "basic" and of_base < len(trees):
+    elif hyperparameters.monotone_constraints_method != "basic" and initial_trees < len(trees):
         causes.append(
             f"LightGBM's monotone_constraints_method {hyperparameters.monotone_constraints_method} does not"
             " satisfy all constraints; basic does."

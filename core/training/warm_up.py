@@ -1,4 +1,4 @@
-"""Compile the training kernels that belong to no loss or metric, or load them from the disk cache."""
+"""Compile the kernels of `core.training`, or load them from the disk cache."""
 
 import numpy as np
 

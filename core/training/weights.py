@@ -67,8 +67,8 @@ def fit_weights(
         is_held_out = fold_of == fold
         fitted = _coordinate_ascent(equal, partial(search.value, queries=~is_held_out))
         fits.append(fitted / fitted.sum())
-        for place, share in enumerate(_EQUAL_SHARES):
-            held_out[place, is_held_out] = search.per_query(_mixed(fits[-1], equal, share))[is_held_out]
+        for row, share in enumerate(_EQUAL_SHARES):
+            held_out[row, is_held_out] = search.per_query(_mixed(fits[-1], equal, share))[is_held_out]
     defined = held_out[:, ~np.isnan(held_out).any(axis=0)]
     share = _best_equal_share(defined)
     return FittedWeights(
@@ -79,7 +79,7 @@ def fit_weights(
 def best_weights(
     scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
 ) -> tuple[float, ...]:
-    """Return the non-negative weights that coordinate ascent finds best, as earlier releases did.
+    """Return the best non-negative weights by coordinate ascent, the method of earlier releases.
 
     The search starts from each model alone and from equal weights, so that on this data the result is at
     least as good as the best model. See `fit_weights` for the arguments.
@@ -119,7 +119,7 @@ class _Search:
         return weights
 
     def per_query(self, weights: Float64Array) -> Float64Array:
-        """Return each query's value, whose mean is to be maximised; NaN where the metric is undefined."""
+        """Return a value for each query whose mean is to be maximised; NaN where the metric is undefined."""
         values = self._measured(weights)
         return self._sign * (np.log(values) if self._parsed.geometric_mean else values)
 
@@ -131,8 +131,8 @@ class _Search:
 
     def unscaled(self, weights: Float64Array) -> tuple[float, ...]:
         """Return the weights for unscaled scores; their sum is 1."""
-        of_scores = weights / self._scales
-        return tuple((of_scores / of_scores.sum()).tolist())
+        unscaled = weights / self._scales
+        return tuple((unscaled / unscaled.sum()).tolist())
 
     def _measured(self, weights: Float64Array) -> Float64Array:
         scores = self._scaled @ weights
@@ -160,23 +160,24 @@ def _best_equal_share(values: Float64Array) -> float:
 
 
 def _coordinate_ascent(weights: Float64Array, value: Callable[[Float64Array], float]) -> Float64Array:
-    """Return weights that no tried change of a single weight improves, or those of the last round."""
-    reached = value(weights)
+    """Improve one weight at a time until no candidate improves any, or for `_MAX_ROUNDS` rounds."""
+    best = value(weights)
     for _ in range(_MAX_ROUNDS):
-        before = reached
-        for place in range(len(weights)):
-            for tried in _candidates(weights, place):
+        best_before = best
+        for model in range(len(weights)):
+            for candidate in _candidates(weights, model):
                 changed = weights.copy()
-                changed[place] = tried
-                if changed.any() and (found := value(changed)) > reached:
-                    weights, reached = changed, found
-        if reached == before:
+                changed[model] = candidate
+                if changed.any() and (changed_value := value(changed)) > best:
+                    weights, best = changed, changed_value
+        if best == best_before:
             break
     return weights
 
 
-def _candidates(weights: Float64Array, place: int) -> list[float]:
-    weight = float(weights[place])
+def _candidates(weights: Float64Array, model: int) -> list[float]:
+    """Return the values to try for the weight of a model."""
+    weight = float(weights[model])
     if weight == 0.0:
         return [share * float(weights.max()) for share in _SHARES]
     return [0.0, *(factor * weight for factor in _FACTORS)]

@@ -14,7 +14,7 @@ from core.scorers import InputTransform
 from core.training.sampling import derived_seed, uniform_numbers
 from core.types import Float32Array, Int64Array
 
-# Purposes of random choices; those of trees are the numbers below 100, see `core.training.sampling`.
+# Purposes of random choices for `derived_seed`; purposes below 100 are in `core.training.sampling`.
 _QUERIES, _ORDER = 100, 101
 _ROW_MULTIPLE = 8  # batches are padded to a multiple of this, so that JAX compiles few shapes
 _BLOCK_CELLS = 2**22  # features scaled in one block, 32 MiB in float64
@@ -101,18 +101,18 @@ class Batches:
     def of_epoch(self, epoch: int) -> Iterator[Batch]:
         """Yield all batches in the order of an epoch, counted from 1."""
         key = np.uint64(derived_seed(self.seed, _ORDER, epoch))
-        for place in np.argsort(uniform_numbers(key, len(self.batches)), kind="stable"):
-            yield self.batches[place]
+        for index in np.argsort(uniform_numbers(key, len(self.batches)), kind="stable"):
+            yield self.batches[index]
 
     def padded_size(self, batch: Batch) -> int:
-        """Return the number of rows that a batch is padded to, equal for all batches up to the usual size."""
+        """Return the number of rows that a batch is padded to: the usual size, or a power of two above it."""
         if batch.n_documents <= self._usual_size:
             return self._usual_size
         return max(_ROW_MULTIPLE, 1 << (batch.n_documents - 1).bit_length())
 
     @cached_property
     def _usual_size(self) -> int:
-        """Padded rows of a batch of several queries; a larger query is padded to a power of two."""
+        """Return the number of rows that batches of several queries are padded to."""
         largest = max((batch.n_documents for batch in self.batches if batch.n_queries > 1), default=0)
         return _round_up(largest, _ROW_MULTIPLE)
 
@@ -140,8 +140,8 @@ def inputs_of(
     step = max(1, _BLOCK_CELLS // max(features.shape[1], 1))
     for first in range(0, len(order), step):
         on_block()
-        taken = order[first : first + step]
-        inputs[first : first + len(taken)] = transform(features[taken])
+        rows = order[first : first + step]
+        inputs[first : first + len(rows)] = transform(features[rows])
     return inputs
 
 
@@ -150,11 +150,11 @@ def _grouped(drawn: Int64Array, lengths: Int64Array, max_documents: int) -> Iter
     total = int(lengths.sum())
     target = total / max(1, -(-total // max_documents))
     first = size = 0
-    for place, query in enumerate(drawn):
+    for index, query in enumerate(drawn):
         length = int(lengths[query])
         if size and (size + length > max_documents or size >= target):
-            yield drawn[first:place]
-            first, size = place, 0
+            yield drawn[first:index]
+            first, size = index, 0
         size += length
     yield drawn[first:]
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.training.checkpoint import CheckpointError, without_times
+from core.training.checkpoint import ARCHIVE_ERRORS, CheckpointError, without_times
 from core.training.models import IterationReport
 
 _FORMAT = 1
@@ -51,7 +50,7 @@ class NetworkCheckpoint:
 
     @property
     def iteration(self) -> int:
-        """Epochs done."""
+        """Return the number of epochs done."""
         return len(self.history)
 
     def to_bytes(self) -> bytes:
@@ -69,10 +68,10 @@ class NetworkCheckpoint:
             "optimizer": len(self.optimizer),
             "history": [without_times(report) for report in self.history],
         }
-        arrays = {f"optimizer/{place}": array for place, array in enumerate(self.optimizer)}
+        arrays = {f"optimizer/{number}": array for number, array in enumerate(self.optimizer)}
         for name, weights in (("weights", self.weights), ("best", self.best_weights)):
-            for place, layer in enumerate(weights):
-                arrays |= {f"{name}/{place}/{key}": array for key, array in layer.items()}
+            for number, layer in enumerate(weights):
+                arrays |= {f"{name}/{number}/{key}": array for key, array in layer.items()}
         arrays |= {f"{_BIAS}{name}": array for name, array in self.bias.items()}
         file = io.BytesIO()
         text = np.frombuffer(json.dumps(state).encode(), np.uint8)
@@ -95,7 +94,7 @@ class NetworkCheckpoint:
                 raise CheckpointError("the checkpoint was written by another version")
             return cls(
                 _layers(arrays, "weights", state["layers"]),
-                [arrays[f"optimizer/{place}"] for place in range(state["optimizer"])],
+                [arrays[f"optimizer/{number}"] for number in range(state["optimizer"])],
                 _layers(arrays, "best", state["layers"]) if state["has_best"] else [],
                 state["best_iteration"],
                 state["best_value"] if state["best_iteration"] else -np.inf,
@@ -105,7 +104,7 @@ class NetworkCheckpoint:
                 [IterationReport(**report) for report in state["history"]],
                 {name.removeprefix(_BIAS): array for name, array in arrays.items() if name.startswith(_BIAS)},
             )
-        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        except ARCHIVE_ERRORS as error:
             raise CheckpointError("the checkpoint is damaged") from error
 
 
@@ -121,12 +120,12 @@ def _version(name: str) -> str | None:
 
 
 def _layers(arrays: dict[str, NDArray[Any]], name: str, count: int) -> Weights:
-    found: Weights = []
-    for place in range(count):
-        prefix = f"{name}/{place}/"
-        found.append(
+    layers: Weights = []
+    for number in range(count):
+        prefix = f"{name}/{number}/"
+        layers.append(
             {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
         )
-    if not all(layer.get("weights") is not None for layer in found):
+    if not all("weights" in layer for layer in layers):
         raise KeyError(name)
-    return found
+    return layers

@@ -54,7 +54,7 @@ def scores_of(
         key: JAX random key that determines the dropped units.
     """
     units = inputs
-    for place, layer in enumerate(parameters[:-1]):
+    for number, layer in enumerate(parameters[:-1]):
         units = units @ layer["weights"] + layer["bias"]
         if "norm_scales" in layer:
             mean = units.mean(axis=1, keepdims=True)
@@ -64,7 +64,7 @@ def scores_of(
             ]
         units = _ACTIVATIONS[activation](units)
         if dropout and key is not None:
-            keeps = jax.random.bernoulli(jax.random.fold_in(key, place), 1.0 - dropout, units.shape)
+            keeps = jax.random.bernoulli(jax.random.fold_in(key, number), 1.0 - dropout, units.shape)
             units = jnp.where(keeps, units / (1.0 - dropout), 0.0)
     return (units @ parameters[-1]["weights"] + parameters[-1]["bias"])[:, 0]
 
@@ -113,7 +113,7 @@ class _Functions:
         activation, dropout = key.activation, key.dropout
 
         def pull_back(parameters: Parameters, inputs: Any, key_data: Any) -> Any:
-            """Return the scores, and the vector-Jacobian product: the gradient of the weights for scores."""
+            """Return the scores, and a function from d loss / d score to the gradient of the weights."""
             key = None if key_data is None else jax.random.wrap_key_data(key_data)
             return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
 

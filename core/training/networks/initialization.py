@@ -34,16 +34,16 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     has_norms = isinstance(scorer, Mlp) and scorer.layer_norm
     sizes = (len(varies), *scorer.hidden_layers, 1)
     weights: Weights = []
-    for place, (n_inputs, n_outputs) in enumerate(itertools.pairwise(sizes)):
-        is_last = place == len(sizes) - 2
+    for number, (n_inputs, n_outputs) in enumerate(itertools.pairwise(sizes)):
+        is_last = number == len(sizes) - 2
         bound = np.sqrt(6.0 / (n_inputs if is_relu and not is_last else n_inputs + n_outputs))
-        key = np.uint64(derived_seed(seed, _WEIGHTS, restarts * 1_000 + place))
+        key = np.uint64(derived_seed(seed, _WEIGHTS, restarts * 1_000 + number))
         drawn = uniform_numbers(key, n_inputs * n_outputs).reshape(n_inputs, n_outputs)
         layer = {
             "weights": (bound * (2.0 * drawn - 1.0)).astype(np.float32),
             "bias": np.zeros(n_outputs, np.float32),
         }
-        if place == 0:
+        if number == 0:
             layer["weights"][~varies] = 0.0
         if has_norms and not is_last:
             layer |= {

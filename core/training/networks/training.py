@@ -25,7 +25,7 @@ from core.training.networks.initialization import drawn_weights, gradient_factor
 from core.training.networks.linear import LinearDescent
 from core.training.networks.schedule import Schedule
 from core.training.sampling import derived_seed
-from core.training.spec import TrainingSpec
+from core.training.spec import DiagnosticsPlan, TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
 from core.types import Float32Array, Float64Array
 
@@ -194,11 +194,11 @@ class _NetworkTraining:
         The loss of a query is measured before the step on its batch.
         """
         total, count = 0.0, len(self._batches.batches)
-        for place, batch in enumerate(self._batches.of_epoch(epoch)):
+        for done, batch in enumerate(self._batches.of_epoch(epoch)):
             self._check()
             if on_batch is not None:
-                on_batch(place, count)
-            step = (epoch - 1) * count + place
+                on_batch(done, count)
+            step = (epoch - 1) * count + done
             with self._stopwatch.timing(NETWORK):
                 total += self._network.step(
                     self._batches.inputs[batch.rows],
@@ -223,18 +223,18 @@ class _NetworkTraining:
     def _report(self, epoch: int, loss: float) -> IterationReport:
         values: dict[str, Mapping[str, float | None]] = {}
         diagnosed: Mapping[str, float | None] | None = None
-        history = self._history
-        if history.is_measured_next or history.is_diagnosed_next:
+        history, plan = self._history, self._history.next_diagnostics
+        if history.is_measured_next or plan is not None:
             scores = self._scores(epoch)
             if history.is_measured_next:
                 with self._stopwatch.timing(METRICS):
                     for name, measure in self._measures.items():
-                        known = {"loss": loss} if name == "train" else {}
-                        values[name] = known | measure(scores[name])
+                        of_training = {"loss": loss} if name == "train" else {}
+                        values[name] = of_training | measure(scores[name])
                 if self._on_scores is not None and "validation" in scores:
                     self._on_scores(epoch, scores["validation"])
-            if history.is_diagnosed_next:
-                diagnosed = self._diagnose(scores["train"], epoch)
+            if plan is not None:
+                diagnosed = self._diagnose(plan, scores["train"], epoch)
         return history.add(values, self._stopwatch.lap(), diagnosed)
 
     def _scores(self, epoch: int) -> dict[str, Float64Array]:
@@ -263,9 +263,9 @@ class _NetworkTraining:
                 " Decrease it, or set gradient_clip",
             )
 
-    def _diagnose(self, scores: Float64Array, epoch: int) -> Mapping[str, float | None]:
-        plan = self._spec.diagnostics
-        assert plan is not None  # noqa: S101 - checked by the caller
+    def _diagnose(
+        self, plan: DiagnosticsPlan, scores: Float64Array, epoch: int
+    ) -> Mapping[str, float | None]:
         with self._stopwatch.timing(DIAGNOSTICS):
             gradient, _ = self._whole_objective(scores, epoch - 1)
             return diagnose(
@@ -281,7 +281,7 @@ class _NetworkTraining:
 
     @cached_property
     def _whole_objective(self) -> Objective:
-        """The loss bound to all training documents, for diagnostics only."""
+        """Return the loss bound to all training documents, for diagnostics only."""
         return self._binding.whole()
 
     def _drawn_weights(self) -> Weights:
@@ -297,7 +297,7 @@ class _NetworkTraining:
     def _snapshot(self) -> Snapshot:
         """Return a function that takes a checkpoint of this epoch, even after the next one has begun."""
         state = self._network.state()  # its arrays never change
-        kept = replace(
+        without_arrays = replace(
             _NOTHING_DONE,
             best_weights=self._best_weights,
             best_iteration=self._history.best_iteration,
@@ -311,7 +311,7 @@ class _NetworkTraining:
 
         def take_checkpoint() -> NetworkCheckpoint:
             weights, optimizer = self._network.as_arrays(state)
-            return replace(kept, weights=weights, optimizer=optimizer)
+            return replace(without_arrays, weights=weights, optimizer=optimizer)
 
         return take_checkpoint
 

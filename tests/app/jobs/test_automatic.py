@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.training import Hyperparameters
-from core.training.automatic import DatasetSize, sizes_for
+from core.training.automatic import DatasetSize, hyperparameters_by_size
 from tests.app.conftest import TestClient
 
 
@@ -28,8 +28,8 @@ def test_sizes_are_chosen_for_the_dataset(
     """The specification has the values of the rule and the counts that decided them."""
     spec = _spec(client, train_request | {"hyperparameters": asked})
     size = _size(client, train_request["dataset_id"])
-    assert spec["hyperparameters"].items() >= sizes_for(size).items()
-    assert spec["automatic"]["chosen"] == sizes_for(size)
+    assert spec["hyperparameters"].items() >= hyperparameters_by_size(size).items()
+    assert spec["automatic"]["chosen"] == hyperparameters_by_size(size)
     assert (spec["automatic"]["queries"], spec["automatic"]["features"]) == (size.queries, size.features)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.errors import InvalidInput
 from core.stored import read_entries, write_entries
 from core.training import Hyperparameters
-from core.training.automatic import AutomaticChoice, DatasetSize, sizes_for
+from core.training.automatic import AutomaticChoice, DatasetSize, hyperparameters_by_size
 
 DATASET_SIZES = st.builds(
     DatasetSize,
@@ -20,7 +20,7 @@ DATASET_SIZES = st.builds(
 @given(DATASET_SIZES)
 def test_every_choice_is_within_the_declared_bounds(size: DatasetSize) -> None:
     """The values for a dataset of any size are hyperparameters that a training accepts."""
-    values = sizes_for(size)
+    values = hyperparameters_by_size(size)
     assert set(values) == {"num_leaves", "min_data_in_leaf", "learning_rate", "num_iterations"}
     Hyperparameters(**values)  # type: ignore[arg-type] # of the declared types
 
@@ -29,21 +29,21 @@ def test_every_choice_is_within_the_declared_bounds(size: DatasetSize) -> None:
 def test_more_data_never_mean_fewer_leaves(size: DatasetSize, factor: int) -> None:
     """Leaves, documents in a leaf and iterations grow with the dataset."""
     larger = DatasetSize(size.queries * factor, size.documents * factor, size.features * factor)
-    small, large = sizes_for(size), sizes_for(larger)
+    small, large = hyperparameters_by_size(size), hyperparameters_by_size(larger)
     for name in ("num_leaves", "min_data_in_leaf", "num_iterations"):
         assert small[name] <= large[name]
 
 
 def test_one_feature_has_few_leaves() -> None:
     """A function of one feature needs no tree of many leaves."""
-    assert sizes_for(DatasetSize(10_000, 1_000_000, 1))["num_leaves"] == 4
+    assert hyperparameters_by_size(DatasetSize(10_000, 1_000_000, 1))["num_leaves"] == 4
 
 
 def test_given_values_are_not_chosen() -> None:
     """Values of the request stay; the rest is chosen, and the choice survives storing."""
     size = DatasetSize(45, 782, 5)
     choice = AutomaticChoice.of(size, {"num_leaves": 9, "lambda_l2": 1.0})
-    assert set(choice.chosen) == set(sizes_for(size)) - {"num_leaves"}
+    assert set(choice.chosen) == set(hyperparameters_by_size(size)) - {"num_leaves"}
     assert read_entries(AutomaticChoice, write_entries(choice)) == choice
 
 

@@ -79,8 +79,11 @@ def test_a_checkpoint_holds_the_folds_and_the_training_under_way() -> None:
     other = FoldAssignment(("1", "2"), np.array([1, 1, 0, 1, 0]))
     with pytest.raises(CheckpointError, match="other folds"):
         CrossValidation.from_bytes(written.to_bytes(), other)
-    with pytest.raises(CheckpointError, match="damaged"):
-        CrossValidation.from_bytes(written.to_bytes()[:50], ASSIGNMENT)
+    flipped = bytearray(written.to_bytes())
+    flipped[flipped.index(b"PK\x01\x02") + 10] = 99  # an unknown method of compression
+    for damaged in (written.to_bytes()[:50], bytes(flipped)):
+        with pytest.raises(CheckpointError, match="damaged"):
+            CrossValidation.from_bytes(damaged, ASSIGNMENT)
 
 
 def test_curves_are_means_over_the_folds_measured() -> None:

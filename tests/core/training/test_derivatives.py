@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.training import Hyperparameters
-from core.training.derivatives import TreeDerivatives, on_common_grid, rounded_at_random, sampled_documents
+from core.training.derivatives import TreeDerivatives, goss_factors, on_common_grid, rounded_at_random
 
 N = 20_000
 BOUNDARIES = np.arange(0, N + 1, 20)
@@ -55,12 +55,12 @@ def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> No
 def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> None:
     """The shares are exactly those of the options; drawn documents weigh more, so that mean sums are kept."""
     sizes = np.abs(gradient)
-    factors = sampled_documents(sizes, 0.2, 0.1, 7)
+    factors = goss_factors(sizes, 0.2, 0.1, 7)
     kept, drawn = factors == 1.0, factors > 1.0
     assert (kept.sum(), drawn.sum()) == (0.2 * N, 0.1 * N)
     assert sizes[kept].min() >= sizes[~kept].max()
     assert set(factors[drawn].tolist()) == {8.0}
-    sums = [(gradient * sampled_documents(sizes, 0.2, 0.1, key)).sum(dtype=np.float64) for key in range(300)]
+    sums = [(gradient * goss_factors(sizes, 0.2, 0.1, key)).sum(dtype=np.float64) for key in range(300)]
     error = np.std(sums) / np.sqrt(len(sums))
     assert np.mean(sums) == pytest.approx(gradient.sum(dtype=np.float64), abs=5 * error)
 
