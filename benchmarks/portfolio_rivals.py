@@ -90,7 +90,7 @@ def other_fits(
     seeds = [Trials(replace(spec, seed=spec.seed + more), training, **_ONE_THREAD) for more in range(_SEEDS)]
     held_out = seeds[0].held_out
     folds = itertools.islice(held_out.folds(), held_out.n_folds)
-    parts = [Trials(spec, training.select_queries(fold.kept), **_ONE_THREAD) for fold in folds]
+    parts = [Trials(spec, training.select_queries(fold.training), **_ONE_THREAD) for fold in folds]
     for kind, best in _best_of_kinds(tried):
         yield f"{kind}, folds' models averaged", _averaged(parts, best, test)
         yield f"{kind}, one fit", fitted_scores(seeds[0], best.candidate, best.iterations, test)

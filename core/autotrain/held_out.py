@@ -24,12 +24,12 @@ class Fold:
 
     Attributes:
         number: Position among all folds of all repetitions, from 0.
-        kept: int64 (n,) ascending queries to train on.
+        training: int64 (n,) ascending queries to train on.
         held_out: int64 (m,) ascending queries to measure on.
     """
 
     number: int
-    kept: Int64Array
+    training: Int64Array
     held_out: Int64Array
 
 
@@ -71,9 +71,9 @@ class QueryQuality:
         Returns:
             (n_queries,), NaN where the metric is undefined or no repetition held the query out.
         """
-        found = np.stack([self._values_of(row) for row in scores])
-        counts = (~np.isnan(found)).sum(axis=0)
-        total = np.nansum(found, axis=0)
+        by_repetition = np.stack([self._values_of(row) for row in scores])
+        counts = (~np.isnan(by_repetition)).sum(axis=0)
+        total = np.nansum(by_repetition, axis=0)
         with np.errstate(invalid="ignore"):
             return np.where(counts > 0, total / counts, np.nan)
 
@@ -97,18 +97,17 @@ class QueryQuality:
         starts, lengths = self.dataset.query_boundaries[:-1], np.diff(self.dataset.query_boundaries)
         means = np.add.reduceat(scores, starts, axis=1) / lengths
         centred = (scores - np.repeat(means, lengths, axis=1)) ** 2
-        found = np.sqrt(np.add.reduceat(centred, starts, axis=1) / lengths)
-        return float(np.nanmean(found)) if not np.isnan(found).all() else 0.0
+        deviations = np.sqrt(np.add.reduceat(centred, starts, axis=1) / lengths)
+        return float(np.nanmean(deviations)) if not np.isnan(deviations).all() else 0.0
 
     def _values_of(self, scores: Float64Array) -> Float64Array:
-        known = ~np.isnan(scores)
-        document_ids = self.dataset.document_ids
-        filled = np.where(known, scores, 0.0)
-        values = measure_all({self._spelling: self._metric}, filled, self._ideal, document_ids)
-        found = values[self._spelling]
-        tested: npt.NDArray[np.bool_] = known[self.dataset.query_boundaries[:-1]]
-        found = np.where(tested, found, np.nan)
-        return self._sign * (np.log(found) if self._metric.geometric_mean else found)
+        is_scored = ~np.isnan(scores)
+        metrics, document_ids = {self._spelling: self._metric}, self.dataset.document_ids
+        filled = np.where(is_scored, scores, 0.0)
+        values = measure_all(metrics, filled, self._ideal, document_ids)[self._spelling]
+        is_held_out: npt.NDArray[np.bool_] = is_scored[self.dataset.query_boundaries[:-1]]
+        values = np.where(is_held_out, values, np.nan)
+        return self._sign * (np.log(values) if self._metric.geometric_mean else values)
 
     @cached_property
     def _ideal(self) -> Ideal:
@@ -164,6 +163,6 @@ class HeldOut(QueryQuality):
 
 
 def mean_of(values: Float64Array) -> float:
-    """Return the mean of the known values, -inf without any."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else -np.inf
+    """Return the mean of the values that are not NaN, -inf without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else -np.inf

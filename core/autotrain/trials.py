@@ -95,7 +95,8 @@ class Tried:
 
     Attributes:
         candidate: The candidate.
-        iterations: Best number of iterations over all folds, 0 without a fold.
+        iterations: Best number of iterations over all folds, 0 without a fold. For a single fold, the
+            iterations of its model.
         scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
         values: float64 (n_queries,) values of the metric; larger is better, NaN where unknown.
         seconds: Running time of its trainings.
@@ -229,7 +230,9 @@ class Trials:
                 on_fold(len(done), folds)
             if len(done) >= folds:
                 break
-            if best is not None and self._is_worse(best, done):
+            if best is not None and is_worse_than_best(
+                best, self._best(spec, done)[2], higher_is_better=True
+            ):
                 return self._tried(candidate, done, "stopped")
         return self._tried(candidate, done, "complete")
 
@@ -282,25 +285,23 @@ class Trials:
                 raise EndTraining
 
         def on_scores(iteration: int, scores: Float64Array) -> None:
-            # A training without a further split measures its last tree, whose scores are those of all later
-            # iterations, too. The folds are compared at common iterations.
-            interval = spec.metric_interval
-            measured[min(-(-iteration // interval) * interval, spec.iterations)] = scores.copy()
+            measured[iteration] = scores.copy()
 
-        kept, held_out = self.dataset.select_queries(fold.kept), self.dataset.select_queries(fold.held_out)
+        training = self.dataset.select_queries(fold.training)
+        held_out = self.dataset.select_queries(fold.held_out)
         trained: TrainedModel
         if candidate.is_network:
             from core.training.networks import train_network
 
             trained = train_network(
-                spec, kept, held_out, threads=self._threads, on_scores=on_scores, check=check
+                spec, training, held_out, threads=self._threads, on_scores=on_scores, check=check
             )
         else:
             rows = self.held_out.rows
-            bins = SharedBins(self._binned(spec), rows(fold.kept), rows(fold.held_out))
+            bins = SharedBins(self._binned(spec), rows(fold.training), rows(fold.held_out))
             trained = train(
                 spec,
-                kept,
+                training,
                 held_out,
                 threads=self._threads,
                 bins=bins,
@@ -322,30 +323,37 @@ class Trials:
         if not done:
             values = np.full(self.dataset.n_queries, np.nan)
             return Tried(candidate, 0, scores, values, seconds, 0, "out-of-time")
-        iterations, scores, values = self._best(done)
+        iterations, scores, values = self._best(self.training(candidate), done)
         content = done[0][1].content if len(done) == 1 else b""
         return Tried(candidate, iterations, scores, values, seconds, len(done), status, content)
 
-    def _best(self, done: list[tuple[Fold, FoldScores]]) -> tuple[int, Float64Array, Float64Array]:
-        """Return the best iteration over the folds so far, with its scores and values."""
-        # A training that found no further split has its last scores at all later iterations. A training that
-        # ended early has no scores at later iterations.
-        last = min((int(each.iterations[-1]) for _, each in done if each.ended_early), default=None)
-        iterations = sorted(
-            {int(i) for _, each in done for i in each.iterations if last is None or i <= last}
-        )
-        found = []
-        for iteration in iterations:
-            scores = self.held_out.empty_scores()
-            for fold, each in done:
-                place = max(int(np.searchsorted(each.iterations, iteration, side="right")) - 1, 0)
-                repetition = fold.number // self.held_out.n_folds
-                scores[repetition, self.held_out.rows(fold.held_out)] = each.scores[place]
-            found.append((iteration, scores, self.held_out.values(scores)))
-        return max(found, key=lambda each: mean_of(each[2]))
+    def _best(
+        self, spec: TrainingSpec, done: list[tuple[Fold, FoldScores]]
+    ) -> tuple[int, Float64Array, Float64Array]:
+        """Return the best iteration over the folds so far, with its scores and values.
 
-    def _is_worse(self, best: Float64Array, done: list[tuple[Fold, FoldScores]]) -> bool:
-        return is_worse_than_best(best, self._best(done)[2], higher_is_better=True)
+        Several folds are compared at the iterations of the metric interval. A training without a further
+        split measures its last tree, whose scores are those of all later iterations. A training that
+        ended early has no scores at later iterations.
+        """
+        interval = spec.metric_interval if len(done) > 1 else 1
+        measured = [
+            np.minimum(-(-each.iterations // interval) * interval, spec.iterations) for _, each in done
+        ]
+        ends = [
+            iterations[-1] for (_, each), iterations in zip(done, measured, strict=True) if each.ended_early
+        ]
+        results = []
+        for iteration in np.unique(np.concatenate(measured)):
+            if ends and iteration > min(ends):
+                break
+            scores = self.held_out.empty_scores()
+            for (fold, each), iterations in zip(done, measured, strict=True):
+                index = max(int(np.searchsorted(iterations, iteration, side="right")) - 1, 0)
+                repetition = fold.number // self.held_out.n_folds
+                scores[repetition, self.held_out.rows(fold.held_out)] = each.scores[index]
+            results.append((int(iteration), scores, self.held_out.values(scores)))
+        return max(results, key=lambda result: mean_of(result[2]))
 
     def _binned(self, spec: TrainingSpec) -> lightgbm.Dataset:
         if self._bins is None:

@@ -248,8 +248,11 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     differing = sum(pair.verdict != "no evidence" for pair in pairs)
     if not differing:
         return f"There is no evidence that any two of the {len(names)} systems differ by {metric}."
-    among = "" if len(unbeaten) == 1 else ", and there is no evidence that these systems differ"
-    best = f"No system is better than {listed(unbeaten, 'or')} by {metric}{among}"
+    if not unbeaten:  # possible if pairs share different queries
+        best = f"Each system is worse than another one by {metric}"
+    else:
+        among = "" if len(unbeaten) == 1 else ", and there is no evidence that these systems differ"
+        best = f"No system is better than {listed(unbeaten, 'or')} by {metric}{among}"
     return f"{best}; {differing} of {len(pairs)} pairs differ."
 
 

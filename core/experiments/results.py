@@ -87,15 +87,16 @@ def _epoch_time_value(cell: Cell, timings: Timings) -> CellValue:
 
 
 def _validation_value(result: RunResult, metric: str) -> float:
-    """Return the mean over the validation queries, or the best value of the curve without such values.
+    """Return the mean over the validation queries, or the best value of the curve if they were not evaluated.
 
-    Curves of several folds have only their common iterations, so that the best ones may be missing.
+    Curves of several folds have only their common iterations, so that the best ones may be missing. A metric
+    that is undefined on all queries has the value -inf.
     """
     values = result.per_query.get("validation", {}).get(metric)
     if values is not None:
-        return float(np.nanmean(values))
-    followed = [value for value in result.curves.get("validation", {}).get(metric, ()) if value is not None]
-    return max(followed, default=-math.inf)
+        return -math.inf if np.isnan(values).all() else float(np.nanmean(values))
+    curve = [value for value in result.curves.get("validation", {}).get(metric, ()) if value is not None]
+    return max(curve, default=-math.inf)
 
 
 def _result_value(cell: Cell, digest: str, result: RunResult) -> CellValue:

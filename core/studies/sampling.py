@@ -179,39 +179,36 @@ def _sampler(name: str, seed: int) -> "optuna.samplers.BaseSampler":
 
 
 def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistribution":
+    """Return the distribution of a parameter in Optuna.
+
+    Optuna gets the positions of choices, as it accepts no other JSON than scalars. It gets the positions of
+    numbers with a step, too: by its rounding, the largest value may not be a whole number of steps.
+    """
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if dimension.type == "choice":
-        # Our choices are any JSON; Optuna only accepts scalars, so it gets their positions.
         return CategoricalDistribution(range(len(dimension.choices)))
+    if dimension.step is not None:
+        return IntDistribution(0, dimension.steps)
     if dimension.type == "int":
-        low, high, step = round(dimension.low), round(dimension.high), round(dimension.step or 1)
-        return IntDistribution(low, low + (high - low) // step * step, log=dimension.log, step=step)
-    return FloatDistribution(dimension.low, _highest_value(dimension), log=dimension.log, step=dimension.step)
-
-
-def _highest_value(dimension: Dimension) -> float:
-    """Return the largest value within the bounds that is a whole number of steps above the lower bound."""
-    if dimension.step is None:
-        return dimension.high
-    return dimension.low + int((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step
+        return IntDistribution(round(dimension.low), round(dimension.high), log=dimension.log)
+    return FloatDistribution(dimension.low, dimension.high, log=dimension.log)
 
 
 def _to_optuna_value(dimension: Dimension, value: Any) -> Any:
     if dimension.type == "choice":
         return dimension.choices.index(value)
+    if dimension.step is not None:
+        return round((value - dimension.low) / dimension.step)
     return int(value) if dimension.type == "int" else float(value)
 
 
 def _suggest(trial: "optuna.Trial", dimension: Dimension) -> Any:
+    name, low, high = dimension.pointer, dimension.low, dimension.high
     if dimension.type == "choice":
-        place = trial.suggest_categorical(dimension.pointer, range(len(dimension.choices)))
-        return dimension.choices[place]
+        return dimension.choices[trial.suggest_categorical(name, range(len(dimension.choices)))]
+    if dimension.step is not None:
+        return dimension.value(trial.suggest_int(name, 0, dimension.steps))
     if dimension.type == "int":
-        step = round(dimension.step or 1)
-        low, high = round(dimension.low), round(dimension.high)
-        top = low + (high - low) // step * step
-        return trial.suggest_int(dimension.pointer, low, top, log=dimension.log, step=step)
-    return trial.suggest_float(
-        dimension.pointer, dimension.low, _highest_value(dimension), log=dimension.log, step=dimension.step
-    )
+        return trial.suggest_int(name, round(low), round(high), log=dimension.log)
+    return trial.suggest_float(name, low, high, log=dimension.log)

@@ -13,6 +13,7 @@ from core.studies.pointers import ABSENT, are_related, escaped, read, replaced, 
 Json = dict[str, Any]
 MAX_DIMENSIONS = 50
 MAX_GRID = 10_000
+_MAX_STEPS = 2**53  # consecutive whole numbers have different floats up to here
 # Maximum number of combinations of the choices that other parameters depend on.
 _MAX_BRANCHES = 200
 _ROOTS = ("loss", "hyperparameters", "scorer")
@@ -60,12 +61,22 @@ class Dimension:
         steps = (value - self.low) / self.step if self.step else 0.0
         return abs(steps - round(steps)) < 1e-8
 
+    @property
+    def steps(self) -> int:
+        """Number of steps from the smallest to the largest value of a number with a step."""
+        return int((self.high - self.low) / (self.step or 1.0) + 1e-9)
+
+    def value(self, step: int) -> Any:
+        """Return the value at a number of steps above the smallest one."""
+        value = self.low + step * (self.step or 1.0)
+        return round(value) if self.type == "int" else min(value, self.high)
+
     def at(self, share: float) -> Any:
         """Return the value at a share in [0, 1) of the range (inverse of the cumulative distribution)."""
         if self.type == "choice":
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
         if self.step is not None or self.type == "int":
-            return self._whole_step(share)
+            return self._value_at_step(share)
         if self.log:
             return math.exp(math.log(self.low) + share * math.log(self.high / self.low))
         return self.low + share * (self.high - self.low)
@@ -80,26 +91,19 @@ class Dimension:
             return self.choices
         if self.type == "float" and self.step is None:
             raise InvalidInput.at("/step", "the sampler grid needs a step for each number, or choices")
-        count = self._steps() + 1
+        count = self.steps + 1
         if count > MAX_GRID:
             raise InvalidInput.at(
                 "", f"has {count:,} values; a grid can have at most {MAX_GRID:,} combinations"
             )
-        return tuple(self._value(step) for step in range(count))
+        return tuple(self.value(step) for step in range(count))
 
-    def _steps(self) -> int:
-        return int((self.high - self.low) / (self.step or 1.0) + 1e-9)
-
-    def _whole_step(self, share: float) -> Any:
+    def _value_at_step(self, share: float) -> Any:
         if self.log:
             low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
             value = round(math.exp(low + share * (high - low)))
             return int(min(max(value, self.low), self.high))
-        return self._value(min(int(share * (self._steps() + 1)), self._steps()))
-
-    def _value(self, step: int) -> Any:
-        value = self.low + step * (self.step or 1.0)
-        return round(value) if self.type == "int" else min(value, self.high)
+        return self.value(min(int(share * (self.steps + 1)), self.steps))
 
 
 @dataclass(frozen=True)
@@ -157,28 +161,27 @@ class SearchSpace:
         Raises:
             InvalidInput: A parameter is unknown, missing or out of bounds.
         """
-        known = {dimension.pointer: dimension for dimension in self.dimensions}
-        problems = [
-            InputProblem(f"/{escaped(pointer)}", "is not a parameter of the search space")
+        by_pointer = {dimension.pointer: dimension for dimension in self.dimensions}
+        problems = {
+            pointer: "is not a parameter of the search space"
             for pointer in parameters
-            if pointer not in known
-        ]
+            if pointer not in by_pointer
+        }
         document = self.applied(base, parameters)
-        for pointer, dimension in known.items():
-            place = f"/{escaped(pointer)}"
+        for pointer, dimension in by_pointer.items():
             if not dimension.is_active(document):
                 if pointer in parameters:
-                    problems.append(
-                        InputProblem(
-                            place, "has no effect, because the condition `when` of the parameter is not met"
-                        )
+                    problems[pointer] = (
+                        "has no effect, because the condition `when` of the parameter is not met"
                     )
             elif pointer not in parameters:
-                problems.append(InputProblem(place, "is missing"))
+                problems[pointer] = "is missing"
             elif not dimension.contains(parameters[pointer]):
-                problems.append(InputProblem(place, f"must be {_expected_values(dimension)}"))
+                problems[pointer] = f"must be {_expected_values(dimension)}"
         if problems:
-            raise InvalidInput(*problems)
+            raise InvalidInput(
+                *(InputProblem(f"/{escaped(pointer)}", detail) for pointer, detail in problems.items())
+            )
 
     def combinations(self, base: Json) -> Iterator[Json]:
         """Yield every combination of values, each once.
@@ -187,19 +190,19 @@ class SearchSpace:
             InvalidInput: A parameter has no grid.
         """
 
-        def combinations_from(document: Json, chosen: Json, place: int) -> Iterator[Json]:
-            if place == len(self.dimensions):
+        def combinations_of(dimensions: Sequence[Dimension], document: Json, chosen: Json) -> Iterator[Json]:
+            if not dimensions:
                 yield chosen
                 return
-            dimension = self.dimensions[place]
+            dimension, *others = dimensions
             if not dimension.is_active(document):
-                yield from combinations_from(document, chosen, place + 1)
+                yield from combinations_of(others, document, chosen)
                 return
             for value in dimension.grid():
                 with_value = replaced(document, dimension.pointer, value)
-                yield from combinations_from(with_value, {**chosen, dimension.pointer: value}, place + 1)
+                yield from combinations_of(others, with_value, {**chosen, dimension.pointer: value})
 
-        return combinations_from(base, {}, 0)
+        return combinations_of(self.dimensions, base, {})
 
     def grid(self, base: Json) -> list[Json]:
         """Return every combination of values.
@@ -215,10 +218,10 @@ class SearchSpace:
                 problems += invalid.below(f"/{escaped(dimension.pointer)}").problems
         if problems:
             raise InvalidInput(*problems)
-        found = list(islice(self.combinations(base), MAX_GRID + 1))
-        if len(found) > MAX_GRID:
+        combinations = list(islice(self.combinations(base), MAX_GRID + 1))
+        if len(combinations) > MAX_GRID:
             raise InvalidInput.at("", f"has more than {MAX_GRID:,} combinations, the maximum of a grid")
-        return found
+        return combinations
 
     def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
         """Yield a specification for each bound or choice of each parameter.
@@ -233,11 +236,11 @@ class SearchSpace:
             for dimension in self.dimensions:
                 if dimension.pointer in branch or not dimension.is_active(self.applied(base, branch)):
                     continue
-                for place, value in _bounds_and_choices(dimension):
-                    yield dimension, place, self.applied(base, {**branch, dimension.pointer: value})
+                for pointer, value in _bounds_and_choices(dimension):
+                    yield dimension, pointer, self.applied(base, {**branch, dimension.pointer: value})
         for dimension in self._deciding():
-            for place, value in _bounds_and_choices(dimension):
-                yield dimension, place, self.applied(base, {dimension.pointer: value})
+            for pointer, value in _bounds_and_choices(dimension):
+                yield dimension, pointer, self.applied(base, {dimension.pointer: value})
 
     def _deciding(self) -> list[Dimension]:
         """Return the choices that other parameters depend on."""
@@ -278,11 +281,13 @@ def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
         raise InvalidInput.at(
             "", "must be a pointer to /loss, or to a part of /loss, /hyperparameters or /scorer"
         )
-    when = {place: tuple(allowed) for place, allowed in (values.get("when") or {}).items()}
-    if any(are_related(pointer, place) and len(tokens_of(place)) >= len(tokens) for place in when):
+    when = {condition: tuple(allowed) for condition, allowed in (values.get("when") or {}).items()}
+    if any(are_related(pointer, other) and len(tokens_of(other)) >= len(tokens) for other in when):
         raise InvalidInput.at("/when", "must not depend on the parameter itself")
-    if values["type"] == "choice":
-        return _choice(pointer, values, when)
+    return (_choice if values["type"] == "choice" else _number)(pointer, values, when)
+
+
+def _number(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[Any, ...]]) -> Dimension:
     low, high, log, step = values["low"], values["high"], bool(values.get("log")), values.get("step")
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InvalidInput.at("/low", "must be a finite number")
@@ -292,10 +297,12 @@ def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
         raise InvalidInput.at("/high", f"must be at least low, {low:g}")
     if log and low <= 0:
         raise InvalidInput.at("/low", "must be above 0 if log is true")
-    if step is not None and step <= 0:
-        raise InvalidInput.at("/step", "must be above 0")
+    if step is not None and not 0 < step < math.inf:
+        raise InvalidInput.at("/step", "must be a finite number above 0")
     if log and step is not None:
         raise InvalidInput.at("/step", "cannot be combined with log")
+    if step is not None and (high - low) / step > _MAX_STEPS:
+        raise InvalidInput.at("/step", "is too small for the bounds; increase it, or leave it out")
     return Dimension(pointer, values["type"], low, high, log, step, when=when)
 
 
@@ -303,9 +310,9 @@ def _choice(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[An
     choices = tuple(values["choices"])
     if not choices:
         raise InvalidInput.at("/choices", "must not be empty")
-    for place, choice in enumerate(choices):
-        if any(choice == other and type(choice) is type(other) for other in choices[:place]):
-            raise InvalidInput.at(f"/choices/{place}", "is listed twice")
+    for index, choice in enumerate(choices):
+        if any(choice == other and type(choice) is type(other) for other in choices[:index]):
+            raise InvalidInput.at(f"/choices/{index}", "is listed twice")
     return Dimension(pointer, "choice", choices=choices, when=when)
 
 
@@ -315,15 +322,15 @@ def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
     Raises:
         InvalidInput: Parameters depend on each other.
     """
-    left, found = list(dimensions), []
+    left, ordered = list(dimensions), []
     while left:
         ready = [each for each in left if not any(_depends(each, other) for other in left if other != each)]
         if not ready:
-            place = f"/{escaped(left[0].pointer)}/when"
-            raise InvalidInput.at(place, "depends on a parameter that depends on this one")
-        found += ready
+            pointer = f"/{escaped(left[0].pointer)}/when"
+            raise InvalidInput.at(pointer, "depends on a parameter that depends on this one")
+        ordered += ready
         left = [each for each in left if each not in ready]
-    return tuple(found)
+    return tuple(ordered)
 
 
 def _depends(dimension: Dimension, other: Dimension) -> bool:
@@ -332,18 +339,18 @@ def _depends(dimension: Dimension, other: Dimension) -> bool:
         return False
     parent = tokens_of(other.pointer)
     is_part = tokens_of(dimension.pointer)[: len(parent)] == parent
-    return is_part or any(are_related(other.pointer, place) for place in dimension.when)
+    return is_part or any(are_related(other.pointer, condition) for condition in dimension.when)
 
 
 def _bounds_and_choices(dimension: Dimension) -> Iterator[tuple[str, Any]]:
     """Yield the pointer, `/low` or `/choices/1`, and the value of each bound or choice."""
     if dimension.type == "choice":
-        for place, choice in enumerate(dimension.choices):
-            yield f"/choices/{place}", choice
+        for index, choice in enumerate(dimension.choices):
+            yield f"/choices/{index}", choice
     else:
-        whole = dimension.type == "int"
-        yield "/low", int(dimension.low) if whole else dimension.low
-        yield "/high", int(dimension.high) if whole else dimension.high
+        is_int = dimension.type == "int"
+        yield "/low", int(dimension.low) if is_int else dimension.low
+        yield "/high", int(dimension.high) if is_int else dimension.high
 
 
 def _expected_values(dimension: Dimension) -> str:

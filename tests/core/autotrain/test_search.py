@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 
+import lightgbm
 import numpy as np
 import pytest
 
@@ -64,18 +65,33 @@ def test_scores_after_the_last_split_are_those_of_the_whole_model() -> None:
     candidate = replace(portfolio()[0], hyperparameters=bound)
     trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
     spec, kept = trials.training(candidate), _KeptInMemory()
-    trials.try_candidate(0, candidate, 3, time_left=lambda: np.inf, kept=kept)
-    bins, grown = bin_features(spec, _DATA), []
+    tried = trials.try_candidate(0, candidate, 3, time_left=lambda: np.inf, kept=kept)
+    assert tried.iterations % spec.metric_interval == 0
+    bins, trees = bin_features(spec, _DATA), []
     for fold in itertools.islice(trials.held_out.folds(), 3):
-        found = kept.folds[fold.number]
-        assert all(iteration % spec.metric_interval == 0 for iteration in found.iterations)
-        shared = SharedBins(bins, trials.held_out.rows(fold.kept))
-        whole = train(spec, _DATA.select_queries(fold.kept), bins=shared)
-        grown.append(whole.best_iteration)
-        assert whole.best_iteration <= found.iterations[-1] < spec.iterations
+        scores = kept.folds[fold.number]
+        shared = SharedBins(bins, trials.held_out.rows(fold.training))
+        whole = train(spec, _DATA.select_queries(fold.training), bins=shared)
+        trees.append(whole.best_iteration)
+        assert whole.best_iteration == scores.iterations[-1] < spec.iterations
         held_out = _DATA.select_queries(fold.held_out)
-        np.testing.assert_allclose(found.scores[-1], read_model(whole.content).score(held_out.features))
-    assert any(trees % spec.metric_interval for trees in grown)
+        np.testing.assert_allclose(scores.scores[-1], read_model(whole.content).score(held_out.features))
+    assert any(count % spec.metric_interval for count in trees)
+
+
+def test_the_iterations_of_a_single_fold_are_the_trees_of_its_model() -> None:
+    """A best tree between two measured iterations is counted as it is in the model file."""
+    bound = {"min_gain_to_split": 6.0, "num_iterations": 300, "min_data_in_leaf": 5}
+    candidate = replace(portfolio()[0], hyperparameters=bound)
+    between = False
+    for seed in range(1, 9):
+        data = synthetic_dataset(40, seed=seed, documents_per_query=10, n_features=6, noise=0.5)
+        trials = Trials(AutoSpec(), data, threads=1, clock=itertools.repeat(0.0).__next__)
+        tried = trials.try_candidate(0, candidate, 1, time_left=lambda: np.inf)
+        model = lightgbm.Booster(model_str=tried.content.decode())
+        assert tried.iterations == model.num_trees()
+        between = between or tried.iterations % trials.training(candidate).metric_interval != 0
+    assert between
 
 
 class _KeptInMemory(NothingKept):

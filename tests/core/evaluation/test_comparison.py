@@ -100,6 +100,16 @@ def test_of_several_systems_the_best_is_named() -> None:
     assert _compare(0.0, 0.0, 0.0).sentence.startswith("There is no evidence that any two of the 3 systems")
 
 
+def test_systems_may_beat_each_other_in_a_circle() -> None:
+    """Each pair shares other queries, so that none of the three systems is unbeaten."""
+    values = np.full((300, 3), np.nan)
+    for system in range(3):
+        shared = slice(100 * system, 100 * system + 100)
+        values[shared, system], values[shared, (system + 1) % 3] = 0.2, 0.1
+    comparison = compare_systems(["a", "b", "c"], {"map": values}, {"map": True}, permutations=1_000)
+    assert comparison.sentence == "Each system is worse than another one by map; 3 of 3 pairs differ."
+
+
 def test_the_same_ranking_twice_and_queries_without_a_value() -> None:
     """Equal systems are called the same; a metric that no query defines has no result."""
     same = np.full((5, 2), 0.5)

@@ -59,6 +59,18 @@ def test_a_candidate_is_selected_by_the_kept_iterations_of_all_folds() -> None:
     assert reported.tables[0].cells[cell.row, cell.column].run == slow
 
 
+def test_a_candidate_without_a_validation_value_is_not_selected() -> None:
+    """The metric is undefined on every validation query of the first candidate."""
+    planned = plan("ranking-measures-2009", ["table-1"])
+    cell = next(cell for cell in planned.cells if len(cell.runs) > 1)
+    first, second = cell.runs
+    results = {digest: result(run) for digest, run in planned.runs.items()}
+    undefined = {"validation": {cell.selection: np.full(len(BASE), np.nan)}}
+    results[first] = replace(results[first], per_query={**results[first].per_query, **undefined})
+    reported = report(planned, results, permutations=100)
+    assert reported.tables[0].cells[cell.row, cell.column].run == second
+
+
 def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:
     """Numbers of drawn data are shown beside printed ones, without a difference."""
     place = ("LambdaMART-eX random", "NDCG@5")

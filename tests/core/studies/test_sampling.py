@@ -1,0 +1,22 @@
+"""Which parameters the next trial has."""
+
+import pytest
+
+from core.studies.sampling import PastTrial, TrialPosition, sample
+from core.studies.search_space import search_space
+
+RATE = "/hyperparameters/learning_rate"
+BASE = {"loss": {"name": "lambdarank"}}
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_each_value_of_a_number_with_a_step_is_sampled(sampler: str) -> None:
+    """The largest value is sampled, although 0.01 + 3 * 0.03 is less than 0.1 as a float."""
+    space = search_space({RATE: {"type": "float", "low": 0.01, "high": 0.1, "step": 0.03}})
+    past = [PastTrial(0, {RATE: 0.1}, 0.1)]
+    for number in range(1, 40):
+        position = TrialPosition(seed=1, number=number, index=number - 1, higher_is_better=True)
+        parameters = sample(sampler, space, BASE, position, past)
+        space.check(BASE, parameters)
+        past.append(PastTrial(number, parameters, 0.1))
+    assert {trial.parameters[RATE] for trial in past[1:]} == set(space.dimensions[0].grid())
