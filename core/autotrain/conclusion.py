@@ -71,7 +71,7 @@ def conclude(
     Args:
         model: Name of the model.
         metric: Spelling of the metric.
-        values: (n_queries,) values of the model from `HeldOut.values`, NaN where unknown.
+        values: (n_queries,) values of the model from `QueryQuality.values`, NaN where undefined.
         others: Names of the other rankings with their values.
         quality: Converts means and intervals of `values` to the units of the metric.
         data: Source of the queries, see `Conclusion`.
@@ -79,22 +79,21 @@ def conclude(
         threads: Threads to use.
     """
     value, interval = quality.in_metric_units(mean_of(values)), quality.interval(values)
-    others = [(name, each) for name, each in others if not np.isnan(each + values).all()]
-    found = [
+    differences = [
         paired_differences(each[:, None], values[:, None], seed=seed, threads=threads)[0]
         for _, each in others
     ]
-    adjusted = holm([each.randomisation_p for each in found if each is not None])
+    tests = [(name, test) for (name, _), test in zip(others, differences, strict=True) if test is not None]
+    adjusted = holm([test.randomisation_p for _, test in tests])
     comparisons = tuple(
         BaselineComparison(
             name,
-            quality.in_metric_units(each.mean_a),
-            quality.in_metric_units(each.mean_b) - quality.in_metric_units(each.mean_a),
+            quality.in_metric_units(test.mean_a),
+            quality.in_metric_units(test.mean_b) - quality.in_metric_units(test.mean_a),
             p,
-            verdict(each.difference, p),
+            verdict(test.difference, p),
         )
-        for (name, _), each, p in zip(others, found, adjusted, strict=True)
-        if each is not None
+        for (name, test), p in zip(tests, adjusted, strict=True)
     )
     return Conclusion(
         _sentence(model, metric, value, interval, data, comparisons), value, interval, data, comparisons
@@ -106,13 +105,13 @@ def untrained_baselines(quality: QueryQuality, seed: int) -> list[tuple[str, Flo
 
     The feature is selected on the same queries, which favours it.
     """
-    found = []
+    values_by_name = []
     for baseline in baselines(quality.dataset, seed):
         if baseline.name != "input order":
             is_random = baseline.name == "random"
             name = "random order" if is_random else f"{baseline.name} ({baseline.detail})"
-            found.append((name, quality.values(baseline.scores[np.newaxis])))
-    return found
+            values_by_name.append((name, quality.values(baseline.scores[np.newaxis])))
+    return values_by_name
 
 
 def _sentence(
@@ -123,19 +122,19 @@ def _sentence(
     data: str,
     comparisons: Sequence[BaselineComparison],
 ) -> str:
-    ends = "" if interval is None else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
-    measured = f"{model} has {metric} {value:.4f}{ends} on {data} queries"
+    bounds = "" if interval is None else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
+    quality = f"{model} has {metric} {value:.4f}{bounds} on {data} queries"
     parts = []
-    for wanted, words in (
+    for each_verdict, relation in (
         ("better", "better than"),
         ("worse", "worse than"),
         ("no evidence", "not significantly different from"),
     ):
-        named = [
+        rivals = [
             f"{each.name} ({each.value:.4f}, {format_p(each.p_value)})"
             for each in comparisons
-            if each.verdict == wanted
+            if each.verdict == each_verdict
         ]
-        if named:
-            parts.append(f"{words} {listed(named)}")
-    return f"{measured}: {'; '.join(parts)}." if parts else f"{measured}."
+        if rivals:
+            parts.append(f"{relation} {listed(rivals)}")
+    return f"{quality}: {'; '.join(parts)}." if parts else f"{quality}."

@@ -11,7 +11,8 @@ from core.scorers import Linear
 from core.training.automatic import DatasetSize, hyperparameters_by_size
 from core.training.spec import TrainingSpec, training_spec
 
-MEASUREMENTS = 12  # measured iterations of a candidate, at most twice as many: intervals are rounded down
+# Measured iterations of a candidate; up to twice as many, since intervals are rounded down.
+MEASUREMENTS = 12
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Candidate:
         if self.scorer is not None:
             values["scorer"] = self.scorer
         elif isinstance(self.hyperparameters, str):
-            chosen = hyperparameters_by_size(size)
-            values["hyperparameters"] = chosen | {"num_iterations": 2 * chosen["num_iterations"]}
+            by_size = hyperparameters_by_size(size)
+            values["hyperparameters"] = by_size | {"num_iterations": 2 * by_size["num_iterations"]}
         else:
             values["hyperparameters"] = self.hyperparameters
         spec = training_spec(values)
@@ -78,15 +79,15 @@ def portfolio(names: Collection[str] | None = None) -> list[Candidate]:
     Raises:
         InvalidInput: A name is unknown.
     """
-    listed = json.loads(files("core.autotrain").joinpath("portfolio.json").read_text())
-    candidates = [Candidate(**each) for each in listed]
+    stored = json.loads(files("core.autotrain").joinpath("portfolio.json").read_text())
+    candidates = [Candidate(**each) for each in stored]
     if names is None:
         return candidates
-    known = [candidate.name for candidate in candidates]
+    all_names = [candidate.name for candidate in candidates]
     problems = [
-        InputProblem(f"/candidates/{place}", f"unknown; known: {', '.join(known)}")
-        for place, name in enumerate(names)
-        if name not in known
+        InputProblem(f"/candidates/{index}", f"unknown; known: {', '.join(all_names)}")
+        for index, name in enumerate(names)
+        if name not in all_names
     ]
     if problems:
         raise InvalidInput(*problems)

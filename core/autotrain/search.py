@@ -53,7 +53,7 @@ class Selected:
     @property
     def members(self) -> list[tuple[Tried, float]]:
         """Return the candidates of the model with the weights of their scaled scores."""
-        return [(self.complete[place], float(self.choice.weights[place])) for place in self.choice.members]
+        return [(self.complete[index], float(self.choice.weights[index])) for index in self.choice.members]
 
     def content(self, fitted: Sequence[bytes], feature_names: Sequence[str]) -> bytes:
         """Return the file content of the model.
@@ -66,12 +66,12 @@ class Selected:
             return fitted[0]
         members = [
             Member(
-                self.complete[place].candidate.name,
+                self.complete[index].candidate.name,
                 content,
                 tuple(feature_names),
-                float(self.choice.weights[place] / self.scales[place]),
+                float(self.choice.weights[index] / self.scales[index]),
             )
-            for place, content in zip(self.choice.members, fitted, strict=True)
+            for index, content in zip(self.choice.members, fitted, strict=True)
         ]
         return write_sum(Sum.of(members))
 
@@ -161,7 +161,7 @@ def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float
         tried: Candidates with their positions.
     """
     first = number // WAVE * WAVE
-    return [each.values for place, each in tried if place < first and each.status == "complete"]
+    return [each.values for other, each in tried if other < first and each.status == "complete"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,6 @@ def auto_train(
     listed = portfolio() if candidates is None else candidates
     refused = {number: trials.refusal(candidate) for number, candidate in enumerate(listed)}
     not_tried = {number: reason for number, reason in refused.items() if reason is not None}
-    wanted = [number for number in range(len(listed)) if number not in not_tried]
     tried: dict[int, Tried] = {}
 
     def time_left() -> float:
@@ -236,8 +235,9 @@ def auto_train(
         if on_progress is not None:
             on_progress(activity, done, len(listed))
 
-    for number in wanted:
-        candidate = listed[number]
+    for number, candidate in enumerate(listed):
+        if number in not_tried:
+            continue
         report(f"trying {candidate.name}", number)
         if tried and time_left() <= 0.0:
             not_tried[number] = BUDGET_EXHAUSTED

@@ -71,8 +71,8 @@ class Selection:
         """Return for each candidate whether the best one is not significantly better, by a paired t-test."""
         best = int(self._single_values().mean(axis=1).argmax())
         return [
-            place == best or not _is_better(self.values[best], values)
-            for place, values in enumerate(self.values)
+            candidate == best or not _is_better(self.values[best], values)
+            for candidate, values in enumerate(self.values)
         ]
 
     def single(self) -> Choice:
@@ -105,13 +105,13 @@ class Selection:
     def _chosen(self, choose: Callable[[BoolArray], Float64Array]) -> Choice:
         """Choose weights on all queries, and measure each group by weights chosen on the other groups."""
         everywhere = np.ones(len(self._tested), np.bool_)
-        found = np.empty(len(self._tested))
+        tested_values = np.empty(len(self._tested))
         for group in range(self._groups.max(initial=-1) + 1):
-            inside = self._groups == group
-            others = everywhere if inside.all() else ~inside
-            found[inside] = self._measured(choose(others))[inside]
+            in_group = self._groups == group
+            others = everywhere if in_group.all() else ~in_group
+            tested_values[in_group] = self._measured(choose(others))[in_group]
         values = np.full(self.values.shape[1], np.nan)
-        values[self._tested] = found
+        values[self._tested] = tested_values
         return Choice(choose(everywhere), values)
 
     def _single_values(self) -> Float64Array:
@@ -132,8 +132,8 @@ class Selection:
             self._values_of_sums[key] = self._measured(counts / counts.sum())
         return self._values_of_sums[key]
 
-    def _simplest(self, kept: BoolArray) -> Float64Array:
-        values = self._single_values()[:, kept]
+    def _simplest(self, queries: BoolArray) -> Float64Array:
+        values = self._single_values()[:, queries]
         means = values.mean(axis=1)
         close = means == means.max()
         if values.shape[1] > 1:
@@ -145,28 +145,30 @@ class Selection:
         weights[np.where(close, means, -np.inf).argmax()] = 1.0
         return weights
 
-    def _greedy(self, kept: BoolArray) -> Float64Array:
-        order = np.argsort(-self._single_values()[:, kept].mean(axis=1), kind="stable")
-        found = sum((self._greedy_from(int(start), kept) for start in order[:_STARTS]), np.zeros(len(order)))
-        found /= found.sum()
-        found[found < _MIN_WEIGHT] = 0.0
-        chosen = found > 0.0
+    def _greedy(self, queries: BoolArray) -> Float64Array:
+        order = np.argsort(-self._single_values()[:, queries].mean(axis=1), kind="stable")
+        weights = sum(
+            (self._greedy_from(int(start), queries) for start in order[:_STARTS]), np.zeros(len(order))
+        )
+        weights /= weights.sum()
+        weights[weights < _MIN_WEIGHT] = 0.0
+        chosen = weights > 0.0
         shrunk: Float64Array = (
             1.0 - _EQUAL_SHARE
-        ) * found / found.sum() + _EQUAL_SHARE * chosen / chosen.sum()
+        ) * weights / weights.sum() + _EQUAL_SHARE * chosen / chosen.sum()
         return shrunk
 
-    def _greedy_from(self, start: int, kept: BoolArray) -> Float64Array:
+    def _greedy_from(self, start: int, queries: BoolArray) -> Float64Array:
         """Return the weights of the best sum during greedy selection that starts from a candidate."""
         counts = np.zeros(len(self._scores), np.int64)
         counts[start] = 1
-        best, reached = counts, float(self._measured_counts(counts)[kept].mean())
+        best, best_mean = counts, float(self._measured_counts(counts)[queries].mean())
         for _ in range(_ROUNDS - 1):
             added = counts + np.eye(len(counts), dtype=np.int64)
-            means = [float(self._measured_counts(each)[kept].mean()) for each in added]
+            means = [float(self._measured_counts(each)[queries].mean()) for each in added]
             counts = added[int(np.argmax(means))]
-            if max(means) > reached:
-                best, reached = counts, max(means)
+            if max(means) > best_mean:
+                best, best_mean = counts, max(means)
         weights: Float64Array = best / best.sum()
         return weights
 

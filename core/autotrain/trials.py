@@ -98,7 +98,7 @@ class Tried:
         iterations: Best number of iterations over all folds, 0 without a fold. For a single fold, the
             iterations of its model.
         scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
-        values: float64 (n_queries,) values of the metric; larger is better, NaN where unknown.
+        values: float64 (n_queries,) values of the metric; larger is better, NaN where undefined.
         seconds: Running time of its trainings.
         folds: Number of held-out folds.
         status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.

@@ -82,11 +82,11 @@ def _pair_by_pair(timing: EpochTiming, dataset: RankingDataset) -> float:
     descent.step(batches.inputs[first], [np.zeros((1, 2), np.int64)])  # compiles
     fastest = np.inf
     for _ in range(_EPOCHS):
-        started = time.perf_counter()
+        start = time.perf_counter()
         learn()
-        taken = time.perf_counter() - started
-        fastest = min(fastest, taken)
-        if taken > _LONG_SECONDS:
+        seconds = time.perf_counter() - start
+        fastest = min(fastest, seconds)
+        if seconds > _LONG_SECONDS:
             break
     return 1e3 * float(fastest)
 
@@ -94,8 +94,8 @@ def _pair_by_pair(timing: EpochTiming, dataset: RankingDataset) -> float:
 def _learn_epoch(
     descent: "PairByPair", batches: Batches, pairs: Sequence[Callable[[], Iterable[Int64Array]]]
 ) -> None:
-    for batch, some in zip(batches.batches, pairs, strict=True):
-        descent.step(batches.inputs[batch.rows], some())
+    for batch, pairs_of_batch in zip(batches.batches, pairs, strict=True):
+        descent.step(batches.inputs[batch.rows], pairs_of_batch())
 
 
 def _pairs(labels: Float32Array, queries: Int64Array, documents: int) -> Callable[[], Iterable[Int64Array]]:
@@ -171,12 +171,12 @@ class PairByPair:
             pairs: int64 (n, 2) arrays of pairs; the first document should rank higher.
         """
         total = None
-        for some in pairs:
-            for begin in range(0, len(some), _PAIRS):
-                taken = some[begin : begin + _PAIRS]
+        for array in pairs:
+            for begin in range(0, len(array), _PAIRS):
+                chunk = array[begin : begin + _PAIRS]
                 padded = np.zeros((_PAIRS, 2), np.int64)
-                padded[: len(taken)] = taken
-                counts = (np.arange(_PAIRS) < len(taken)).astype(np.float32)
+                padded[: len(chunk)] = chunk
+                counts = (np.arange(_PAIRS) < len(chunk)).astype(np.float32)
                 gradient = self._gradient(self.weights, inputs, padded[:, 0], padded[:, 1], counts)
                 total = gradient if total is None else self._jax.tree.map(np.add, total, gradient)
         return total

@@ -118,12 +118,12 @@ class PairedTests:
         for first, second in pairs:
             if first.shape == second.shape and (id(first), id(second)) not in self._results:
                 by_length.setdefault(len(first), []).append((first, second))
-        for together in by_length.values():
-            firsts, seconds = (np.column_stack(column) for column in zip(*together, strict=True))
-            tested = paired_differences(
+        for same_length in by_length.values():
+            firsts, seconds = (np.column_stack(column) for column in zip(*same_length, strict=True))
+            tests = paired_differences(
                 seconds, firsts, permutations=self._permutations, threads=self._threads
             )
-            for (first, second), test in zip(together, tested, strict=True):
+            for (first, second), test in zip(same_length, tests, strict=True):
                 # Keep references to the arrays, as the id of a deleted array could be reused.
                 self._results[id(first), id(second)] = first, second, test
 
@@ -236,9 +236,10 @@ class Judge:
             verdict = "held"
         elif any(c.difference < -margin for c, margin in zip(comparisons, margins, strict=True)):
             verdict = "contradicted"
-        words = f"{self._formatted(smallest.first)} against {self._formatted(smallest.second)}"
         sentence = (
-            f"The smallest lead is {words} ({_named(smallest)}); the verdict uses no significance test."
+            f"The smallest lead is {self._formatted(smallest.first)} against"
+            f" {self._formatted(smallest.second)} ({_named(smallest)}); the verdict uses no significance"
+            " test."
         )
         return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(comparisons))
 

@@ -249,11 +249,6 @@ class Table:
     claims: tuple[Claim, ...] = ()
     deviations: tuple[str, ...] = ()
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Return the metrics that are measured."""
-        return self.protocol.metrics
-
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
@@ -322,10 +317,6 @@ class Paper:
     data: Literal["synthetic", "sparse"]
     sizes: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]]
     deviations: tuple[str, ...] = ()
-
-    def table(self, name: str) -> Table:
-        """Return a table by name."""
-        return next(table for table in self.tables if table.name == name)
 
 
 def printed_row(columns: Sequence[str], numbers: str) -> dict[str, Printed]:

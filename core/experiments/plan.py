@@ -65,8 +65,8 @@ class Run:
 
     def with_iterations(self, iterations: int) -> "Run":
         """Return the run with another maximum number of iterations."""
-        place, name = ("scorer", "epochs") if self.is_network else ("hyperparameters", "num_iterations")
-        return replace(self, spec={**self.spec, place: {**self.spec[place], name: iterations}})
+        part, name = ("scorer", "epochs") if self.is_network else ("hyperparameters", "num_iterations")
+        return replace(self, spec={**self.spec, part: {**self.spec[part], name: iterations}})
 
 
 @dataclass(frozen=True)
@@ -186,25 +186,25 @@ def plan(
         48
     """
     chosen_paper = paper_of(paper) if isinstance(paper, str) else paper
-    chosen = _tables(chosen_paper, tables)
+    chosen_tables = _tables(chosen_paper, tables)
     source = data or chosen_paper.data
     if scale not in SCALES:
         raise InvalidInput.at("/scale", f"must be one of {', '.join(SCALES)}")
     if corpus is not None and corpus not in chosen_paper.corpora:
         raise InvalidInput.at("/corpus", f"must be one of {', '.join(chosen_paper.corpora)}")
     datasets = _datasets(chosen_paper, scale, source)
-    used = corpus or chosen_paper.printed_corpus_by_source.get(source) or chosen_paper.corpora[0]
-    builder = _Builder(scale, used, source, as_printed=corpus is not None)
-    cells = tuple(builder.cells(chosen, datasets))
-    needed = {run.data for run in builder.runs.values()}
+    printed_corpus = corpus or chosen_paper.printed_corpus_by_source.get(source) or chosen_paper.corpora[0]
+    builder = _Builder(scale, printed_corpus, source, as_printed=corpus is not None)
+    cells = tuple(builder.cells(chosen_tables, datasets))
+    used_datasets = {run.data for run in builder.runs.values()}
     return Plan(
         paper=chosen_paper,
-        tables=chosen,
+        tables=chosen_tables,
         scale=scale,
         data=source,
-        corpus=used,
+        corpus=printed_corpus,
         as_printed=corpus is not None,
-        datasets=MappingProxyType({name: drawn for name, drawn in datasets.items() if name in needed}),
+        datasets=MappingProxyType({name: drawn for name, drawn in datasets.items() if name in used_datasets}),
         runs=MappingProxyType(builder.runs),
         cells=cells,
     )
@@ -212,23 +212,23 @@ def plan(
 
 def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
     """Return the SHA-256 of a model's inputs: data, loss, labels, seed, and all options that affect it."""
-    decisive = {name: spec.get(name) for name in _MODEL_INPUTS} | {
+    inputs = {name: spec.get(name) for name in _MODEL_INPUTS} | {
         "selection": spec["metrics"][0],
         "data": data,
     }
     if "scorer" in spec:  # so that digests for trees equal those of releases without networks
-        decisive["scorer"] = spec["scorer"]
-    return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=dict).encode()).hexdigest()
+        inputs["scorer"] = spec["scorer"]
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=dict).encode()).hexdigest()
 
 
 def _tables(paper: Paper, names: Sequence[str] | None) -> tuple[Table, ...]:
     if names is None:
         return paper.tables
     tables = {table.name: table for table in paper.tables}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name not in tables:
             raise InvalidInput.at(
-                f"/tables/{place}", f"unknown table {name!r}; known are {', '.join(tables)}"
+                f"/tables/{index}", f"unknown table {name!r}; known are {', '.join(tables)}"
             )
     return tuple(tables[name] for name in dict.fromkeys(names))
 
@@ -262,21 +262,20 @@ class _Builder:
     def cells(self, tables: Iterable[Table], datasets: Mapping[str, DrawnData | None]) -> Iterator[Cell]:
         for table in tables:
             for entry in table.entries:
-                digests = tuple(
-                    self._add(spec, MAIN, datasets[MAIN], entry)
-                    for spec in self._specs(entry, table.protocol)
-                )
+                specs = self._specs(entry, table.protocol)
+                digests = tuple(self._add(spec, datasets[MAIN], entry) for spec in specs)
                 selection = entry.selection or table.protocol.selection
                 timings = entry.timings.get(self._scale, ())
                 yield Cell(table.name, entry.row, entry.column, digests, entry, selection, timings)
 
-    def _add(self, spec: Mapping[str, Any], name: str, drawn: DrawnData | None, entry: Entry) -> str:
-        identity = self._source if drawn is None else json.dumps(drawn.requests, sort_keys=True, default=dict)
-        digest = spec_digest(spec, f"{name}: {identity}")
-        before = self.runs.get(digest)
-        parts = dict.fromkeys((*(before.parts if before else ()), *_needed_parts(entry)))
-        merged = spec if before is None else _merged(before.spec, spec)
-        self.runs[digest] = Run(digest, merged, name, tuple(parts))
+    def _add(self, spec: Mapping[str, Any], drawn: DrawnData | None, entry: Entry) -> str:
+        """Add a run for an entry, or extend the run of the same digest; return the digest."""
+        data = self._source if drawn is None else json.dumps(drawn.requests, sort_keys=True, default=dict)
+        digest = spec_digest(spec, f"{MAIN}: {data}")
+        parts = (entry.part,) if entry.measure == "mean" else ()
+        if (same := self.runs.get(digest)) is not None:
+            spec, parts = _merged(same.spec, spec), (*same.parts, *parts)
+        self.runs[digest] = Run(digest, spec, MAIN, tuple(dict.fromkeys(parts)))
         return digest
 
     def _specs(self, entry: Entry, protocol: Protocol) -> list[dict[str, Any]]:
@@ -335,14 +334,10 @@ def _epochs(protocol: Protocol) -> Epochs:
     return protocol.networks
 
 
-def _needed_parts(entry: Entry) -> tuple[Part, ...]:
-    return (entry.part,) if entry.measure == "mean" else ()
-
-
-def _merged(before: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def _merged(earlier: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """Merge the metrics and diagnostics of two specifications, which do not affect the model."""
-    merged = dict(before)
-    merged["metrics"] = list(dict.fromkeys((*before["metrics"], *spec["metrics"])))
+    merged = dict(earlier)
+    merged["metrics"] = list(dict.fromkeys((*earlier["metrics"], *spec["metrics"])))
     if "diagnostics" in spec:
         merged["diagnostics"] = spec["diagnostics"]
     return merged

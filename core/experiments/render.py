@@ -56,7 +56,7 @@ def number(value: float | None, unit: str) -> str:
 def to_markdown(report: Json) -> str:
     """Write a report as Markdown."""
     lines = [f"# {report['title']} ({report['year']})", ""]
-    lines += [f"{note}" for note in report["notes"]]
+    lines += report["notes"]
     for table in report["tables"]:
         lines += ["", *_markdown_table(table)]
     return "\n".join(lines) + "\n"
@@ -80,8 +80,8 @@ def _markdown_table(table: Json) -> Iterator[str]:
         yield ""
         yield "Deviations from the paper's set-up:"
         yield ""
-        for place, text in enumerate(table["deviations"], start=1):
-            yield f"{place}. {text}"
+        for position, text in enumerate(table["deviations"], start=1):
+            yield f"{position}. {text}"
 
 
 def to_csv(report: Json) -> str:
@@ -92,11 +92,11 @@ def to_csv(report: Json) -> str:
     for table in report["tables"]:
         for cell in table["cells"]:
             printed = cell["printed"] or {}
-            deviations = "; ".join(table["deviations"][place - 1] for place in cell["deviations"])
-            own = {name: cell[name] for name in _CSV_COLUMNS if name in cell}
+            deviations = "; ".join(table["deviations"][position - 1] for position in cell["deviations"])
+            fields = {name: cell[name] for name in _CSV_COLUMNS if name in cell}
             writer.writerow(
                 {
-                    **own,
+                    **fields,
                     "table": table["name"],
                     "unit": table["unit"],
                     "printed": printed.get("value"),
@@ -128,7 +128,10 @@ def to_latex(report: Json) -> str:
                 rf" {latex(judgement['sentence'])}"
                 for judgement in table["claims"]
             ),
-            *(rf"\par [{place}] {latex(text)}" for place, text in enumerate(table["deviations"], start=1)),
+            *(
+                rf"\par [{position}] {latex(text)}"
+                for position, text in enumerate(table["deviations"], start=1)
+            ),
             r"\end{table}",
         ]
     return "\n".join(lines) + "\n"
@@ -178,13 +181,13 @@ def _numbers(cell: Json | None, unit: str, extra_columns: Sequence[str]) -> Sequ
     if printed["half_width"] is not None:
         text += f" ±{number(printed['half_width'], unit)}"
     difference = number(cell["difference"], unit)
-    shown = {
+    extra = {
         "printed": text,
         "difference": difference if difference.startswith(("-", "–")) else f"+{difference}",
     }
-    return [ours, *(shown[name] for name in extra_columns)]
+    return [ours, *(extra[name] for name in extra_columns)]
 
 
 def _footnotes(cells: Iterator[Json | None]) -> str:
-    places = sorted({place for cell in cells if cell for place in cell["deviations"]})
-    return f" [{', '.join(map(str, places))}]" if places else ""
+    positions = sorted({position for cell in cells if cell for position in cell["deviations"]})
+    return f" [{', '.join(map(str, positions))}]" if positions else ""

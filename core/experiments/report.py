@@ -125,7 +125,7 @@ class Report:
             return None
         return (
             f"Printed numbers are for {self.plan.corpus} and for orientation only: this data is"
-            f" {_DATA_WORDS.get(self.plan.data, 'other data')}."
+            f" {_DATA_ORIGIN[self.plan.data]}."
         )
 
     @property
@@ -152,7 +152,10 @@ class Report:
             "runs": {"planned": len(self.plan.runs), "trained": self.trained},
             "notes": [note for note in (self.scale_note, self.orientation) if note],
             "tables": [table.to_dict() for table in self.tables],
-            "timings": [{**asdict(timing), "milliseconds": taken} for timing, taken in self.timings.items()],
+            "timings": [
+                {**asdict(timing), "milliseconds": milliseconds}
+                for timing, milliseconds in self.timings.items()
+            ],
         }
 
     def to_markdown(self) -> str:
@@ -168,7 +171,7 @@ class Report:
         return to_latex(self.to_dict())
 
 
-_DATA_WORDS = {
+_DATA_ORIGIN = {
     "synthetic": "drawn from a cubic polynomial",
     "sparse": "drawn with sparse labels",
     "folder": "not recognised as a corpus of the paper",
@@ -221,29 +224,29 @@ class _ReportedTable:
         self._deviations = tuple(dict.fromkeys((*plan.paper.deviations, *table.deviations, *own)))
 
     def build(self) -> ReportTable:
-        self._tests.run_all(self._tested())
+        self._tests.run_all(self._compared_values())
         judge = Judge(self._values, self._table.significance, self._unit, self._tests)
         claims = tuple(judge.judge(claim) for claim in self._table.claims)
-        cells = {(cell.row, cell.column): cell for cell in self._reported()}
+        cells = {(cell.row, cell.column): cell for cell in self._report_cells()}
         return ReportTable(self._table, cells, claims, self._deviations)
 
-    def _tested(self) -> Iterator[tuple[Float64Array, Float64Array]]:
+    def _compared_values(self) -> Iterator[tuple[Float64Array, Float64Array]]:
         """Yield the per-query values of all pairs that marks, `Above` and `Alike` compare."""
-        tested = self._table.significance
-        references = tested.reference if tested else {}
-        places = [
+        significance = self._table.significance
+        references = significance.reference if significance else {}
+        pairs = [
             ((cell.row, cell.column), (references[cell.row], cell.column))
             for cell in self._cells
             if cell.row in references
         ]
         rules = (claim.rule for claim in self._table.claims)
-        places += [pair for rule in rules if isinstance(rule, Above | Alike) for pair in rule.pairs]
-        for pair in places:
+        pairs += [pair for rule in rules if isinstance(rule, Above | Alike) for pair in rule.pairs]
+        for pair in pairs:
             first, second = (self._values.get(place, CellValue(None)).per_query for place in pair)
             if first is not None and second is not None:
                 yield first, second
 
-    def _reported(self) -> Iterator[ReportCell]:
+    def _report_cells(self) -> Iterator[ReportCell]:
         intervals = self._intervals()
         for cell in self._cells:
             value = self._values[cell.row, cell.column]
@@ -255,7 +258,7 @@ class _ReportedTable:
             lower, upper, queries = intervals.get((cell.row, cell.column), (None, None, None))
             p, mark = self._significance(cell)
             method = cell.entry.method
-            concerned = (*self._table.deviations, *(method.deviations if method else ()))
+            deviations = {*self._table.deviations, *(method.deviations if method else ())}
             yield ReportCell(
                 row=cell.row,
                 column=cell.column,
@@ -268,7 +271,7 @@ class _ReportedTable:
                 printed=printed,
                 difference=difference,
                 missing=value.missing,
-                deviations=tuple(sorted(self._deviations.index(text) + 1 for text in set(concerned))),
+                deviations=tuple(sorted(self._deviations.index(text) + 1 for text in deviations)),
                 run=value.run,
                 trees=value.trees,
                 curve=value.curve,
@@ -276,13 +279,13 @@ class _ReportedTable:
 
     def _intervals(self) -> dict[Place, tuple[float, float, int]]:
         """Return interval and number of queries of each mean; means over the same queries share resamples."""
-        together: dict[bytes, dict[Place, Float64Array]] = {}
+        by_queries: dict[bytes, dict[Place, Float64Array]] = {}
         for place, value in self._values.items():
             if value.per_query is not None:
-                defined = ~np.isnan(value.per_query)
-                together.setdefault(defined.tobytes(), {})[place] = value.per_query[defined]
+                is_defined = ~np.isnan(value.per_query)
+                by_queries.setdefault(is_defined.tobytes(), {})[place] = value.per_query[is_defined]
         intervals = {}
-        for columns in together.values():
+        for columns in by_queries.values():
             values = np.column_stack(list(columns.values()))
             for place, lower, upper in zip(
                 columns, *mean_intervals(values, threads=self._threads), strict=True
@@ -291,9 +294,9 @@ class _ReportedTable:
         return intervals
 
     def _significance(self, cell: Cell) -> tuple[float | None, str]:
-        tested = self._table.significance
-        reference = tested.reference.get(cell.row) if tested else None
-        if tested is None or reference is None or reference == cell.row:
+        significance = self._table.significance
+        reference = significance.reference.get(cell.row) if significance else None
+        if significance is None or reference is None or reference == cell.row:
             return None, ""
         ours = self._values[cell.row, cell.column].per_query
         baseline = self._values.get((reference, cell.column), CellValue(None)).per_query
@@ -302,8 +305,8 @@ class _ReportedTable:
         paired = self._tests(ours, baseline)
         if paired is None:
             return None, ""
-        p = p_value(paired, tested.test)
-        if paired.difference <= 0.0 and tested.improvements_only:
+        p = p_value(paired, significance.test)
+        if paired.difference <= 0.0 and significance.improvements_only:
             return p, ""
-        reached = [(level, mark) for mark, level in tested.levels.items() if p <= level]
-        return p, min(reached)[1] if reached else ""
+        marks = [(level, mark) for mark, level in significance.levels.items() if p <= level]
+        return p, min(marks)[1] if marks else ""

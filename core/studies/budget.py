@@ -43,11 +43,11 @@ class Tally:
     def stale(self, *, higher_is_better: bool) -> int:
         """Return the number of ended trials after the best trial, without those added by hand."""
         sign = 1.0 if higher_is_better else -1.0
-        best, at = float("-inf"), -1
-        for place, value in enumerate(self.values):
-            if value is not None and sign * value > best:
-                best, at = sign * value, place
-        return sum(place not in self.by_hand for place in range(at + 1, len(self.values)))
+        best_value, best_trial = float("-inf"), -1
+        for trial, value in enumerate(self.values):
+            if value is not None and sign * value > best_value:
+                best_value, best_trial = sign * value, trial
+        return sum(trial not in self.by_hand for trial in range(best_trial + 1, len(self.values)))
 
 
 def trials_to_queue(

@@ -16,8 +16,8 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
     """Return the importance of parameters by pointer, greatest first; they add up to 1, or all are 0.
 
     PED-ANOVA (Watanabe et al. 2023) compares the distributions of a parameter among the best trials and among
-    all trials. For a conditional parameter, only trials that have it count. Parameters of
-    fewer than `MIN_TRIALS` trials are left out.
+    all trials. For a conditional parameter, only trials that have it count. Parameters of fewer than
+    `MIN_TRIALS` trials are left out.
 
     Args:
         space: The search space.
@@ -27,7 +27,7 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
     import optuna
 
     valued = [trial for trial in past if trial.value is not None]
-    found = {}
+    importance = {}
     for dimension in space.dimensions:
         pointer = dimension.pointer
         with_parameter = [
@@ -41,7 +41,7 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
             warnings.simplefilter("ignore")
             study = study_of(space, with_parameter, higher_is_better)
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-            found[pointer] = evaluator.evaluate(study, params=[pointer])[pointer]
-    total = sum(found.values())
-    ordered = sorted(found.items(), key=lambda item: -item[1])
+            importance[pointer] = evaluator.evaluate(study, params=[pointer])[pointer]
+    total = sum(importance.values())
+    ordered = sorted(importance.items(), key=lambda item: -item[1])
     return {pointer: value / total if total else 0.0 for pointer, value in ordered}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from core.types import Float64Array
+from core.types import Float64Array, Int64Array
 
 # One-sided p-value: probability, per finished fold, that a trial as good as the best is pruned by chance.
 WILCOXON_P = 0.1
@@ -33,10 +33,12 @@ def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_b
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize" if higher_is_better else "minimize")
     study.add_trial(
-        optuna.trial.create_trial(value=float(best[shared].mean()), intermediate_values=_steps(best, shared))
+        optuna.trial.create_trial(
+            value=float(best[shared].mean()), intermediate_values=_by_query(best, shared)
+        )
     )
     trial = optuna.trial.create_trial(
-        state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(current, shared)
+        state=optuna.trial.TrialState.RUNNING, intermediate_values=_by_query(current, shared)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the pruner is experimental; p is inexact for few queries
@@ -44,7 +46,7 @@ def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_b
         return bool(pruner.prune(study, trial))
 
 
-def _steps(values: Float64Array, queries: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> dict[int, float]:
+def _by_query(values: Float64Array, queries: Int64Array) -> dict[int, float]:
     return dict(zip(queries.tolist(), values[queries].tolist(), strict=True))
 
 
@@ -65,7 +67,7 @@ def is_worse_than_median(
     reached = [
         best(earlier)
         for curve in curves
-        if (earlier := [value for step, value in curve.items() if step <= iteration])
+        if (earlier := [value for measured, value in curve.items() if measured <= iteration])
     ]
     if len(reached) < MEDIAN_STARTUP_TRIALS:
         return False

@@ -126,14 +126,14 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
     from core.training import training_spec
 
     problems: dict[tuple[str, str], InputProblem] = {}
-    for dimension, place, document in space.examples(base):
+    for dimension, bound, document in space.examples(base):
         try:
             training_spec(document)
         except InvalidInput as invalid:
-            for found in invalid.problems:
-                is_within = f"{found.pointer}/".startswith(f"{dimension.pointer}/")
-                detail = found.detail if is_within else f"{found.pointer}: {found.detail}"
-                pointer = f"/{escaped(dimension.pointer)}{place}"
+            for problem in invalid.problems:
+                is_within = f"{problem.pointer}/".startswith(f"{dimension.pointer}/")
+                detail = problem.detail if is_within else f"{problem.pointer}: {problem.detail}"
+                pointer = f"/{escaped(dimension.pointer)}{bound}"
                 problems[pointer, detail] = InputProblem(pointer, detail)
     if problems:
         raise InvalidInput(*problems.values())

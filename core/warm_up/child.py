@@ -21,21 +21,22 @@ def main(parent_pid: int, names: Sequence[str]) -> None:
     failures: dict[Part, Exception] = {}
     parts = [part for part in PARTS if part.name in names]
     while waiting := [part for part in missing(parts) if part not in failures]:
-        begun = False
+        is_compiled = False
         for part in _independent(waiting):
             try:
-                begun = _compile(part)
+                is_compiled = _compile(part)
             except Exception as error:  # noqa: BLE001 - reported once the others are compiled
                 failures[part] = error
-            if begun:
+            if is_compiled:
                 break
-        if not begun:
+        if not is_compiled:
             time.sleep(_POLL_SECONDS)
     for failure in failures.values():
         raise failure
 
 
 def _independent(waiting: Sequence[Part]) -> list[Part]:
+    """Return the parts that call no kernels of other waiting parts."""
     names = {part.name for part in waiting}
     return [part for part in waiting if names.isdisjoint(part.after)]
 

@@ -74,13 +74,13 @@ def compile_kernels(
         _LOG.warning("kernels.not_kept", folder=str(kernel_cache()), hint=_READ_ONLY)
         return
     missing(parts)[0].mark.parent.mkdir(parents=True, exist_ok=True)
-    ending = ""
+    failure = ""
     for count in (processes or _affordable_processes(), 1):
-        ending = _run_children(parts, min(count, len(missing(parts))), report, stopped)
+        failure = _run_children(parts, min(count, len(missing(parts))), report, stopped)
         if stopped() or not missing(parts):
             return
-        _LOG.warning("kernels.compilation_failed", processes=count, ending=ending)
-    raise KernelsNotReady(f"cannot be compiled ({missing(parts)[0].name}): {ending}")
+        _LOG.warning("kernels.compilation_failed", processes=count, ending=failure)
+    raise KernelsNotReady(f"cannot be compiled ({missing(parts)[0].name}): {failure}")
 
 
 _READ_ONLY = (
@@ -98,14 +98,14 @@ def _affordable_processes() -> int:
 def _run_children(
     parts: Sequence[Part], count: int, report: Callable[[Progress], None], stopped: Callable[[], bool]
 ) -> str:
-    """Wait until all children have ended; return the reason of the first failure."""
+    """Wait until all children have ended; return the reason of the first failure, or an empty text."""
     children = [_Child([part.name for part in parts]) for _ in range(count)]
     try:
         while True:
-            running = any(child.is_running for child in children)
+            are_running = any(child.is_running for child in children)
             report(progress(parts))
-            if not running or stopped():
-                return next((child.ending for child in children if child.ending), "")
+            if not are_running or stopped():
+                return next((child.failure for child in children if child.failure), "")
             time.sleep(_POLL_SECONDS)
     finally:
         for child in children:
@@ -130,7 +130,7 @@ class _Child:
         return self._process.poll() is None
 
     @property
-    def ending(self) -> str:
+    def failure(self) -> str:
         """Reason of its failure, empty without one."""
         code = self._process.returncode
         if not code:
