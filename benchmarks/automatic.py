@@ -98,42 +98,42 @@ def best_of_search(
 ) -> TrainedRanker:
     """Return the best model of a random search by the validation queries."""
     generator = np.random.default_rng(seed)
-    best: tuple[float, TrainedRanker] | None = None
-    for _ in range(draws):
-        ranker = trained(loss, training, validation, draw(generator))
-        value = float(np.nanmean(values(ranker, validation)))
-        if best is None or value > best[0]:
-            best = value, ranker
-    assert best is not None
-    return best[1]
+    rankers = (trained(loss, training, validation, draw(generator)) for _ in range(draws))
+    return max(rankers, key=lambda ranker: float(np.nanmean(values(ranker, validation))))
 
 
-def measure(loss: str, parts: Split, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
+def measure(loss: str, split: Split, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
     """Return the test values by protocol and source of the hyperparameters."""
-    size = DatasetSize(parts.training.n_queries, parts.training.n_documents, parts.training.n_features)
-    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: hyperparameters_by_size(size)}
-    kept, held_out = split_queries(parts.training, 0.2, seed)
+    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: automatic(split.training)}
+    training, validation = split_queries(split.training, 0.2, seed)
     measured = {}
     for source, hyperparameters in sources.items():
         measured["no validation", source] = values(
-            trained(loss, parts.training, None, hyperparameters), parts.test
+            trained(loss, split.training, None, hyperparameters), split.test
         )
-        measured["validation", source] = values(trained(loss, kept, held_out, hyperparameters), parts.test)
+        measured["validation", source] = values(
+            trained(loss, training, validation, hyperparameters), split.test
+        )
     if draws:
-        measured["validation", SEARCH] = values(best_of_search(loss, kept, held_out, draws, seed), parts.test)
+        best = best_of_search(loss, training, validation, draws, seed)
+        measured["validation", SEARCH] = values(best, split.test)
     return measured
 
 
-def table(name: str, loss: str, parts: list[Split], draws: int) -> Table:
+def automatic(training: RankingDataset) -> dict[str, Any]:
+    """Return the automatic hyperparameters of a dataset."""
+    return hyperparameters_by_size(DatasetSize(training.n_queries, training.n_documents, training.n_features))
+
+
+def table(name: str, loss: str, splits: list[Split], draws: int) -> Table:
     """Measure one dataset; each row is a protocol."""
     measured = [
-        measure(loss, each, draws, seed) for seed, each in enumerate(track(parts, name, transient=True))
+        measure(loss, split, draws, seed) for seed, split in enumerate(track(splits, name, transient=True))
     ]
     pooled = {key: np.concatenate([one[key] for one in measured]) for key in measured[0]}
-    size = parts[0].training
-    chosen = hyperparameters_by_size(DatasetSize(size.n_queries, size.n_documents, size.n_features))
-    sizes = ", ".join(f"{value:g} {name}" for name, value in chosen.items())
-    rows = Table(title=f"{name}: {size.n_queries:,} queries, {size.n_documents:,} documents: {sizes}")
+    training = splits[0].training
+    sizes = ", ".join(f"{value:g} {parameter}" for parameter, value in automatic(training).items())
+    rows = Table(title=f"{name}: {training.n_queries:,} queries, {training.n_documents:,} documents: {sizes}")
     rows.add_column("protocol")
     for heading in (DEFAULTS, AUTO, "difference", "p", SEARCH, "difference from auto", "p"):
         rows.add_column(heading, justify="right")
@@ -171,11 +171,12 @@ def main() -> None:
     console = Console(width=130)
     console.print(f"{METRIC} on held-out queries, {given.loss}")
     for path in given.files:
-        parts = list(splits_of_file(path, given.repetitions))
-        console.print(table(path.parent.name, given.loss, parts, given.draws))
+        splits = list(splits_of_file(path, given.repetitions))
+        console.print(table(path.parent.name, given.loss, splits, given.draws))
     for queries in given.queries:
-        parts = list(synthetic_splits(queries, given.repetitions if queries <= _MAX_REPEATED_QUERIES else 1))
-        console.print(table("synthetic", given.loss, parts, given.draws))
+        polynomials = given.repetitions if queries <= _MAX_REPEATED_QUERIES else 1
+        splits = list(synthetic_splits(queries, polynomials))
+        console.print(table("synthetic", given.loss, splits, given.draws))
 
 
 if __name__ == "__main__":

@@ -78,15 +78,9 @@ class DiagnosedTraining:
         return gradient, hessian
 
 
-def drawn(seed: int) -> RankingDataset:
-    """Draw a dataset in the proportions of `LOAD`."""
-    features, labels = LOAD.draw(seed)
-    return RankingDataset.from_arrays(features, labels, LOAD.query_boundaries)
-
-
 def compare(console: Console, cutoff: int, trees: int, threads: int) -> None:
     """Train every loss; print the shares of incoherent queries by tree, and the metrics of the models."""
-    train, test = drawn(1), drawn(2)
+    train, test = LOAD.dataset(1), LOAD.dataset(2)
     ndcg = parse_metric(f"ndcg@{cutoff}")
     shown = [tree for tree in SHOWN if tree < trees] + [trees]
     columns = ("loss", *(f"tree {tree}" for tree in shown))

@@ -25,7 +25,6 @@ from benchmarks.exchange import Exchange
 from benchmarks.exchange import measure as measure_exchange
 from benchmarks.loads import LOADS, Load
 from benchmarks.prediction import Computation, Volume, predicted_seconds
-from benchmarks.training import dataset_of
 from benchmarks.worker import BenchmarkWorker
 from core.training import training_spec
 from core.training.bin_edges import bin_edges
@@ -85,7 +84,7 @@ def store(folder: Path, times: int, iterations: int) -> Bench:
     load = replace(LOADS[0], n_queries=LOADS[0].n_queries * times)
     datasets, bins = {}, 0
     for share in SHARES:
-        part = dataset_of(replace(load, n_queries=int(load.n_queries * share)), 0)
+        part = replace(load, n_queries=int(load.n_queries * share)).dataset()
         datasets[share] = worker.add(f"share-{share:g}", part)
         if share == 1.0:
             spec = training_spec(_training_request(1))

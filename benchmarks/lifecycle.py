@@ -137,7 +137,7 @@ def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> N
             took = time.monotonic() - began
         after = _storage(client)
         freed = on_disk - _bytes_on_disk(settings)
-        assert settled(store, SETTLE_SECONDS)
+        _wait_until_settled(store)
     wrong = faults(store, settings, numbers)
     inventory = take_inventory(store)
     wrong += [*inventory.missing, *inventory.damaged, *inventory.orphaned]
@@ -156,6 +156,11 @@ def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> N
     )
     for fault in wrong[:10]:
         console.print(f"  {fault}")
+
+
+def _wait_until_settled(store: Store) -> None:
+    if not settled(store, SETTLE_SECONDS):
+        raise TimeoutError(f"objects are still being deleted after {SETTLE_SECONDS:.0f} s")
 
 
 def _kill_campaign(console: Console, folder: Path, numbers: Numbers, kills: int) -> None:
@@ -184,7 +189,7 @@ def _kill(folder: Path, numbers: Numbers, *, to_trash: bool) -> tuple[str, ...]:
         deletion.join()
     store = Store.open(settings)
     with EmbeddedStack(folder) as stack:
-        assert settled(store, SETTLE_SECONDS)
+        _wait_until_settled(store)
         with httpx.Client(base_url=stack.url, timeout=60) as client:
             kinds = {kind["kind"]: kind for kind in _storage(client)["kinds"]}
     wrong = faults(store, settings, numbers)

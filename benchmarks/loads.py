@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.data import RankingDataset
 from core.types import Float32Array, Int64Array
 
 
@@ -41,6 +42,10 @@ class Load:
         features = generator.standard_normal((n, self.n_features), np.float32)
         features[:, : self.n_features // 10] += 0.5 * labels[:, None]
         return features, labels
+
+    def dataset(self, seed: int = 0) -> RankingDataset:
+        """Return a dataset of features and labels."""
+        return RankingDataset.from_arrays(*self.draw(seed), self.query_boundaries)
 
 
 LOADS = (

@@ -26,7 +26,7 @@ from core.types import Float32Array
 N_FEATURES = 136
 HIDDEN = ((), (64, 32), (128, 128))
 DOCUMENTS = (1, 10, 100, 1_000)
-_MEASURED_SECONDS = 1.5
+MEASURED_SECONDS = 1.5
 _MISSING_SHARE = 0.02
 _OPSET, _IR = 17, 8
 
@@ -62,13 +62,14 @@ def session(model: Network, kind: int, dtype: type) -> Any:
     ]
     constants = {"means": model.inputs.means, "deviations": model.inputs.deviations, "zero": np.array(0.0)}
     last = len(model.layers) - 1
-    for place, layer in enumerate(model.layers):
-        constants |= {f"weights{place}": layer.weights, f"bias{place}": layer.bias}
-        output = "scores" if place == last else f"sums{place}"
-        nodes.append(helper.make_node("MatMul", [f"units{place}", f"weights{place}"], [f"products{place}"]))
-        nodes.append(helper.make_node("Add", [f"products{place}", f"bias{place}"], [output]))
-        if place < last:
-            nodes.append(helper.make_node("Relu", [output], [f"units{place + 1}"]))
+    for number, layer in enumerate(model.layers):
+        constants |= {f"weights{number}": layer.weights, f"bias{number}": layer.bias}
+        output = "scores" if number == last else f"sums{number}"
+        inputs = [f"units{number}", f"weights{number}"]
+        nodes.append(helper.make_node("MatMul", inputs, [f"products{number}"]))
+        nodes.append(helper.make_node("Add", [f"products{number}", f"bias{number}"], [output]))
+        if number < last:
+            nodes.append(helper.make_node("Relu", [output], [f"units{number + 1}"]))
     graph = helper.make_graph(
         nodes,
         "network",
@@ -86,14 +87,14 @@ def session(model: Network, kind: int, dtype: type) -> Any:
 
 def microseconds(scorers: list[Callable[[], object]]) -> list[float]:
     """Return the medians of alternating measurements."""
-    taken: list[list[float]] = [[] for _ in scorers]
-    until = time.monotonic() + _MEASURED_SECONDS
-    while time.monotonic() < until or len(taken[0]) < 5:
-        for seconds, scorer in zip(taken, scorers, strict=True):
-            started = time.perf_counter()
+    seconds: list[list[float]] = [[] for _ in scorers]
+    end = time.monotonic() + MEASURED_SECONDS
+    while time.monotonic() < end or len(seconds[0]) < 5:
+        for times, scorer in zip(seconds, scorers, strict=True):
+            start = time.perf_counter()
             scorer()
-            seconds.append(time.perf_counter() - started)
-    return [statistics.median(seconds) * 1e6 for seconds in taken]
+            times.append(time.perf_counter() - start)
+    return [statistics.median(times) * 1e6 for times in seconds]
 
 
 def main() -> None:
@@ -112,8 +113,8 @@ def main() -> None:
         for n_documents in track(DOCUMENTS, f"{hidden}", console=console):
             features = documents(n_documents)
             scores = model.score(features)
-            found = [each.run(None, {"features": features})[0][:, 0] for each in sessions]
-            differences = [np.abs(each - scores).max() / np.abs(scores).max() for each in found]
+            their_scores = [each.run(None, {"features": features})[0][:, 0] for each in sessions]
+            differences = [np.abs(each - scores).max() / np.abs(scores).max() for each in their_scores]
             runs = [partial(each.run, None, {"features": features}) for each in sessions]
             ours, *theirs = microseconds([partial(model.score, features), *runs])
             table.add_row(

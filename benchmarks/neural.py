@@ -30,25 +30,13 @@ _NO_TORCH = "PyTorch is not installed: its half of the comparison is left out (p
 
 def ours(load: Load, scheme: str, epochs: int, threads: int) -> dict[str, float]:
     """Return the seconds of the fastest epoch, with and without metrics, and its parts in milliseconds."""
-    from core.data import RankingDataset
-    from core.data.dataset import numbered_features
-    from core.data.texts import row_numbers
     from core.training import training_spec
     from core.training.networks import train_network
 
-    features, labels = load.draw()
-    queries = tuple(str(query) for query in range(load.n_queries))
-    dataset = RankingDataset(
-        features=features,
-        labels=labels,
-        query_boundaries=load.query_boundaries,
-        query_ids=queries,
-        document_ids=row_numbers(load.query_boundaries),
-        feature_names=numbered_features(load.n_features),
-    )
+    dataset = load.dataset()
     scorer = {"kind": "mlp", "hidden": list(HIDDEN), "batch_documents": BATCH_DOCUMENTS, "epochs": epochs}
     loss = {"name": scheme} | ({"mu": 10.0} if scheme == "ndcg-loss2++" else {})
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for name, interval in (("seconds", epochs + 1), ("seconds with metrics", 1)):
         spec = training_spec({"loss": loss, "scorer": scorer, "metric_interval": interval})
         ends: list[float] = []
@@ -59,9 +47,9 @@ def ours(load: Load, scheme: str, epochs: int, threads: int) -> dict[str, float]
             threads=threads,
         )
         # The last epoch always computes metrics.
-        found[name] = float(np.diff(ends[: len(ends) if interval == 1 else -1]).min())
+        seconds[name] = float(np.diff(ends[: len(ends) if interval == 1 else -1]).min())
         fastest = min(trained.history[1:-1], key=lambda report: sum(report.milliseconds.values()))
-    return {**found, **fastest.milliseconds}
+    return {**seconds, **fastest.milliseconds}
 
 
 def measured(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:

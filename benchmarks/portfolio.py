@@ -20,42 +20,25 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.automatic import Split, splits_of_file
 from benchmarks.portfolio_data import FAMILIES, Family
 from benchmarks.portfolio_rivals import fitted_scores, flaml_scores, other_fits, study_scores
 from core.autotrain import AutoSpec, AutoTrained, Trials, auto_train
-from core.data import RankingDataset, read_dataset
-from core.data.splits import fold_queries
 from core.evaluation import measure
 from core.evaluation.randomisation import randomisation_p_values
 from core.metrics import DEFAULT
 from core.types import Float64Array
 from core.warm_up import warm_up
 
-FOLDS = 5
 CLOSE = 0.003
 TEST_QUERIES = 500
 SIZES = (20, 200, 2_000)
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Training queries and test queries."""
-
-    training: RankingDataset
-    test: RankingDataset
-
-
-def parts_of_file(path: Path) -> Iterator[Parts]:
-    """Split a file into folds."""
-    dataset = read_dataset(path)
-    for fold in range(1, FOLDS + 1):
-        yield Parts(*fold_queries(dataset, FOLDS, fold, 0))
-
-
-def drawn_parts(family: Family, queries: int, draws: int) -> Iterator[Parts]:
+def drawn_splits(family: Family, queries: int, draws: int) -> Iterator[Split]:
     """Draw training and test queries of a family."""
     for draw in range(draws):
-        yield Parts(family(queries, draw), family(TEST_QUERIES, 1_000 + draw))
+        yield Split(family(queries, draw), family(TEST_QUERIES, 1_000 + draw))
 
 
 @dataclass
@@ -77,39 +60,39 @@ class Measured:
     seconds_by_candidate: dict[str, float]
 
 
-def measured(parts: Parts, spec: AutoSpec, *, rivals: bool) -> Measured:
+def measured(split: Split, spec: AutoSpec, *, rivals: bool) -> Measured:
     """Train automatically and measure its candidates, fitted on the same queries, on the test queries."""
-    found: AutoTrained = auto_train(spec, parts.training)
-    trials = Trials(spec, parts.training, threads=1, clock=time.monotonic)
-    selected = found.selected
+    training: AutoTrained = auto_train(spec, split.training)
+    trials = Trials(spec, split.training, threads=1, clock=time.monotonic)
+    selected = training.selected
 
-    def values(total: Float64Array) -> Float64Array:
-        return measure(total, parts.test, [spec.metric], DEFAULT)[spec.metric]
+    def values(scores: Float64Array) -> Float64Array:
+        return measure(scores, split.test, [spec.metric], DEFAULT)[spec.metric]
 
-    scored = [
-        fitted_scores(trials, each.candidate, each.iterations, parts.test) for each in selected.complete
+    test_scores = [
+        fitted_scores(trials, each.candidate, each.iterations, split.test) for each in selected.complete
     ]
-    tested = {
-        each.candidate.name: values(total) for each, total in zip(selected.complete, scored, strict=True)
+    test_values = {
+        each.candidate.name: values(scores)
+        for each, scores in zip(selected.complete, test_scores, strict=True)
     }
     estimates = {}
     for prefer in ("simple", "best"):
-        chosen = selected.selection.choose(prefer)
-        weights = chosen.weights / np.array(selected.scales)
-        tested[f"auto, {prefer}"] = values(np.tensordot(weights, np.stack(scored), 1))
-        estimates[prefer] = trials.held_out.in_metric_units(float(np.nanmean(chosen.values)))
-    total_seconds = sum(found.seconds.values())
+        choice = selected.selection.choose(prefer)
+        weights = choice.weights / np.array(selected.scales)
+        test_values[f"auto, {prefer}"] = values(np.tensordot(weights, np.stack(test_scores), 1))
+        estimates[prefer] = trials.held_out.in_metric_units(float(np.nanmean(choice.values)))
+    total_seconds = sum(training.seconds.values())
+    rival_values = {}
     if rivals:
         others = {
-            "study of 50 trials": study_scores(trials, parts.test),
-            "FLAML": flaml_scores(spec, parts.training, parts.test, total_seconds),
-            **dict(other_fits(spec, parts.training, parts.test, list(selected.complete))),
+            "study of 50 trials": study_scores(trials, split.test),
+            "FLAML": flaml_scores(spec, split.training, split.test, total_seconds),
+            **dict(other_fits(spec, split.training, split.test, list(selected.complete))),
         }
-        rival_values = {name: values(total) for name, total in others.items() if total is not None}
-    else:
-        rival_values = {}
-    seconds = {each.candidate.name: each.seconds for each in found.tried}
-    return Measured(tested, rival_values, estimates, total_seconds, seconds)
+        rival_values = {name: values(scores) for name, scores in others.items() if scores is not None}
+    seconds = {each.candidate.name: each.seconds for each in training.tried}
+    return Measured(test_values, rival_values, estimates, total_seconds, seconds)
 
 
 def table(name: str, runs: Sequence[Measured]) -> Table:
@@ -177,14 +160,14 @@ def main() -> None:
     console = Console()
     everything: list[Measured] = []
     for path in arguments.files:
-        runs = [measured(parts, spec, rivals=arguments.rivals) for parts in parts_of_file(path)]
+        runs = [measured(split, spec, rivals=arguments.rivals) for split in splits_of_file(path, 1)]
         everything += runs
         console.print(table(path.name, runs))
     for name in arguments.families if not arguments.files else ():
         for queries in arguments.sizes:
             runs = [
-                measured(parts, replace(spec, seed=draw), rivals=arguments.rivals)
-                for draw, parts in enumerate(drawn_parts(FAMILIES[name], queries, arguments.draws))
+                measured(split, replace(spec, seed=draw), rivals=arguments.rivals)
+                for draw, split in enumerate(drawn_splits(FAMILIES[name], queries, arguments.draws))
             ]
             everything += runs
             console.print(table(f"{name}, {queries:,} queries", runs))

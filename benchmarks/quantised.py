@@ -18,7 +18,6 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.loads import LOADS
-from benchmarks.training import dataset_of
 from core.data import RankingDataset, read_dataset
 from core.data.feature_alignment import align_features
 from core.evaluation.randomisation import randomisation_p_values
@@ -142,7 +141,7 @@ def main() -> None:
     console = Console(width=130)
     for load in LOADS:
         if load.name in given.load:
-            data = dataset_of(load, 0), dataset_of(replace(load, n_queries=load.n_queries // 3), 1)
+            data = load.dataset(0), replace(load, n_queries=load.n_queries // 3).dataset(1)
             hyperparameters = {"num_iterations": given.iterations, "num_leaves": 64}
             console.print(
                 measure(f"{load.name} ({load.like})", data, hyperparameters, given.seeds, given.threads)

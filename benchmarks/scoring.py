@@ -7,7 +7,6 @@ ratios to the forest alone.
 """
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.network_scoring import network
+from benchmarks.network_scoring import MEASURED_SECONDS, microseconds, network
 from core.export import export_model
 from core.scorers import Member, Sum, TreeModel, write_network
 from core.scoring import Forest
@@ -35,7 +34,6 @@ FORESTS = ((500, 64), (1000, 255))
 DOCUMENTS = (1, 10, 100, 1000)
 DOCUMENTS_OF_SUMS = (100, 10_000)
 TRAINING_DOCUMENTS = 20_000
-_MEASURED_SECONDS = 1.5
 _MISSING_SHARE = 0.02
 
 Scorer = Callable[[Float64Array], Any]
@@ -57,18 +55,6 @@ def model_text(n_trees: int, n_leaves: int) -> str:
     }
     data = lightgbm.Dataset(features, targets)
     return str(lightgbm.train(parameters, data, n_trees).model_to_string())
-
-
-def microseconds(scorers: list[Callable[[], object]]) -> list[float]:
-    """Return the medians of alternating measurements."""
-    taken: list[list[float]] = [[] for _ in scorers]
-    until = time.monotonic() + _MEASURED_SECONDS
-    while time.monotonic() < until or len(taken[0]) < 5:
-        for seconds, scorer in zip(taken, scorers, strict=True):
-            started = time.perf_counter()
-            scorer()
-            seconds.append(time.perf_counter() - started)
-    return [statistics.median(seconds) * 1e6 for seconds in taken]
 
 
 def documents(n_documents: int) -> Float64Array:
@@ -103,25 +89,25 @@ def sums(text: str) -> dict[str, Callable[[FloatArray], Any]]:
     names = tuple(f"f{number}" for number in range(N_FEATURES))
     forest = Member("trees", text.encode(), names, 0.5)
     linear, net = (write_network(network(hidden)) for hidden in ((), (64, 32)))
-    added = {
+    others = {
         "and linear": Member("linear", linear, names, 0.5),
         "and linear, in another order of columns": Member("linear", linear, names[::-1], 0.5),
         "and a network": Member("net", net, names, 0.5),
     }
-    found: dict[str, Callable[[FloatArray], Any]] = {"alone": TreeModel(ModelText.read(text)).score}
-    return found | {name: Sum.of([forest, member]).score for name, member in added.items()}
+    alone: dict[str, Callable[[FloatArray], Any]] = {"alone": TreeModel(ModelText.read(text)).score}
+    return alone | {name: Sum.of([forest, member]).score for name, member in others.items()}
 
 
 def processor_microseconds(scorers: list[Callable[[], object]]) -> list[float]:
     """Return the first quartiles of alternating measurements; other processes slow some measurements down."""
-    taken: list[list[int]] = [[] for _ in scorers]
-    until = time.monotonic() + len(scorers) * _MEASURED_SECONDS
-    while time.monotonic() < until or len(taken[0]) < 5:
-        for nanoseconds, scorer in zip(taken, scorers, strict=True):
-            started = time.process_time_ns()
+    nanoseconds: list[list[int]] = [[] for _ in scorers]
+    end = time.monotonic() + len(scorers) * MEASURED_SECONDS
+    while time.monotonic() < end or len(nanoseconds[0]) < 5:
+        for times, scorer in zip(nanoseconds, scorers, strict=True):
+            start = time.process_time_ns()
             scorer()
-            nanoseconds.append(time.process_time_ns() - started)
-    return [float(np.percentile(nanoseconds, 25)) / 1e3 for nanoseconds in taken]
+            times.append(time.process_time_ns() - start)
+    return [float(np.percentile(times, 25)) / 1e3 for times in nanoseconds]
 
 
 def compare_sums(console: Console, forests: dict[str, str]) -> None:
@@ -134,8 +120,8 @@ def compare_sums(console: Console, forests: dict[str, str]) -> None:
                 table.add_column(f"{added} (times alone)", justify="right")
         for n_documents in track(DOCUMENTS_OF_SUMS, f"sums of {name}", console=console):
             features = documents(n_documents).astype(np.float32)
-            alone, *taken = processor_microseconds([partial(score, features) for score in scorers.values()])
-            ratios = (f"{each:,.0f} ({each / alone:.2f})" for each in taken)
+            alone, *of_sums = processor_microseconds([partial(score, features) for score in scorers.values()])
+            ratios = (f"{each:,.0f} ({each / alone:.2f})" for each in of_sums)
             table.add_row(name, f"{n_documents:,}", f"{alone:,.0f}", *ratios)
     console.print(table)
 
@@ -163,12 +149,12 @@ def main() -> None:
         for n_documents in track(DOCUMENTS, f"{n_trees} × {n_leaves}", console=console):
             features = documents(n_documents)
             equal = np.array_equal(scorers["ours"](features), scorers["LightGBM"](features))
-            taken = microseconds([partial(score, features) for score in scorers.values()])
+            ours, *theirs = microseconds([partial(score, features) for score in scorers.values()])
             table.add_row(
                 *(f"{number:,}" for number in (n_trees, n_leaves, n_documents)),
                 "yes" if equal else "NO",
-                f"{taken[0]:,.0f}",
-                *(f"{other:,.0f} ({other / taken[0]:.1f})" for other in taken[1:]),
+                f"{ours:,.0f}",
+                *(f"{other:,.0f} ({other / ours:.1f})" for other in theirs),
             )
     console.print(table)
     compare_sums(console, forests)

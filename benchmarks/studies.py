@@ -23,7 +23,8 @@ from rich.console import Console
 
 from app.studies.requests import StudyRequest
 from app.studies.submission import budget_of, study_spec
-from core.data import RankingDataset, synthetic_dataset, write_parquet
+from benchmarks.worker import add_dataset
+from core.data import synthetic_dataset
 from core.jobs import parse
 from core.jobs.trial import TrialJob
 from core.store import Store, Study, Trial
@@ -54,18 +55,6 @@ def opened(folder: Path) -> Iterator[tuple[Store, WorkerSettings]]:
         store.close()
 
 
-def add_dataset(store: Store, dataset: RankingDataset, name: str) -> str:
-    """Store a dataset with the status `ready`, and return its id."""
-    key = f"data/{name}/data.parquet"
-    with store.artifacts.writing(key) as file:
-        write_parquet(dataset, file)
-    statistics = {"queries": dataset.n_queries, "features": dataset.n_features}
-    with store.begin() as tx:
-        row = tx.datasets.add(name, {"kind": "upload"})
-        tx.datasets.mark_ready(row.id, statistics=statistics, digest=name, data_key=key)
-    return row.id
-
-
 def add_study(store: Store, dataset_id: str, trials: int, seed: int, **changed: Any) -> str:
     """Submit a study of five parameters, and return its id."""
     body = {
@@ -92,7 +81,7 @@ def add_study(store: Store, dataset_id: str, trials: int, seed: int, **changed: 
         return tx.studies.add(spec, budget_of(request), request.parallel_trials, None).id
 
 
-def found(store: Store, study_id: str) -> tuple[Study, list[Trial]]:
+def study_and_trials(store: Store, study_id: str) -> tuple[Study, list[Trial]]:
     """Return a study with its trials."""
     with store.read() as tx:
         return tx.studies.get(study_id), tx.studies.trials(study_id)
@@ -101,12 +90,12 @@ def found(store: Store, study_id: str) -> tuple[Study, list[Trial]]:
 def measure_overhead(trials: int = TRIALS) -> None:
     """Claim, propose, finish and queue trials without trainings, and print seconds per trial."""
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, settings):
-        dataset_id = add_dataset(store, synthetic_dataset(20, 0), "small")
+        dataset_id = add_dataset(store, "small", synthetic_dataset(20, 0))
         study_id = add_study(store, dataset_id, trials, seed=1)
         seconds = []
         generator = np.random.default_rng(0)
         for number in range(trials):
-            began = time.perf_counter()
+            start = time.perf_counter()
             run = JobRun.claim_next(store, settings, RUNNERS, "w1")
             if run is None:
                 raise RuntimeError("no trial waits")
@@ -119,8 +108,8 @@ def measure_overhead(trials: int = TRIALS) -> None:
             result = TrialResult("succeeded", value, folds, [value, value], [], 10)
             with run.succeeding({"number": number}) as tx:
                 tx.studies.end_trial(study_id, number, result)
-            seconds.append(time.perf_counter() - began)
-        _, recorded = found(store, study_id)
+            seconds.append(time.perf_counter() - start)
+        _, recorded = study_and_trials(store, study_id)
     last = seconds[-min(100, trials) :]
     _CONSOLE.print(
         f"{len(recorded):,} trials in {sum(seconds):.1f} s; overhead of the last {len(last)}:"
@@ -137,9 +126,9 @@ def judge_noise(studies: int = STUDIES) -> None:
             dataset = synthetic_dataset(120, seed)
             labels = np.random.default_rng(seed).permutation(dataset.labels)
             noise = replace(dataset, labels=labels)
-            study_id = add_study(store, add_dataset(store, noise, f"noise-{seed}"), 8, seed)
+            study_id = add_study(store, add_dataset(store, f"noise-{seed}", noise), 8, seed)
             run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
-            study, trials = found(store, study_id)
+            study, trials = study_and_trials(store, study_id)
             verdicts[(study.conclusion or {}).get("verdict", study.status)] += 1
             pruned += sum(trial.status == "pruned" for trial in trials)
             ended += len(trials)
@@ -151,11 +140,11 @@ def kill_workers(kills: int = KILLS) -> None:
     outcomes = []
     for disturbed in (False, True):
         with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, _):
-            dataset_id = add_dataset(store, synthetic_dataset(200, 3), "kills")
+            dataset_id = add_dataset(store, "kills", synthetic_dataset(200, 3))
             base = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 60}}
             study_id = add_study(store, dataset_id, 15, seed=5, base=base)
             killed = _work(store, Path(folder), study_id, kills if disturbed else 0)
-            study, trials = found(store, study_id)
+            study, trials = study_and_trials(store, study_id)
         outcome = [(each.number, each.status, each.parameters, each.value) for each in trials]
         outcomes.append(outcome)
         _CONSOLE.print(
@@ -168,7 +157,7 @@ def kill_workers(kills: int = KILLS) -> None:
 def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
     """Run workers one after another until the study has ended; return the number of killed workers."""
     chance, killed = random.Random(0), 0
-    while found(store, study_id)[0].status not in ("succeeded", "failed", "cancelled"):
+    while study_and_trials(store, study_id)[0].status not in ("succeeded", "failed", "cancelled"):
         command = [sys.executable, "-m", "benchmarks.studies", "worker", str(folder)]
         process = subprocess.Popen(command)
         if killed < kills:
@@ -209,12 +198,12 @@ def main() -> None:
             run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
         return
     warm_up()
-    wanted = options.what or ["overhead", "noise", "kills"]
-    if "overhead" in wanted:
+    parts = options.what or ["overhead", "noise", "kills"]
+    if "overhead" in parts:
         measure_overhead(options.trials)
-    if "noise" in wanted:
+    if "noise" in parts:
         judge_noise(options.studies)
-    if "kills" in wanted:
+    if "kills" in parts:
         kill_workers(options.kills)
 
 

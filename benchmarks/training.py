@@ -88,14 +88,6 @@ class Timing:
         ]
 
 
-def dataset_of(load: Load, seed: int) -> RankingDataset:
-    """Draw a dataset of a load."""
-    features, labels = load.draw(seed)
-    return RankingDataset.from_arrays(
-        features=features, labels=labels, query_boundaries=load.query_boundaries
-    )
-
-
 def ours(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
     """Run a training job."""
     times = worker.train(spec)
@@ -151,10 +143,10 @@ def floor(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timin
 def measure(load: Load, worker: BenchmarkWorker, threads: int, rounds: int, turns: int) -> Group:
     """Measure one load; return its tables."""
     third = replace(load, n_queries=load.n_queries // 3)
-    data = dataset_of(load, 0), dataset_of(third, 1)
+    data = load.dataset(0), third.dataset(1)
     trained_on, validated_on, tested_on = (
         worker.add(f"{load.name}-{role}", dataset)
-        for role, dataset in zip(("train", "validation", "test"), (*data, dataset_of(third, 2)), strict=True)
+        for role, dataset in zip(("train", "validation", "test"), (*data, third.dataset(2)), strict=True)
     )
     request = {
         "loss": {"name": "lambdarank"},

@@ -41,6 +41,18 @@ class JobTimes:
     ranks: list[list[dict[str, Any]]]
 
 
+def add_dataset(store: Store, name: str, dataset: RankingDataset) -> str:
+    """Store a dataset as if it had been uploaded and return its id."""
+    key = f"data/{name}/data.parquet"
+    with store.artifacts.writing(key) as file:
+        write_parquet(dataset, file)
+    statistics = {"queries": dataset.n_queries, "features": dataset.n_features}
+    with store.begin() as tx:
+        row = tx.datasets.add(name, {"kind": "upload"})
+        tx.datasets.mark_ready(row.id, statistics=statistics, digest=name, data_key=key)
+    return row.id
+
+
 class BenchmarkWorker:
     """A worker on a new data folder.
 
@@ -60,14 +72,8 @@ class BenchmarkWorker:
         self._store.close()
 
     def add(self, name: str, dataset: RankingDataset) -> str:
-        """Store a dataset as if it had been uploaded and return its id."""
-        key = f"data/{name}/data.parquet"
-        with self._store.artifacts.writing(key) as file:
-            write_parquet(dataset, file)
-        with self._store.begin() as tx:
-            row = tx.datasets.add(name, {"kind": "upload"})
-            tx.datasets.mark_ready(row.id, statistics={}, digest=name, data_key=key)
-        return row.id
+        """Store a dataset and return its id, see `add_dataset`."""
+        return add_dataset(self._store, name, dataset)
 
     def clear_caches(self) -> None:
         """Delete the cached arrays and bins."""

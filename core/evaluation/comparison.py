@@ -221,14 +221,14 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
 
 def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | None]) -> Iterator[str]:
     """Yield sentences on the metrics whose verdict differs from the first one."""
-    for answer, words in (
+    for other, clause in (
         ("better", "it is better"),
         ("worse", "it is worse"),
         ("no evidence", "there is no evidence"),
     ):
-        differing = [name for name, test in metrics.items() if test is not None and test.verdict == answer]
-        if differing and answer != first:
-            yield f"By {listed(differing)} {words}."
+        differing = [name for name, test in metrics.items() if test is not None and test.verdict == other]
+        if differing and other != first:
+            yield f"By {listed(differing)} {clause}."
 
 
 def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
@@ -262,13 +262,13 @@ def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
         return pairs[0].sentence
     metric, reference = next(iter(pairs[0].metrics)), names[pairs[0].a]
     by_verdict = {
-        answer: [names[pair.b] for pair in pairs if pair.verdict == answer]
-        for answer in ("better", "worse", "no evidence")
+        each: [names[pair.b] for pair in pairs if pair.verdict == each]
+        for each in ("better", "worse", "no evidence")
     }
     parts = [
-        f"{listed(systems)} {'is' if len(systems) == 1 else 'are'} {answer} than {reference}"
-        for answer in ("better", "worse")
-        if (systems := by_verdict[answer])
+        f"{listed(systems)} {'is' if len(systems) == 1 else 'are'} {each} than {reference}"
+        for each in ("better", "worse")
+        if (systems := by_verdict[each])
     ]
     if by_verdict["no evidence"]:
         parts.append(

@@ -83,7 +83,7 @@ def paired_differences(
         threads: Threads to use.
 
     Returns:
-        A comparison for each metric, None where the metric is undefined for all queries.
+        A comparison for each metric, None where no query has a value for both systems.
 
     Raises:
         InvalidInput: When the shapes differ.
@@ -96,8 +96,8 @@ def paired_differences(
         rows = defined[:, columns[0]]
         if rows.any():
             tests = _Tests(a[rows][:, columns], b[rows][:, columns], permutations, seed, threads)
-            for place, column in enumerate(columns):
-                compared[column] = tests.of(place, int(len(rows) - rows.sum()))
+            for metric, column in enumerate(columns):
+                compared[column] = tests.of(metric, skipped=int(len(rows) - rows.sum()))
     return compared
 
 
@@ -110,9 +110,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
+    for rank, test in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[test]))
+        adjusted[test] = highest
     return adjusted
 
 

@@ -37,19 +37,19 @@ def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = Tru
 
     Example:
         >>> best, other = np.array([0.5, 0.7, 0.6, 0.8]), np.array([0.5, 0.6, 0.7, 0.7])
-        >>> [found.tied for found in against_best([other, best])]
+        >>> [each.tied for each in against_best([other, best])]
         [True, True]
     """
     means = [np.nanmean(each) for each in values]
     best = int(np.argmax(means) if higher_is_better else np.argmin(means))
-    others = [place for place in range(len(values)) if place != best]
-    pairs = [_paired(values[place] - values[best]) for place in others]
-    adjusted = holm([p for _, p in pairs])
-    compared = {
-        place: AgainstBest(difference, p, p >= SIGNIFICANCE)
-        for place, (difference, _), p in zip(others, pairs, adjusted, strict=True)
+    others = [system for system in range(len(values)) if system != best]
+    tests = [_paired(values[system] - values[best]) for system in others]
+    adjusted = holm([p for _, p in tests])
+    comparisons = {
+        system: AgainstBest(difference, p, p >= SIGNIFICANCE)
+        for system, (difference, _), p in zip(others, tests, adjusted, strict=True)
     }
-    return [compared.get(place, AgainstBest(0.0, None, True)) for place in range(len(values))]
+    return [comparisons.get(system, AgainstBest(0.0, None, True)) for system in range(len(values))]
 
 
 def _paired(differences: Float64Array) -> tuple[float, float]:

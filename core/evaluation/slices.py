@@ -83,11 +83,11 @@ def _range_text(least: int, most: float) -> str:
 
 
 def _by_value(by: str, values: Sequence[str], least_queries: int) -> Iterator[Slice]:
-    names, places, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
+    names, codes, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
     frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MAX_VALUES]
     frequent = frequent[counts[frequent] >= least_queries]
-    for place in np.sort(frequent):
-        yield Slice(by, str(names[place]), np.flatnonzero(places == place))
+    for code in np.sort(frequent):
+        yield Slice(by, str(names[code]), np.flatnonzero(codes == code))
     rest = len(names) - len(frequent)
     if rest:
-        yield Slice(by, f"{rest:,} other values", np.flatnonzero(~np.isin(places, frequent)))
+        yield Slice(by, f"{rest:,} other values", np.flatnonzero(~np.isin(codes, frequent)))

@@ -81,24 +81,26 @@ def summarise_all(
     summaries: dict[str, Summary] = {}
     for columns in defined_alike(defined):
         rows = defined[:, columns[0]]
-        kept = table[rows][:, columns]
-        skipped = len(table) - len(kept)
-        if not len(kept):
+        measured = table[rows][:, columns]
+        skipped = len(table) - len(measured)
+        if not len(measured):
             summaries |= {names[column]: Summary(None, None, None, None, 0, skipped) for column in columns}
             continue
-        lower, upper = mean_intervals(kept, bounds[columns], resamples=resamples, seed=seed, threads=threads)
-        for place, column in enumerate(columns):
+        lowers, uppers = mean_intervals(
+            measured, bounds[columns], resamples=resamples, seed=seed, threads=threads
+        )
+        for column, column_values, lower, upper in zip(columns, measured.T, lowers, uppers, strict=True):
             to_original_scale = np.exp if names[column] in geometric else np.float64
-            quantiles = np.quantile(to_original_scale(kept[:, place]), QUANTILES)
+            quantiles = np.quantile(to_original_scale(column_values), QUANTILES)
             summaries[names[column]] = Summary(
-                mean=float(to_original_scale(kept[:, place].mean())),
-                lower=float(to_original_scale(lower[place])),
-                upper=float(to_original_scale(upper[place])),
+                mean=float(to_original_scale(column_values.mean())),
+                lower=float(to_original_scale(lower)),
+                upper=float(to_original_scale(upper)),
                 quantiles={
                     f"p{round(100 * share):02d}": float(value)
                     for share, value in zip(QUANTILES, quantiles, strict=True)
                 },
-                queries=len(kept),
+                queries=len(measured),
                 skipped=skipped,
             )
     return {name: summaries[name] for name in names}

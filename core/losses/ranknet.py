@@ -45,14 +45,12 @@ class EssentialWeightedLoss(PairwiseLoss):
     ) -> Float64Array:
         """Return g(y) divided by the discount of the document's best rank in an ideal ranking."""
         order = descending_order(labels, query_boundaries)
-        sizes = np.diff(query_boundaries)
-        place = np.arange(len(labels)) - np.repeat(query_boundaries[:-1], sizes)
+        positions = np.arange(len(labels))
+        starts = np.repeat(query_boundaries[:-1], np.diff(query_boundaries))
         ordered = labels[order]
-        tied = np.zeros(len(labels), bool)
-        tied[1:] = (ordered[1:] == ordered[:-1]) & (place[1:] > 0)
-        larger = np.maximum.accumulate(np.where(tied, 0, np.arange(len(labels)))) - np.repeat(
-            query_boundaries[:-1], sizes
-        )
+        is_tied = np.zeros(len(labels), bool)
+        is_tied[1:] = (ordered[1:] == ordered[:-1]) & (positions[1:] > starts[1:])
+        larger = np.maximum.accumulate(np.where(is_tied, 0, positions)) - starts
         values = np.empty(len(labels))
         values[order] = gains(self.gain, ordered) / np.log2(2.0 + larger)
         return values

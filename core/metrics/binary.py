@@ -104,7 +104,7 @@ class BinaryMetric(Metric):
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return the metric of each query; `relevant` is the number of its relevant documents, at least 1."""
 
-    def found(self, ranked: RankedLabels) -> Float64Array:
+    def relevant_in_top(self, ranked: RankedLabels) -> Float64Array:
         """Count the relevant documents in the top k."""
         return self.per_query(count_above, ranked, finite_cutoff(self.cutoff))
 
@@ -190,7 +190,7 @@ class Success(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return 0 or 1 for each query."""
-        return np.asarray(self.found(ranked) > 0.0, np.float64)
+        return np.asarray(self.relevant_in_top(ranked) > 0.0, np.float64)
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class Precision(BinaryMetric):
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return P@k of each query."""
         sizes = np.maximum(np.diff(ranked.ranking.boundaries), 1)
-        return np.asarray(self.found(ranked) / (sizes if self.cutoff is None else self.cutoff))
+        return np.asarray(self.relevant_in_top(ranked) / (sizes if self.cutoff is None else self.cutoff))
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Recall(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return recall@k of each query."""
-        return np.asarray(self.found(ranked) / relevant)
+        return np.asarray(self.relevant_in_top(ranked) / relevant)
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,8 @@ class RankBiasedPrecision(BinaryMetric):
     @property
     def spelling(self) -> str:
         """Spelling of the metric."""
-        named = self.name if self.persistence == 0.8 else f"{self.name}({self.persistence:g})"
+        digits = f"{self.persistence:.6f}".rstrip("0")
+        named = self.name if self.persistence == 0.8 else f"{self.name}({digits})"
         return named if self.cutoff is None else f"{named}@{self.cutoff}"
 
     def contract(self) -> dict[str, object]:

@@ -54,23 +54,24 @@ def from_ir_measures(text: str) -> str | None:
     name, at = IR_MEASURES_NAMES[match["name"]], match["at"] or ""
     if match["arguments"] is None:
         return f"{name}{at}"
-    inside: list[str] = []
-    others: list[str] = []
-    for argument in match["arguments"].split(","):
-        found = _ARGUMENT.fullmatch(argument)
-        key, value = (found["key"], found["value"]) if found else ("", "")
+    ours_in_brackets: list[str] = []
+    refused: list[str] = []
+    for text_of_argument in match["arguments"].split(","):
+        argument = _ARGUMENT.fullmatch(text_of_argument)
+        key, value = (argument["key"], argument["value"]) if argument else ("", "")
         if name == "rbp" and key == "p" and _PERSISTENCE.fullmatch(value):
-            inside.insert(0, value)
+            ours_in_brackets.insert(0, value)
         elif key == "judged_only" and value in ("True", "False"):
-            inside += ["judged"] if value == "True" else []
+            ours_in_brackets += ["judged"] if value == "True" else []
         elif key == "cutoff" and not at and _CUTOFF.fullmatch(value):
             at = f"@{value}"
         else:
-            others.append(argument.strip())
-    ours = f"{name}({','.join(inside)}){at}" if inside else f"{name}{at}"
-    if others:
-        unfit = ", ".join(others)[:40]
-        raise InvalidInput.at("", f"{match['name']} does not accept {unfit!r}; write {ours}: {_BY_CONTRACT}")
+            refused.append(text_of_argument.strip())
+    brackets = f"({','.join(ours_in_brackets)})" if ours_in_brackets else ""
+    ours = f"{name}{brackets}{at}"
+    if refused:
+        listed = ", ".join(refused)[:40]
+        raise InvalidInput.at("", f"{match['name']} does not accept {listed!r}; write {ours}: {_BY_CONTRACT}")
     return ours
 
 

@@ -78,10 +78,10 @@ class Labels:
             InvalidInput: As `label_gains` does.
         """
         if gain not in self._gains:
-            judged = self.labels >= 0.0
-            found = label_gains(gain, np.where(judged, self.labels, 0.0))
-            found[~judged] = 0.0  # a list may have a gain for label 0
-            self._gains[gain] = found
+            has_gain = self.labels >= 0.0
+            gains = label_gains(gain, np.where(has_gain, self.labels, 0.0))
+            gains[~has_gain] = 0.0  # a list may have a gain for label 0
+            self._gains[gain] = gains
         return self._gains[gain]
 
 
@@ -94,13 +94,13 @@ class Ideal(Labels):
     """
 
     documents: Labels = field(kw_only=True)
-    _found: dict[Hashable, Float64Array] = field(default_factory=dict, repr=False)
+    _cache: dict[Hashable, Float64Array] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Float64Array]) -> Float64Array:
         """Return the value of a key; compute and cache it on the first call."""
-        if key not in self._found:
-            self._found[key] = compute()
-        return self._found[key]
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
 
     def count_above(self, threshold: float) -> Float64Array:
         """Count each query's labels above a threshold, (n_queries,)."""
@@ -215,7 +215,7 @@ def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Ideal:
     documents = Labels(judged, boundaries)
     missing = np.isnan(judged)
     if missing.any():
-        boundaries = _kept_boundaries(~missing, boundaries)
+        boundaries = _boundaries_of_mask(~missing, boundaries)
         judged = judged[~missing]
     order = order_by_score(judged, boundaries)
     return Ideal(judged[order], boundaries, documents=documents)
@@ -245,9 +245,9 @@ def rank_labels(
     absent = np.isnan(values)
     if absent.any():
         retrieved = np.flatnonzero(~absent)
-        boundaries = _kept_boundaries(~absent, boundaries)
+        boundaries = _boundaries_of_mask(~absent, boundaries)
         if document_ids is not None and ties == "docid":
-            document_ids = _taken(document_ids, retrieved)
+            document_ids = _ids_of_rows(document_ids, retrieved)
         order = order_by_score(
             values[retrieved], boundaries, ties=ties, document_ids=document_ids, depth=depth
         )
@@ -316,13 +316,13 @@ def _boundaries_of_first(depth: int | None, boundaries: Int64Array) -> Int64Arra
     return np.concatenate(([0], np.cumsum(np.minimum(np.diff(boundaries), depth))))
 
 
-def _kept_boundaries(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
+def _boundaries_of_mask(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
     """Return the boundaries of the queries after all rows outside the mask are removed."""
     counts = np.concatenate(([0], np.cumsum(mask)))
     return np.ascontiguousarray(counts[boundaries], np.int64)
 
 
-def _taken(document_ids: Sequence[str], rows: Int64Array) -> Texts:
+def _ids_of_rows(document_ids: Sequence[str], rows: Int64Array) -> Texts:
     if isinstance(document_ids, Texts):
         return document_ids.take(rows)
     return Texts.of([document_ids[row] for row in rows.tolist()])
@@ -333,16 +333,16 @@ def _break_ties(
 ) -> None:
     """Sort rows of equal score, which are contiguous, in descending order of document id."""
     ranked = scores[order]
-    as_before = np.zeros(len(order) + 1, np.bool_)
-    as_before[1:-1] = ranked[1:] == ranked[:-1]
-    as_before[boundaries] = False
-    tied = np.flatnonzero(as_before[:-1] | as_before[1:])
+    ties_with_previous = np.zeros(len(order) + 1, np.bool_)
+    ties_with_previous[1:-1] = ranked[1:] == ranked[:-1]
+    ties_with_previous[boundaries] = False
+    tied = np.flatnonzero(ties_with_previous[:-1] | ties_with_previous[1:])
     if not len(tied):
         return
-    group = np.cumsum(~as_before[tied])
+    group = np.cumsum(~ties_with_previous[tied])
     rows = order[tied]
     # Arrow compares UTF-8 bytes, like strcmp in trec_eval.
-    by_id = pc.array_sort_indices(_taken(document_ids, rows).array, order="descending").to_numpy()
-    place = np.empty(len(rows), np.int64)
-    place[by_id] = np.arange(len(rows))
-    order[tied] = rows[np.lexsort((place, group))]
+    by_id = pc.array_sort_indices(_ids_of_rows(document_ids, rows).array, order="descending").to_numpy()
+    position = np.empty(len(rows), np.int64)
+    position[by_id] = np.arange(len(rows))
+    order[tied] = rows[np.lexsort((position, group))]

@@ -157,20 +157,21 @@ def _parsed(spelling: str, text: str, metric_conventions: Conventions) -> Metric
 
 def _suggestion(text: str) -> str:
     """Return a suggestion of a similar metric for an unknown name, or a list of all metrics."""
-    known = {
+    metric_by_alias = {
         **{name: name for name in METRICS},
         **TREC_EVAL_NAMES,
         **TREC_EVAL_NAMES_AT,
         **IR_MEASURES_NAMES,
     }
-    named, at, _ = text.partition("@")
-    if at and named in known and METRICS[known[named]].takes_cutoff:
-        return f"a cutoff is a whole number from 1 to 999999, as in {known[named]}@10"
+    written, at, _ = text.partition("@")
+    named = metric_by_alias.get(written)
+    if at and named and METRICS[named].takes_cutoff:
+        return f"a cutoff is a whole number from 1 to 999999, as in {named}@10"
     match = _MISSPELT.fullmatch(text)
     name, cutoff = (match["name"], match["cutoff"]) if match else (text, None)
     spelled = {
         alias: f"{metric}@{cutoff}" if cutoff and METRICS[metric].takes_cutoff else metric
-        for alias, metric in known.items()
+        for alias, metric in metric_by_alias.items()
     }
     return did_you_mean(name, spelled) or (
         f"known are {', '.join(METRICS)}, with a cutoff as in ndcg@10, and the names of trec_eval and"
