@@ -14,26 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from core.jit import bare, compiled, inlined
-from core.losses import rows
+from core.losses import pair_weights, rows
 from core.losses.base import GradientAndLoss, Terms, checked_scores
 from core.losses.layout import Scratch, lay_out, make_scratch
-from core.losses.plan import (
-    BY_DISCOUNTED_ROW,
-    BY_DISTANCE,
-    BY_LABELS,
-    BY_RANKS,
-    BY_ROW,
-    EXPONENTIAL,
-    HINGE,
-    LOGISTIC,
-    MAP_TARGET,
-    MRR_TARGET,
-    PairwisePlan,
-)
+from core.losses.plan import BY_RANKS, EXPONENTIAL, HINGE, LOGISTIC, PairwisePlan
 from core.losses.randomness import mix
 from core.losses.smooth_pairs import LongQueries, is_smooth
 from core.ranges import over_ranges
-from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+from core.types import Float32Array, Float64Array, FloatArray
 
 # e^-600 is far above the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
 _WIDEST_SPREAD = 600.0
@@ -60,106 +48,6 @@ class Output(NamedTuple):
     exact_hessian: Float64Array
     value: Float64Array
     exact: bool
-
-
-@inlined
-def _weigh(
-    i: int,
-    begin: int,
-    blocks: int,
-    kind: int,
-    v: float,
-    value: Float64Array,
-    rank: Int64Array,
-    discount: Float64Array,
-    before: Float64Array,
-    above: Float64Array,
-    rank_factor: float,
-    distance_factor: float,
-    distance_weights: Float64Array,
-    weight: Float64Array,
-) -> None:
-    """Fill the weights of the document at position i with a range of partners, by one ranking."""
-    if kind == BY_RANKS:
-        rows.weigh_ranks(begin, blocks, v, value, discount[i], discount, weight)
-    elif kind == BY_DISTANCE:
-        rows.weigh_distance(
-            begin,
-            blocks,
-            v,
-            value,
-            discount[i],
-            discount,
-            rank[i],
-            rank,
-            rank_factor,
-            distance_factor,
-            distance_weights,
-            weight,
-        )
-    elif kind == BY_LABELS:
-        rows.weigh_labels(begin, blocks, v, value, weight)
-    elif kind == BY_ROW:
-        rows.weigh_row(begin, blocks, v, weight)
-    elif kind == BY_DISCOUNTED_ROW:
-        rows.weigh_row(begin, blocks, v * discount[i], weight)
-    elif kind == MRR_TARGET:
-        rows.weigh_first(begin, blocks, v, value, before[i], above[i], above, weight)
-    elif kind == MAP_TARGET:
-        rows.weigh_precision(
-            begin, blocks, v, value, rank[i], rank, before[i], above[i], before, above, weight
-        )
-    else:
-        rows.weigh_cascade(begin, blocks, v, value, rank[i], rank, before[i], above[i], before, above, weight)
-
-
-@inlined
-def _weigh_by_samples(
-    i: int, begin: int, blocks: int, plan: PairwisePlan, truncated: bool, scratch: Scratch
-) -> None:
-    """Fill the weights, averaged over the drawn rankings; a pair counts in the rankings that select it."""
-    weight, part, member = scratch.weight, scratch.part, scratch.member
-    rows.weigh_row(begin, blocks, 0.0, weight)
-    if plan.weighting == BY_RANKS and not truncated:
-        rows.add_rank_distances(i, begin, blocks, plan.samples, scratch.discount, weight)
-        rows.multiply_by_labels(begin, blocks, scratch.value[i], scratch.value, plan.samples, weight)
-        return
-    for sample in range(plan.samples):
-        _weigh(
-            i,
-            begin,
-            blocks,
-            plan.weighting,
-            scratch.value[i],
-            scratch.value,
-            scratch.rank[sample],
-            scratch.discount[sample],
-            scratch.before[sample],
-            scratch.above[sample],
-            plan.rank_factor,
-            plan.distance_factor,
-            plan.distance_weights,
-            part,
-        )
-        if truncated:
-            rows.add_selected(begin, blocks, i, member[sample], part, weight)
-        else:
-            rows.add(begin, blocks, part, weight)
-    rows.multiply(begin, blocks, 1.0 / plan.samples, weight)
-
-
-@inlined
-def _scale_weights(
-    i: int, begin: int, end: int, blocks: int, weighted: bool, gapped: bool, sigma: float, scratch: Scratch
-) -> None:
-    """Apply the document's weight and the score gap; set weights beyond the end of the range to zero."""
-    score, weight = scratch.score, scratch.weight
-    if weighted:
-        rows.multiply(begin, blocks, scratch.document_weight[i], weight)
-    if gapped:
-        rows.divide_by_gap(begin, blocks, score[i], sigma, score, weight)
-    for j in range(np.uint64(end), np.uint64(begin + blocks * rows.BLOCK)):
-        weight[j] = 0.0
 
 
 @bare
@@ -268,7 +156,7 @@ def _visit_pairs_by_rank(
             if with_value and are_two:
                 total += rows.sum_rank_losses_of_two(i, begin, blocks, v, value, discount, score, exponential)
             elif with_value:
-                rows.weigh_ranks(begin, blocks, v, value, discount[i], discount, weight)
+                pair_weights.weigh_ranks(begin, blocks, v, value, discount[i], discount, weight)
                 total += rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
         i += 2 if are_two else 1
         i = rest if n_selected <= i < rest else i
@@ -315,10 +203,12 @@ def visit_pairs(
                 continue
             blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
             if soft:
-                _weigh_by_samples(i, begin, blocks, plan, plan.truncation_level < n, scratch)
+                pair_weights.weigh_by_samples(i, begin, blocks, plan, plan.truncation_level < n, scratch)
             else:
-                _weigh(i, begin, blocks, kind, v, value, rank, discount, before, above, a, b, table, weight)
-            _scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)
+                pair_weights.weigh(
+                    i, begin, blocks, kind, v, value, rank, discount, before, above, a, b, table, weight
+                )
+            pair_weights.scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)
             pulls = _add_gradient(i, begin, blocks, link, near, score, exponential, weight, gradient, hessian)
             gradients += pulls
             if with_value:
