@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -67,9 +68,9 @@ class Dimension:
         return int((self.high - self.low) / (self.step or 1.0) + 1e-9)
 
     def value(self, step: int) -> Any:
-        """Return the value at a number of steps above the smallest one."""
-        value = self.low + step * (self.step or 1.0)
-        return round(value) if self.type == "int" else min(value, self.high)
+        """Return the value at a number of steps above the smallest one: 0.3, not 0.30000000000000004."""
+        value = Decimal(repr(self.low)) + step * Decimal(repr(self.step or 1))
+        return round(value) if self.type == "int" else min(float(value), self.high)
 
     def at(self, share: float) -> Any:
         """Return the value at a share in [0, 1) of the range (inverse of the cumulative distribution)."""

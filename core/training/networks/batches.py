@@ -140,8 +140,8 @@ def inputs_of(
     step = max(1, _BLOCK_CELLS // max(features.shape[1], 1))
     for first in range(0, len(order), step):
         on_block()
-        rows = order[first : first + step]
-        inputs[first : first + len(rows)] = transform(features[rows])
+        chunk = order[first : first + step]
+        inputs[first : first + len(chunk)] = transform(features[chunk])
     return inputs
 
 

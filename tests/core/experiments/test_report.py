@@ -65,8 +65,8 @@ def test_a_candidate_without_a_validation_value_is_not_selected() -> None:
     cell = next(cell for cell in planned.cells if len(cell.runs) > 1)
     first, second = cell.runs
     results = {digest: result(run) for digest, run in planned.runs.items()}
-    undefined = {"validation": {cell.selection: np.full(len(BASE), np.nan)}}
-    results[first] = replace(results[first], per_query={**results[first].per_query, **undefined})
+    undefined = {cell.selection: np.full(len(BASE), np.nan)}
+    results[first] = replace(results[first], per_query={**results[first].per_query, "validation": undefined})
     reported = report(planned, results, permutations=100)
     assert reported.tables[0].cells[cell.row, cell.column].run == second
 

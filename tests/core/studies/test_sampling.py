@@ -2,21 +2,27 @@
 
 import pytest
 
-from core.studies.sampling import PastTrial, TrialPosition, sample
+from core.studies.sampling import PastTrial, TrialPosition, sample, sampler_limit
 from core.studies.search_space import search_space
 
 RATE = "/hyperparameters/learning_rate"
 BASE = {"loss": {"name": "lambdarank"}}
+SPACE = {RATE: {"type": "float", "low": 0.01, "high": 0.1, "step": 0.03}}
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_each_value_of_a_number_with_a_step_is_sampled(sampler: str) -> None:
     """The largest value is sampled, although 0.01 + 3 * 0.03 is less than 0.1 as a float."""
-    space = search_space({RATE: {"type": "float", "low": 0.01, "high": 0.1, "step": 0.03}})
+    space = search_space(SPACE)
     past = [PastTrial(0, {RATE: 0.1}, 0.1)]
     for number in range(1, 40):
         position = TrialPosition(seed=1, number=number, index=number - 1, higher_is_better=True)
         parameters = sample(sampler, space, BASE, position, past)
         space.check(BASE, parameters)
         past.append(PastTrial(number, parameters, 0.1))
-    assert {trial.parameters[RATE] for trial in past[1:]} == set(space.dimensions[0].grid())
+    assert {trial.parameters[RATE] for trial in past[1:]} == {0.01, 0.04, 0.07, 0.1}
+
+
+def test_a_grid_does_not_repeat_the_default() -> None:
+    """The default learning rate is 0.1, a value of the grid."""
+    assert sampler_limit("grid", search_space(SPACE), BASE) == 3
