@@ -1,7 +1,9 @@
 """Conventions of metrics: definitions of a metric such as NDCG@10 that differ between tools."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +19,13 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "precision_sum_over": ("relevant", "reachable"),
     }
 )
+
+
+def _are_numbers(values: Any) -> bool:
+    """Return whether values are one or more finite numbers."""
+    if not isinstance(values, list | tuple) or not values:
+        return False
+    return all(isinstance(value, Real) and math.isfinite(value) for value in values)
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,12 @@ class Conventions:
             for name, choices in _CHOICES.items()
             if getattr(self, name) not in choices or isinstance(getattr(self, name), bool)
         ]
-        if isinstance(self.gain, str) and self.gain not in ("exp2", "linear"):
+        if self.gain not in ("exp2", "linear") and not _are_numbers(self.gain):
             problems.append(
                 InputProblem("/gain", "must be exp2, linear or a list of gains, one for each label from 0")
             )
+        if not _are_numbers((self.relevance_threshold,)):
+            problems.append(InputProblem("/relevance_threshold", "must be a finite number"))
         if not 1 <= self.max_label <= 1000:
             problems.append(InputProblem("/max_label", "must be from 1 to 1000"))
         if self.max_documents is not None and self.max_documents < 1:
@@ -125,7 +136,7 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
     ]
     if unknown:
         raise InvalidInput(*unknown)
-    if isinstance(values.get("gain"), list):
+    if isinstance(values.get("gain"), list) and _are_numbers(values["gain"]):
         values["gain"] = tuple(float(gain) for gain in values["gain"])
     return Conventions(**{**base, **values})
 

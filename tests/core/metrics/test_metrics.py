@@ -3,13 +3,14 @@
 import itertools
 import math
 import re
+from typing import Any
 
 import ir_measures
 import numpy as np
 import pytest
 
 from core.errors import InvalidInput
-from core.metrics import METRICS, metric_name, parse_metric
+from core.metrics import METRICS, conventions, metric_name, parse_metric
 
 SCORES = np.array([0.1, 0.9, 0.5, 0.7, 0.3])  # ranks 5, 1, 3, 2, 4
 LABELS = np.array([3.0, 0.0, 2.0, 1.0, 0.0])  # by rank: 0, 1, 2, 0, 3
@@ -81,6 +82,25 @@ def test_a_list_of_gains_gives_unjudged_documents_nothing() -> None:
     found = parse_metric("dcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)
     assert found[0] == pytest.approx(2 / math.log2(4) + 1 / math.log2(6), abs=1e-15)
     assert parse_metric("ndcg", {"gain": [1.0, 2.0]})(scores, labels, ONE_QUERY)[0] < 1.0
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        {"gain": []},
+        {"gain": ["a"]},
+        {"gain": [0.0, None]},
+        {"gain": [0.0, math.nan]},
+        {"gain": {}},
+        {"relevance_threshold": math.nan},
+        {"relevance_threshold": "1"},
+    ],
+)
+def test_contracts_without_numbers_are_refused(contract: dict[str, Any]) -> None:
+    """The error has the place of the convention, also where no service has checked the contract."""
+    with pytest.raises(InvalidInput) as refused:
+        conventions(contract)
+    assert [problem.pointer for problem in refused.value.problems] == [f"/{name}" for name in contract]
 
 
 def test_gains_below_0_are_refused() -> None:
