@@ -146,7 +146,7 @@ class Selection:
         return weights
 
     def _greedy(self, kept: BoolArray) -> Float64Array:
-        """Return the mean weights of greedy selections on draws of the kept queries, small weights left out."""
+        """Return the mean weights of greedy selections on draws of the kept queries, without small ones."""
         generator = np.random.default_rng(0)
         queries = np.flatnonzero(kept)
         draws = [generator.choice(queries, len(queries)) for _ in range(_DRAWS)]
