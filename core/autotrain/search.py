@@ -16,7 +16,7 @@ from core.types import Float64Array
 OnProgress = Callable[[str, int, int], None]
 WAVE = 4  # candidates tried in parallel, compared with earlier waves only
 _TRAINING_SHARE = 0.9  # share of the time budget for trials and final trainings
-_EXPECTED_MEMBERS = 3
+_EXPECTED_MEMBERS = 6
 BUDGET_EXHAUSTED = "the time budget was used up"
 
 

@@ -3,8 +3,8 @@
 The estimate measures each query by weights chosen without it.
 
 Greedy selection with replacement from a library of models is by Caruana, Niculescu-Mizil, Crew and
-Ksikes (2004). Weights are averaged over several starts, which improves results on few data (their section
-2.3). The averages are then shrunk halfway to equal weights of the selected candidates.
+Ksikes (2004). It overfits few queries. The weights are therefore averages over greedy selections on bootstrap
+draws of the queries; the paper draws from the models instead (section 2.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.autotrain.held_out import HeldOut, mean_of
+from core.autotrain.held_out import HeldOut
 from core.evaluation.paired import SIGNIFICANCE, t_test_p
 from core.types import Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
-_STARTS = 3
-_ROUNDS = 10
-_EQUAL_SHARE = 0.5
+_DRAWS = 20  # bootstrap draws of the queries
+_ROUNDS = 5  # candidates that one greedy selection adds at most
 _MIN_WEIGHT = 0.05
 _QUERY_GROUPS = 5  # groups of queries for the quality estimate
 # A smaller difference of means does not justify a more complex model.
@@ -63,6 +62,9 @@ class Selection:
         self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
         self._quality = held_out.of_queries(self._tested)
         self._scores = np.stack([each[:, held_out.rows(self._tested)] for each in scores])
+        # Scores without differences within queries add nothing to a sum.
+        ranking = [held_out.deviation(each) > 0.0 for each in scores]
+        self._additions = np.eye(len(scores), dtype=np.int64)[ranking if any(ranking) else slice(None)]
         self._values_of_sums: dict[tuple[int, ...], Float64Array] = {}
         n_tested = len(self._tested)
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_QUERY_GROUPS, max(n_tested, 1))
@@ -83,24 +85,22 @@ class Selection:
         return self._chosen(self._simplest)
 
     def sum(self) -> Choice:
-        """Return the sum of candidates by greedy selection."""
+        """Return the sum of candidates by greedy selection, which may be one candidate."""
         return self._chosen(self._greedy)
 
     def choose(self, prefer: str) -> Choice:
-        """Return the sum of candidates if it is better than a single candidate, else that candidate.
+        """Return the sum of candidates, or a single candidate.
 
         Args:
-            prefer: `simple` requires a significant difference; `best` compares the means.
+            prefer: `best` returns the sum; `simple` returns it only if it is significantly better than the
+                single candidate.
         """
-        single = self.single()
-        if len(self._scores) == 1:
-            return single
         several = self.sum()
-        if len(several.members) == 1:
-            return single if prefer == "simple" else several
         if prefer == "best":
-            return several if mean_of(several.values) > mean_of(single.values) else single
-        return several if _is_better(several.values, single.values) else single
+            return several
+        single = self.single()
+        is_single = len(several.members) == 1
+        return single if is_single or not _is_better(several.values, single.values) else several
 
     def _chosen(self, choose: Callable[[BoolArray], Float64Array]) -> Choice:
         """Choose weights on all queries, and measure each group by weights chosen on the other groups."""
@@ -127,7 +127,7 @@ class Selection:
 
     def _measured_counts(self, counts: Int64Array) -> Float64Array:
         """Return the values of a sum, given how often each candidate was added."""
-        key = tuple(counts.tolist())
+        key = tuple((counts // np.gcd.reduce(counts)).tolist())
         if key not in self._values_of_sums:
             self._values_of_sums[key] = self._measured(counts / counts.sum())
         return self._values_of_sums[key]
@@ -146,25 +146,20 @@ class Selection:
         return weights
 
     def _greedy(self, queries: BoolArray) -> Float64Array:
-        order = np.argsort(-self._single_values()[:, queries].mean(axis=1), kind="stable")
-        weights = sum(
-            (self._greedy_from(int(start), queries) for start in order[:_STARTS]), np.zeros(len(order))
-        )
-        weights /= weights.sum()
-        weights[weights < _MIN_WEIGHT] = 0.0
-        chosen = weights > 0.0
-        shrunk: Float64Array = (
-            1.0 - _EQUAL_SHARE
-        ) * weights / weights.sum() + _EQUAL_SHARE * chosen / chosen.sum()
-        return shrunk
+        """Return the mean weights of greedy selections on draws of the queries, without small ones."""
+        generator = np.random.default_rng(0)
+        chosen = np.flatnonzero(queries)
+        draws = [generator.choice(chosen, len(chosen)) for _ in range(_DRAWS)]
+        weights: Float64Array = np.mean([self._greedy_on(drawn) for drawn in draws], axis=0)
+        weights[weights < min(_MIN_WEIGHT, weights.max())] = 0.0
+        return weights / weights.sum()
 
-    def _greedy_from(self, start: int, queries: BoolArray) -> Float64Array:
-        """Return the weights of the best sum during greedy selection that starts from a candidate."""
+    def _greedy_on(self, queries: Int64Array) -> Float64Array:
+        """Return the weights of the best sum during a greedy selection on some queries, with repetitions."""
         counts = np.zeros(len(self._scores), np.int64)
-        counts[start] = 1
-        best, best_mean = counts, float(self._measured_counts(counts)[queries].mean())
-        for _ in range(_ROUNDS - 1):
-            added = counts + np.eye(len(counts), dtype=np.int64)
+        best, best_mean = counts, -np.inf
+        for _ in range(_ROUNDS):
+            added = counts + self._additions
             means = [float(self._measured_counts(each)[queries].mean()) for each in added]
             counts = added[int(np.argmax(means))]
             if max(means) > best_mean:

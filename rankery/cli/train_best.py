@@ -50,7 +50,7 @@ BudgetOption = Annotated[
 PreferOption = Annotated[
     Preference | None,
     typer.Option(
-        help="Selection rule of --best: the highest metric, or simple, one candidate unless a sum is"
+        help="Selection rule of --best: a sum of candidates, or simple, one candidate unless the sum is"
         " significantly better.",
         rich_help_panel=_PANEL,
         show_default="best",

@@ -36,9 +36,9 @@ class AutomaticTrainingRequest(QueuedRequest):
     )
     prefer: Preference = Field(
         AutoTrainJob.prefer,
-        description="`best`: the candidate or weighted sum with the best metric on held-out queries;"
-        " `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is"
-        " significantly better",
+        description="`best`: the weighted sum of candidates that is selected on held-out queries;"
+        " `simple`: the simplest candidate that is not significantly worse than the best, or the sum if that"
+        " is significantly better",
     )
     candidates: list[CandidateName] | None = Field(
         None,

@@ -1335,7 +1335,7 @@ class AutomaticTrainingRequest(QueuedRequest):
     """Planned running time of the search; use `limits` to stop the job"""
 
     prefer: NotRequired[Literal["best", "simple"]]
-    """`best`: the candidate or weighted sum with the best metric on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or a sum if that is significantly better"""
+    """`best`: the weighted sum of candidates that is selected on held-out queries; `simple`: the simplest candidate that is not significantly worse than the best, or the sum if that is significantly better"""
 
     candidates: NotRequired[list[str] | None]
     """Names of the candidates to try, as the leaderboard of a job lists them; all when null"""
