@@ -131,8 +131,8 @@ class InputTransform:
     @classmethod
     def unscaled(cls, n_features: int) -> "InputTransform":
         """Return the identity transform."""
-        none, no_table = np.empty(0), np.empty((0, 0))
-        return cls("none", False, none, none, no_table, no_table, np.empty(0, np.int64), n_features)
+        description = {"kind": "none", "log1p": False, "n_features": n_features}
+        return cls.restored(description, {"indicators": np.empty(0, np.int64)})
 
     def description(self) -> dict[str, Any]:
         """Return the fields that are not arrays, for storage."""
