@@ -95,7 +95,7 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
                 "belongs to a list without a query and is left out",
                 "belong to lists without a query and are left out",
             ),
-            "Upload the queries with the events.",
+            "Upload UBI's queries with the events, as the file `queries` (`--queries` on the command line).",
         ),
         (
             "repeated-impressions",

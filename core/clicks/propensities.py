@@ -10,7 +10,7 @@ import numpy as np
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
 from core.clicks.impressions import Impressions, impressions_of
 from core.clicks.log import BoolArray, ClickLog
-from core.clicks.regression import regression_em
+from core.clicks.regression import regression_em, require_clicks
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.parameters import Names, check, parameter
@@ -270,9 +270,7 @@ def _fit(
 def _rates(counts: Counts) -> Float64Array:
     """Return click rates by rank relative to rank 1."""
     shown, clicked = (each.sum(axis=0) for each in counts)
-    if not clicked.all():
-        rank = int(np.flatnonzero(clicked == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
+    require_clicks(clicked)
     rates = clicked / shown
     relative: Float64Array = rates / rates[0]
     return relative

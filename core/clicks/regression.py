@@ -92,9 +92,7 @@ def regression_em(
         InvalidInput: A rank has no clicks, all pairs have the same features, or `trees` has too few pairs.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
-    if not clicks.all():
-        rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
+    require_clicks(clicks)
     skipped = shown - clicked
     rates = clicks / shown.sum(axis=0)
     theta = np.minimum(rates / rates[0], 1.0)
@@ -107,6 +105,20 @@ def regression_em(
         theta[0] = 1.0
         gamma = sigmoid(model.step(relevant.sum(axis=1), total))
     return RegressionEm(theta, gamma)
+
+
+def require_clicks(clicks: Float64Array) -> None:
+    """Require a click at each rank.
+
+    Args:
+        clicks: (n_ranks,) clicks.
+
+    Raises:
+        InvalidInput: A rank has no clicks.
+    """
+    if not clicks.all():
+        rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
+        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
 
 
 def _missed(theta: Float64Array, gamma: Float64Array) -> Float64Array:

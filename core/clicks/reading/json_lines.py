@@ -13,7 +13,7 @@ from core.errors import DatasetError, DatasetProblem
 Json = dict[str, Any]
 
 _BLOCK_BYTES = 2**23
-_MAX_LINE_BYTES = 2**24
+MAX_LINE_BYTES = 2**24
 
 
 class Unfit(Exception):
@@ -131,8 +131,8 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
 def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tuple[int, bytes]]:
     source, number = FileText(text, file), 0
     for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
-        if stop - start > _BLOCK_BYTES + _MAX_LINE_BYTES:
-            expected = f"expected lines of at most {_MAX_LINE_BYTES:,} bytes, one JSON object each"
+        if stop - start > _BLOCK_BYTES + MAX_LINE_BYTES:
+            expected = f"expected lines of at most {MAX_LINE_BYTES:,} bytes, one JSON object each"
             raise DatasetError.at(f"{expected}, but found a longer one", file=file, line=number + 1)
         for line in text[start:stop].tobytes().split(b"\n"):
             number += 1

@@ -52,7 +52,7 @@ def time_of(value: Any) -> int | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # overflow: an integer beyond float64
         return _of_text(value) if isinstance(value, str) else None
     return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MAX_NUMBER else None
 

@@ -1,5 +1,6 @@
 """Counterfactual estimates against the truth, their support, and their verdicts."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from core.clicks.counterfactual import (
     Estimator,
     Floor,
     NewRanking,
+    SystemEstimate,
     counterfactual_result,
     evaluate_rankings,
     rank_weights,
@@ -247,6 +249,26 @@ def test_refusals() -> None:
         evaluate_rankings(log, rankings, by_rank, "examination", examination=[1.0])
     with pytest.raises(InvalidInput, match="no self-normalised form"):
         evaluate_rankings(log, rankings, by_rank, "cascade_doubly_robust", normalised=True)
+
+
+@pytest.mark.parametrize("estimator", ["item_position", "cascade_doubly_robust", "examination"])
+def test_ranks_below_all_documents_take_no_memory(estimator: Estimator) -> None:
+    """A cutoff below all ranks gives the estimate of a cutoff at the last one."""
+    log, rankings = _random_log(0, 200), [ranking_of("new", BEST)]
+
+    def estimated(metric: str) -> tuple[list[SystemEstimate], int]:
+        by_rank = rank_weights(metric)
+        tracemalloc.start()
+        try:
+            examination = [1.0] * 4 if estimator == "examination" else None
+            found = evaluate_rankings(log, rankings, by_rank, estimator, examination=examination)
+            return [each.estimate for each in found.estimated], tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    (short, _), (deep, peak_bytes) = estimated("clicks@4"), estimated("clicks@999999")
+    assert deep == short
+    assert peak_bytes < 8 * 999_999
 
 
 @pytest.mark.parametrize("cutoff", ["1000000", "99999999999999"])

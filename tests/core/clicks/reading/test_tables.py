@@ -236,5 +236,8 @@ def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
     with pytest.raises(InvalidInput) as unweighted:
         read(TABLE, actions={"purchase": 5})
     assert unweighted.value.problems[0].pointer == "/actions"
+    for weight in (-1, 2e9, 10**400, float("nan"), "1"):
+        with pytest.raises(InvalidInput, match=r"/actions/click: must be a name.*and a weight from 0 to 1e9"):
+            read(TABLE, actions={"click": weight})
     with pytest.raises(DatasetError, match="expected sessions, lines of JSON objects, but found a table"):
         read(TABLE, format="sessions")
