@@ -22,7 +22,7 @@ class Impressions:
         cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
             plus 1 where the impression was clicked.
         units: (n_impressions,) number of the resampling unit, a user or a list.
-        n_units: Number of users, which is the greatest number plus 1, or of lists in a log without users.
+        n_units: Number of units: the greatest number of a user plus 1, or the lists of a log without users.
     """
 
     n_ranks: int

@@ -158,9 +158,8 @@ def estimate_propensities(
 
     Intervals assume that ln p is normally distributed with the standard deviation of the resamples; intervals
     of intercepts assume this of the intercept itself. The bootstrap resamples users, or lists in logs without
-    users.
-    All methods but `trust-em` assume that the probability of a click is examination by rank times relevance.
-    No method is valid for cascades, where examination depends on the documents above.
+    users. All methods but `trust-em` assume that the probability of a click is examination by rank times
+    relevance. No method is valid for cascades, where examination depends on the documents above.
 
     Args:
         log: The log.

@@ -90,13 +90,13 @@ def read_click_log(
         builder.forget_names()
         assembly = Assembly(builder, report, Path(scratch))
 
-        def sorted_rows(done: int, total: int) -> None:
+        def report_sorting(done: int, total: int) -> None:
             if on_progress is not None:
                 share = _READING_SHARE + (1 - _READING_SHARE) * done / max(total, 1)
                 on_progress(int(_STEPS * share), _STEPS)
 
         with LogWriter(folder) as writer:
-            assembly.write(writer, sorted_rows)
+            assembly.write(writer, report_sorting)
     return LogReading(open_click_log(folder), report)
 
 
