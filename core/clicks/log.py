@@ -32,7 +32,7 @@ class ClickLog:
             `pair_documents`.
         ranks: (n_impressions,) ranks from 1, in ascending order within a list; a list may skip ranks, and
             several documents may share a rank.
-        clicks: (n_impressions,) whether the document was clicked, or had another action with a weight.
+        clicks: (n_impressions,) whether the document had an action of a weight above 0, such as a click.
         gains: (n_impressions,) sum of the weights of the different actions on the document, or None where
             they equal `clicks`.
         propensities: (n_impressions,) logged probability of the document at its rank, in (0, 1], or None.

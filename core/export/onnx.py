@@ -89,7 +89,7 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
     """A linear scorer or a network, as a graph of plain operators."""
 
     summary = "ONNX, float32 features, computed in float64"
-    limits = ()
+    limits: ClassVar[tuple[str, ...]] = ()
     tolerance = "1e-9"
 
     def write(self, source: NetworkSource) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from core.clicks import ClickLog
 from core.clicks.counterfactual import (
+    Estimates,
     Estimator,
     Floor,
     NewRanking,
@@ -27,8 +28,10 @@ WORST = BEST[:, ::-1]
 RELEVANCE = np.array([[0.8, 0.4, 0.3, 0.1], [0.1, 0.3, 0.4, 0.8]])
 
 
-def _clicks(rng: np.random.Generator, queries: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]):  # type: ignore[no-untyped-def]
-    return rng.random(documents.shape) < EXAMINATION * RELEVANCE[queries[:, None], documents]
+def _clicks(
+    rng: np.random.Generator, queries: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    return np.asarray(rng.random(documents.shape) < EXAMINATION * RELEVANCE[queries[:, None], documents])
 
 
 def _random_log(seed: int, n: int, *, users: bool = False) -> ClickLog:
@@ -168,8 +171,8 @@ def test_support_below_the_floor_gives_no_verdict() -> None:
     assert clipped.estimated[1].estimate.clipped == pytest.approx(1.0 / len(rows))
 
 
-def _size(found) -> float:  # type: ignore[no-untyped-def]
-    return float(found.estimated[1].estimate.effective_sample_size)
+def _size(found: Estimates) -> float:
+    return found.estimated[1].estimate.effective_sample_size
 
 
 def test_the_support_of_slate_counts_lists() -> None:
