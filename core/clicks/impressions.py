@@ -94,15 +94,15 @@ def impressions_of(
 
 def _ranks_per_pair(pairs: Int32Array, ranks: Int64Array, n_pairs: int, n_ranks: int) -> Int64Array:
     """Return the number of different ranks of each pair, (n_pairs,)."""
-    found = np.zeros(n_pairs, np.int64)
+    n_distinct = np.zeros(n_pairs, np.int64)
     step = max(1, _MAX_CELLS // n_ranks)
     for first in range(0, n_pairs, step):
         last = min(first + step, n_pairs)
         inside = (pairs >= first) & (pairs < last) if step < n_pairs else slice(None)
         cells = (pairs[inside].astype(np.int64) - first) * n_ranks + ranks[inside] - 1
         table = np.bincount(cells, minlength=(last - first) * n_ranks)
-        found[first:last] = np.count_nonzero(table.reshape(-1, n_ranks), axis=1)
-    return found
+        n_distinct[first:last] = np.count_nonzero(table.reshape(-1, n_ranks), axis=1)
+    return n_distinct
 
 
 def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
@@ -115,9 +115,9 @@ def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
         names, numbers = list(log.versions), log.list_versions
     for place, name in enumerate(versions):
         if name not in names:
-            known = ", ".join(names[:10]) or "none"
+            listed = ", ".join(names[:10]) or "none"
             raise InvalidInput.at(
-                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {known}"
+                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {listed}"
             )
     is_of_versions: BoolArray = np.isin(numbers, [names.index(name) for name in versions])
     return is_of_versions

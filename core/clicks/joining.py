@@ -46,8 +46,8 @@ def judged_dataset(
     judged[judged] = judgments.grades[pairs[judged]] >= 0
     sizes = np.diff(features.query_boundaries)
     queries = np.repeat(np.arange(features.n_queries), sizes)
-    kept = judged if unjudged == "drop" else np.isin(queries, queries[judged])
-    if not kept.any():
+    is_kept = judged if unjudged == "drop" else np.isin(queries, queries[judged])
+    if not is_kept.any():
         raise InvalidInput.at(
             "/features_dataset_id",
             "the clicks judge no query-document pair of the dataset: use the query and document ids of the"
@@ -55,7 +55,7 @@ def judged_dataset(
         )
     labels = np.zeros(features.n_documents, np.float32)
     labels[judged] = judgments.grades[pairs[judged]]
-    return _rows(features, kept, labels, _columns(judgments, pairs, judged))
+    return _rows(features, is_kept, labels, _columns(judgments, pairs, judged))
 
 
 def _rows(

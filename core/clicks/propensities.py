@@ -197,7 +197,7 @@ def estimate_propensities(
         )
     fit = _fit(plan, used, features, threads)
     shown, clicked = used.counts()
-    found = fit((shown, clicked))
+    estimate = fit((shown, clicked))
     total = plan.resamples + 1
     on_resample(1, total)
     resamples, failed = [], 0
@@ -211,17 +211,17 @@ def estimate_propensities(
         on_resample(number + 2, total)
     values = Propensities(
         plan.method,
-        found[0],
-        *_interval(found[0], [each[0] for each in resamples]),
+        estimate[0],
+        *_interval(estimate[0], [each[0] for each in resamples]),
         shown.sum(axis=0),
         len(used.pairs),
         "lists" if log.list_users is None else "users",
         failed,
         rank_by_document=_rank_by_document(shown, log.pair_queries[used.pairs]) if is_shuffled else 0.0,
     )
-    if len(found) == 1:
+    if len(estimate) == 1:
         return values
-    return values.with_intercepts(found[1], [each[1] for each in resamples])
+    return values.with_intercepts(estimate[1], [each[1] for each in resamples])
 
 
 def error_of(estimated: Float64Array, true: Float64Array) -> float:

@@ -210,14 +210,14 @@ class _HalfTrees:
         import lightgbm
 
         relevant, total = relevant[self._fitted], total[self._fitted]
-        found: list[Float64Array] = []
+        log_odds: list[Float64Array] = []
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
             gamma = sigmoid(scores)
             return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _MIN_CURVATURE)
 
         def record_scores(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:
-            found.append(scores.copy())
+            log_odds.append(scores.copy())
             return []
 
         try:
@@ -225,4 +225,4 @@ class _HalfTrees:
         except lightgbm.basic.LightGBMError as error:  # each feature has too few distinct values to split
             raise InvalidInput.at("/dataset_id", TOO_FEW_PAIRS) from error
         self._booster.eval_valid(record_scores)
-        return found[0]
+        return log_odds[0]

@@ -41,13 +41,13 @@ class Elastic(TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the trained model."""
-        wanted, nan_left = source.numeric
-        self.refuse(source, np.flatnonzero(np.isneginf(wanted)), "has thresholds below all numbers")
+        model_thresholds, nan_left = source.numeric
+        self.refuse(source, np.flatnonzero(np.isneginf(model_thresholds)), "has thresholds below all numbers")
         # JSON has no infinity.
-        wanted = np.minimum(wanted, np.finfo(np.float64).max)
+        model_thresholds = np.minimum(model_thresholds, np.finfo(np.float64).max)
         nodes, names = source.nodes, list(source.features)
         features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
-        thresholds, left = wanted.tolist(), nan_left.tolist()
+        thresholds, left = model_thresholds.tolist(), nan_left.tolist()
 
         def node_json(node: int, first: int) -> dict[str, Any]:
             if features[node] < 0:

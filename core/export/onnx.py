@@ -155,7 +155,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
 
 def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | None = None) -> str:
     """Add the operator of a forest to a graph; return the name of its output."""
-    wanted, nan_left = source.numeric
+    model_thresholds, nan_left = source.numeric
     nodes = source.nodes
     lengths = np.diff(nodes.roots, append=len(nodes.features))
     trees = np.repeat(np.arange(len(nodes.roots)), lengths)
@@ -168,7 +168,7 @@ def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | Non
         "nodes_nodeids": own,
         "nodes_featureids": np.maximum(nodes.features, 0),
         "nodes_modes": modes,
-        "nodes_values": np.where(is_leaf, 0.0, floor32(wanted)).astype(np.float32),
+        "nodes_values": np.where(is_leaf, 0.0, floor32(model_thresholds)).astype(np.float32),
         "nodes_truenodeids": np.where(is_leaf, 0, own + 1),
         "nodes_falsenodeids": np.where(is_leaf, 0, nodes.right - first),
         "nodes_missing_value_tracks_true": np.where(is_leaf, 0, nan_left),

@@ -106,9 +106,9 @@ def _data_parity(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmeti
     )
 
 
-def _slack_residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:
+def _slack_residue(model_thresholds: Float64Array, loaded: Nodes) -> SlackResidue:
     splits = loaded.splits
-    thresholds, exact = loaded.thresholds[splits], floor32(wanted[splits]).astype(np.float64)
+    thresholds, exact = loaded.thresholds[splits], floor32(model_thresholds[splits]).astype(np.float64)
     is_inexact = thresholds != exact
     return SlackResidue(
         int(np.count_nonzero(is_inexact)),

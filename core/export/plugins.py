@@ -77,8 +77,8 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the body of `_createmodel`."""
-        wanted, nan_left = source.numeric
-        thresholds = strict(wanted)
+        model_thresholds, nan_left = source.numeric
+        thresholds = strict(model_thresholds)
         nodes = source.nodes
         names = [json.dumps(name) for name in source.features]
         features, right, values = (

@@ -166,11 +166,11 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
     def params(self, source: TreeSource) -> str:
         """Return the trees as JSON text."""
-        wanted, nan_left = source.numeric
+        model_thresholds, nan_left = source.numeric
         nodes, legacy = source.nodes, _legacy(source.options)
         names = [json.dumps(name) for name in source.features]
         features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
-        thresholds, left = before_slack(wanted).tolist(), nan_left.tolist()
+        thresholds, left = before_slack(model_thresholds).tolist(), nan_left.tolist()
 
         def split(node: int, below_left: str, below_right: str) -> str:
             missing = "" if legacy else f'"missing":"{"left" if left[node] else "right"}",'

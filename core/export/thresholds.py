@@ -42,16 +42,16 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
     The sum is inexact for thresholds under about 1e-6, since float32 near 1e-6 is coarser, and for some
     negative powers of two. Thresholds stay on their side of 0, because 0 is the commonest value.
     """
-    wanted = floor32(thresholds)
+    target = floor32(thresholds)
     with np.errstate(over="ignore"):
-        subtracted = wanted - SLACK
-        steps = [subtracted, _above(subtracted), _below(subtracted), wanted, _below(wanted)]
+        subtracted = target - SLACK
+        steps = [subtracted, _above(subtracted), _below(subtracted), target, _below(target)]
         candidates = np.stack([*steps, _above(steps[1]), _below(steps[2])])
         sums = candidates + SLACK
     with np.errstate(invalid="ignore"):  # infinity - infinity counts as an exact match
-        distances = np.abs(sums.astype(np.float64) - wanted)
-    distances[sums == wanted] = 0.0
-    is_unfit = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
+        distances = np.abs(sums.astype(np.float64) - target)
+    distances[sums == target] = 0.0
+    is_unfit = np.isnan(distances) | ((sums < 0.0) != (target < 0.0))
     best = np.argmin(np.where(is_unfit, np.inf, distances), axis=0)
     return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 

@@ -76,8 +76,8 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Return the JSON of LightGBM's `dump_model`, limited to the members that Vespa reads."""
-        wanted, nan_left = source.numeric
-        thresholds = strict(wanted)
+        model_thresholds, nan_left = source.numeric
+        thresholds = strict(model_thresholds)
         nodes = source.nodes
         features, values = nodes.features.tolist(), nodes.values.tolist()
         numbers, left = thresholds.tolist(), nan_left.tolist()

@@ -92,11 +92,11 @@ def permutation_importance(
             if on_step:
                 on_step(place * permutations.repeats + repeat, len(features) * permutations.repeats)
         tried[feature] = trial.summarised(feature, np.array(deteriorations))
-    found = [
+    importances = [
         tried.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
         for feature in range(len(model.feature_names))
     ]
-    return trial.summary, sorted(found, key=lambda each: np.inf if each.mean is None else -each.mean)
+    return trial.summary, sorted(importances, key=lambda each: np.inf if each.mean is None else -each.mean)
 
 
 class _Trial:

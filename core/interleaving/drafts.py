@@ -133,7 +133,7 @@ def probabilistic(rankings: Sequence[Ranking], length: int, draw: Draw) -> Inter
 
 def contribution_probabilities(rankings: Sequence[Ranking], documents: Sequence[int]) -> list[list[float]]:
     """Return P_r(d): each ranker's probability of each document of a list, given the documents above."""
-    found: list[list[float]] = []
+    probabilities: list[list[float]] = []
     for ranking, ranks in zip(rankings, ranks_of(documents, rankings), strict=True):
         total = sum(_weights(len(ranking)))
         row = []
@@ -141,8 +141,8 @@ def contribution_probabilities(rankings: Sequence[Ranking], documents: Sequence[
             weight = rank**-DECAY if rank <= len(ranking) else 0.0
             row.append(weight / total if weight else 0.0)
             total -= weight
-        found.append(row)
-    return found
+        probabilities.append(row)
+    return probabilities
 
 
 def _weights(n: int) -> list[float]:

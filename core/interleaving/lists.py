@@ -75,11 +75,11 @@ def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[flo
 
 def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list[int]]:
     """Return the rank of each document in each ranking, from 1; the ranking's length plus 1 where absent."""
-    found = []
+    ranks = []
     for ranking in rankings:
-        places = {document: rank for rank, document in enumerate(ranking, 1)}
-        found.append([places.get(document, len(ranking) + 1) for document in documents])
-    return found
+        rank_of = {document: rank for rank, document in enumerate(ranking, 1)}
+        ranks.append([rank_of.get(document, len(ranking) + 1) for document in documents])
+    return ranks
 
 
 def common_top(rankings: Sequence[Ranking]) -> int:

@@ -135,9 +135,9 @@ def verdict(
 
 def _numbers_of(users: Sequence[str | None]) -> Int64Array:
     """Return the user number of each list, (n_lists,), from 0; unique for each list without a user."""
-    known: dict[object, int] = {}
+    numbers: dict[object, int] = {}
     keys = (index if user is None else user for index, user in enumerate(users))
-    return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _signs(credits: Float64Array, a: int, b: int) -> npt.NDArray[np.int8]:

@@ -180,9 +180,9 @@ def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int, *, is
 def _tensor(
     tensors: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    found = tensors.get(name)
-    if found is None or found.dtype != dtype or found.shape != shape or not found.size:
+    tensor = tensors.get(name)
+    if tensor is None or tensor.dtype != dtype or tensor.shape != shape or not tensor.size:
         raise ModelError(f"the tensor {name} of the network is missing or has the wrong shape")
-    if not np.isfinite(found).all():
+    if not np.isfinite(tensor).all():
         raise ModelError(f"the tensor {name} of the network has values that are not finite")
-    return found
+    return tensor

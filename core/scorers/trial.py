@@ -107,7 +107,7 @@ def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Flo
 
 def _structure(network: Network) -> dict[str, Any]:
     inputs = network.inputs
-    found: dict[str, Any] = {
+    structure: dict[str, Any] = {
         "kind": network.kind,
         "inputs": inputs.kind,
         "log1p": inputs.log1p,
@@ -115,10 +115,10 @@ def _structure(network: Network) -> dict[str, Any]:
     }
     hidden = network.layers[:-1]
     if hidden:
-        found["hidden"] = [len(layer.bias) for layer in hidden]
-        found["activation"] = network.activation
-        found["layer_norm"] = any(layer.norm_scales is not None for layer in hidden)
-    return found
+        structure["hidden"] = [len(layer.bias) for layer in hidden]
+        structure["activation"] = network.activation
+        structure["layer_norm"] = any(layer.norm_scales is not None for layer in hidden)
+    return structure
 
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:

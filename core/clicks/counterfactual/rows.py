@@ -108,8 +108,8 @@ def slot_rows(
         weights_above = weights_of_impressions_above(weights, top.list_boundaries)
         values = doubly_robust_values(rewards, weights, weights_above, predicted.shown, predicted.expected)
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
-    kept = weights > 0.0
-    supported[top.pair_queries[top.pairs[kept]], places[kept]] = True
+    is_weighted = weights > 0.0
+    supported[top.pair_queries[top.pairs[is_weighted]], places[is_weighted]] = True
     rows = replace(
         _rows(top, values, weights),
         normalised=normalised,

@@ -121,13 +121,13 @@ def evaluate_click_model(
 
 
 def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> Evaluation:
-    found = likelihoods(model, lists, lists.in_order(weights))
-    ranks = np.flatnonzero(found.by_rank[:, 0])
+    likelihood = likelihoods(model, lists, lists.in_order(weights))
+    ranks = np.flatnonzero(likelihood.by_rank[:, 0])
     if not len(ranks):
         raise InvalidInput.at("/held_out", "leaves no list with impressions for the evaluation; increase it")
-    logs = found.by_rank[ranks, 1:] / found.by_rank[ranks, :1]
+    logs = likelihood.by_rank[ranks, 1:] / likelihood.by_rank[ranks, :1]
     perplexities = 2.0**-logs
-    by_list = found.by_list[lists.has_impressions & (weights != 0.0)]
+    by_list = likelihood.by_list[lists.has_impressions & (weights != 0.0)]
     return Evaluation(
         model=model.spec.model,
         log_likelihood=float(by_list.mean()),

@@ -68,8 +68,8 @@ def _detected(text: Bytes, start: bytes, file: str) -> Content:
     names = {name.strip().strip('"').lower() for name in header.split(delimiter)}
     if names >= _OPEN_BANDIT:
         return Content(file, "open-bandit", delimiter)
-    known = {name for usual in ROLES.values() for name in usual}
-    if delimiter not in header and not names & known:
+    usual_names = {name for names_of_role in ROLES.values() for name in names_of_role}
+    if delimiter not in header and not names & usual_names:
         expected = "expected a click log: JSON lines, a table with a header, or Parquet"
         raise DatasetError.at(f"{expected}, but found {header[:40]!r}", file=file, line=1)
     return Content(file, "table", delimiter)

@@ -90,8 +90,8 @@ def _column_problems(value: Any) -> list[InputProblem]:
 
 def _action_problems(value: Any) -> list[InputProblem]:
     if not isinstance(value, Mapping) or not 0 < len(value) <= MAX_ACTIONS:
-        found = f'must be an object of 1 to {MAX_ACTIONS} weights such as {{"click": 1, "purchase": 5}}'
-        return [InputProblem("/actions", found)]
+        rule = f'must be an object of 1 to {MAX_ACTIONS} weights such as {{"click": 1, "purchase": 5}}'
+        return [InputProblem("/actions", rule)]
     return [
         InputProblem(
             f"/actions/{name}", "must be a name of at most 200 characters, and a weight from 0 to 1e9"

@@ -119,8 +119,8 @@ class _Files:
             text = mapped_bytes(file.path, file.name, self._limits, progress, expected=_EXPECTED)
             content = content_of(text, file.name, self._options.format)
             if report is not None and content.format != report.format:
-                found = f"expected {report.format}, as in {self._files[0].name}, but found {content.format}"
-                raise DatasetError.at(found, file=file.name)
+                detail = f"expected {report.format}, as in {self._files[0].name}, but found {content.format}"
+                raise DatasetError.at(detail, file=file.name)
             report = report or ReadingReport(content.format)
             _READERS[content.format](self, text, content, builder, progress)
         if report is None:
