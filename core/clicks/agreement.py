@@ -1,8 +1,7 @@
 """Agreement of judgments from clicks with judged labels."""
 
 import itertools
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,8 +23,8 @@ class Agreement:
         weighted_kappa: Kappa with quadratic weights (Cohen 1968), or None.
         queries: Queries with at least two different relevances and two different labels.
         kendall_tau: Mean over these queries of Kendall's tau-b between relevances and labels, or None.
-        kendall_lower: Lower end of its 95% interval over queries, or None.
-        kendall_upper: Upper end, or None.
+        kendall_lower: Lower end of the 95% interval of the mean over queries, or None.
+        kendall_upper: Upper end of the interval, or None.
     """
 
     pairs: int
@@ -35,10 +34,6 @@ class Agreement:
     kendall_tau: float | None
     kendall_lower: float | None
     kendall_upper: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers as JSON values."""
-        return asdict(self)
 
 
 def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) -> Agreement:
@@ -52,16 +47,16 @@ def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) 
     pairs = pairs_of(judged, log)
     labels = judged.labels.astype(np.float64)
     queries = np.repeat(np.arange(judged.n_queries), np.diff(judged.query_boundaries))
-    shared = (pairs >= 0) & (labels >= 0.0)
-    shared[shared] = judgments.grades[pairs[shared]] >= 0
-    kept = pairs[shared]
-    grades, relevances = judgments.grades[kept].astype(np.float64), judgments.relevances[kept]
-    tau = _kendall_by_query(relevances, labels[shared], queries[shared])
+    has_both = (pairs >= 0) & (labels >= 0.0)
+    has_both[has_both] = judgments.grades[pairs[has_both]] >= 0
+    pairs, labels, queries = pairs[has_both], labels[has_both], queries[has_both]
+    grades = judgments.grades[pairs].astype(np.float64)
+    tau = _kendall_by_query(judgments.relevances[pairs], labels, queries)
     lower, upper = mean_intervals(tau[:, np.newaxis], (-1.0, 1.0)) if len(tau) else (None, None)
     return Agreement(
-        pairs=len(kept),
-        kappa=cohen_kappa(grades, labels[shared], squared=False),
-        weighted_kappa=cohen_kappa(grades, labels[shared], squared=True),
+        pairs=len(pairs),
+        kappa=cohen_kappa(grades, labels, squared=False),
+        weighted_kappa=cohen_kappa(grades, labels, squared=True),
         queries=len(tau),
         kendall_tau=float(tau.mean()) if len(tau) else None,
         kendall_lower=None if lower is None else float(lower[0]),

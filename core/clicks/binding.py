@@ -115,7 +115,9 @@ class LossBinding:
                 return DualObjective(cast("ListNet", self._loss), queries, self.bias)
             return RatioObjective(cast("PairwiseLoss", self._loss), queries, cast("RatioBias", self.bias))
         if self._kind == "affine" and self._loss.name != "mse":
-            return _linear(self._loss, np.asarray(labels, np.float64), weights, boundaries, query_weights)
+            return _signed_objective(
+                self._loss, np.asarray(labels, np.float64), weights, boundaries, query_weights
+            )
         objective = self._loss.prepare(labels, boundaries, query_weights, weights, first_query)
         if self._kind == "additive":
             return BiasedObjective(objective, self._places[rows], cast("AdditiveBias", self.bias))
@@ -133,7 +135,8 @@ class BiasedObjective:
 
     def __init__(self, objective: Objective, places: Int64Array, bias: AdditiveBias) -> None:
         self._objective, self._places, self._bias = objective, places, bias
-        self._last: tuple[Float32Array, Float32Array] | None = None
+        none = np.zeros(len(places), np.float32)
+        self._last: tuple[Float32Array, Float32Array] = none, none
 
     def _biased_scores(self, scores: FloatArray) -> Float64Array:
         return np.asarray(scores, np.float64) + self._bias.terms[self._places]
@@ -154,8 +157,7 @@ class BiasedObjective:
         return self._objective.terms(self._biased_scores(scores), iteration)
 
     def observe(self) -> None:
-        """Add the derivatives of the last gradient to the bias's sums by rank."""
-        assert self._last is not None  # noqa: S101 - called after a gradient
+        """Add the derivatives of the last call to the bias's sums by rank."""
         self._bias.observe(self._places, *self._last)
 
 
@@ -189,7 +191,7 @@ class SignedObjective:
         return Terms(plus.value - minus.value, plus.gradient - minus.gradient, plus.hessian + minus.hessian)
 
 
-def _linear(
+def _signed_objective(
     loss: Loss,
     targets: Float64Array,
     weights: Float64Array | None,
@@ -200,14 +202,14 @@ def _linear(
 
     The loss must be linear in its labels; ListNet is linear in its document weights instead.
     """
-    given = np.ones(len(targets)) if weights is None else weights
+    factors = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
 
     def part(values: Float64Array) -> Objective:
         if loss.name == "listnet":
             # ListNet divides labels by their sum, so that equal labels become 1 / size. Document weights of
             # size times value therefore produce the targets.
-            return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * given)
-        return loss.prepare(values, boundaries, query_weights, given)
+            return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * factors)
+        return loss.prepare(values, boundaries, query_weights, factors)
 
     return SignedObjective(part(np.maximum(targets, 0.0)), part(np.maximum(-targets, 0.0)))

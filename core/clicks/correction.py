@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.clicks.log import MAX_RANK
 from core.data import RankingDataset
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss
@@ -88,8 +89,7 @@ class ClickCorrection:
     def __post_init__(self) -> None:
         check(self)
         problems = []
-        weighs = self.correction in ("ips", "affine")
-        if weighs and self.propensities is None:
+        if self.correction in ("ips", "affine") and self.propensities is None:
             problems.append(
                 InputProblem(
                     "/propensities",
@@ -142,17 +142,17 @@ class ClickCorrection:
         """Return the rank at which each document was shown, (n_documents,), from 1.
 
         Raises:
-            InvalidInput: The dataset has no such column, an entry is not a rank, or a rank has no propensity.
+            InvalidInput: The dataset has no such column, an entry is not a rank up to `MAX_RANK`, or a rank
+                has no propensity.
         """
         texts = dataset.document_columns.get(self.column)
         if texts is None:
-            known = first_names(sorted(dataset.document_columns)) or "none"
+            names = first_names(sorted(dataset.document_columns)) or "none"
             raise InvalidInput.at(
-                "/clicks/column", f"the training data has no document column {self.column!r}; it has {known}"
+                "/clicks/column", f"the training data has no document column {self.column!r}; it has {names}"
             )
         try:
-            cast = pc.cast(texts.array, pa.int32())
-            ranks = np.asarray(cast, np.int64)
+            ranks = np.asarray(pc.cast(texts.array, pa.int32()), np.int64)
         except pa.ArrowInvalid as error:
             raise InvalidInput.at(
                 "/clicks/column", f"{self.column!r} must hold a whole number for each document: {error}"
@@ -160,6 +160,10 @@ class ClickCorrection:
         least, most = int(ranks.min(initial=1)), int(ranks.max(initial=1))
         if least < 1:
             raise InvalidInput.at("/clicks/column", f"{self.column!r} holds {least}; ranks begin at 1")
+        if most > MAX_RANK:
+            raise InvalidInput.at(
+                "/clicks/column", f"{self.column!r} holds {most:,}; the greatest rank is {MAX_RANK:,}"
+            )
         if self.propensities is not None and most > len(self.propensities):
             raise InvalidInput.at(
                 "/clicks/propensities",

@@ -95,7 +95,7 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
                 "belongs to a list without a query and is left out",
                 "belong to lists without a query and are left out",
             ),
-            "Upload the queries with the events.",
+            "Upload UBI's queries with the events, as the file `queries` (`--queries` on the command line).",
         ),
         (
             "repeated-impressions",
@@ -152,17 +152,17 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
 
 
 def _unweighted(report: ReadingReport) -> Iterator[Finding]:
-    counted = [(name, n) for name, n in report.actions.items() if name not in IMPRESSION_ACTIONS]
-    others = sorted((-n, name) for name, n in counted if name not in report.weights)
-    if others:
+    actions = {name: n for name, n in report.actions.items() if name not in IMPRESSION_ACTIONS}
+    unweighted = sorted(actions.keys() - report.weights.keys(), key=lambda name: (-actions[name], name))
+    if unweighted:
         yield Finding.of_share(
             "actions-without-weight",
             "info",
-            (len(others), len(counted), "actions other than impressions"),
+            (len(unweighted), len(actions), "actions other than impressions"),
             ("has no weight and is left out", "have no weight and are left out"),
             advice='Set a weight in `actions` for each action that indicates relevance, such as {"click": 1,'
             ' "purchase": 5}.',
-            examples=tuple(f"{name}: {-negative:,}" for negative, name in others[:MAX_EXAMPLES]),
+            examples=tuple(f"{name}: {actions[name]:,}" for name in unweighted[:MAX_EXAMPLES]),
             example_kind="action",
         )
 
@@ -229,20 +229,12 @@ def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
     many = np.flatnonzero((lists >= _BOT_LISTS) & (lists > _BOT_MULTIPLE * median))
     if len(many):
         many = many[np.argsort(-lists[many], kind="stable")]
+        more = f"more than {_BOT_MULTIPLE} times the lists of the median user, and at least {_BOT_LISTS}"
         yield Finding.of_share(
             "bots",
             "warning",
             (len(many), int((lists > 0).sum()), "users"),
-            (
-                (
-                    f"has more than {_BOT_MULTIPLE} times the lists of the median user, and at least"
-                    f" {_BOT_LISTS}"
-                ),
-                (
-                    f"have more than {_BOT_MULTIPLE} times the lists of the median user, and at least"
-                    f" {_BOT_LISTS}"
-                ),
-            ),
+            (f"has {more}", f"have {more}"),
             advice="Leave robots and monitors out of the log.",
             examples=tuple(f"user {user}: {lists[user]:,} lists" for user in many[:MAX_EXAMPLES].tolist()),
             example_kind="user",

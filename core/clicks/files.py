@@ -38,7 +38,8 @@ _OFFSETS, _BYTES = "_offsets", "_bytes"
 class LogWriter:
     """Writes the columns of a click log into an empty folder: arrays in blocks, texts in one call.
 
-    The end of the `with` block writes the list of columns, unless it raises; a folder without it is no log.
+    The end of the `with` block writes the manifest, the list of columns, unless the block raises. A folder
+    without a manifest is no log.
 
     Args:
         folder: The folder.

@@ -22,7 +22,7 @@ class Impressions:
         cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
             plus 1 where the impression was clicked.
         units: (n_impressions,) number of the resampling unit, a user or a list.
-        n_units: Number of users, which is the greatest number plus 1, or of lists in a log without users.
+        n_units: Number of units: the greatest number of a user plus 1, or the lists of a log without users.
     """
 
     n_ranks: int
@@ -66,60 +66,58 @@ def impressions_of(
     Raises:
         InvalidInput: At `/versions/…` for a version that the log does not have.
     """
-    list_of_impression = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+    list_of_impression = log.list_of_impression
     lists = _lists_of(log, versions)
     if whole:
         ends = log.list_boundaries[1:]
         lists &= (np.diff(log.list_boundaries) > 0) & (log.ranks[np.maximum(ends - 1, 0)] >= n_ranks)
     rows = np.flatnonzero((log.ranks <= n_ranks) & lists[list_of_impression])
     pairs, ranks = log.pairs[rows], log.ranks[rows].astype(np.int64)
-    wanted = _ranks_per_pair(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
+    is_selected = _ranks_per_pair(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
     if among is not None:
-        wanted &= among
-    is_used = wanted[pairs]
+        is_selected &= among
+    is_used = is_selected[pairs]
     rows, pairs, ranks = rows[is_used], pairs[is_used], ranks[is_used]
-    numbers = np.cumsum(wanted) - 1
-    units, n_units = (
-        (list_of_impression, log.n_lists) if log.list_users is None else _users(log, list_of_impression)
-    )
+    numbers = np.cumsum(is_selected) - 1
+    units, n_units = list_of_impression, log.n_lists
+    if log.list_users is not None:
+        units = np.asarray(log.list_users, np.int64)[list_of_impression]
+        n_units = int(log.list_users.max(initial=0)) + 1
     return Impressions(
         n_ranks,
-        np.flatnonzero(wanted),
+        np.flatnonzero(is_selected),
         2 * (numbers[pairs] * n_ranks + ranks - 1) + log.clicks[rows],
         units[rows],
         n_units,
     )
 
 
-def _users(log: ClickLog, list_of_impression: Int64Array) -> tuple[Int64Array, int]:
-    users = np.asarray(log.list_users, np.int64)
-    return users[list_of_impression], int(users.max(initial=0)) + 1
-
-
 def _ranks_per_pair(pairs: Int32Array, ranks: Int64Array, n_pairs: int, n_ranks: int) -> Int64Array:
     """Return the number of different ranks of each pair, (n_pairs,)."""
-    found = np.zeros(n_pairs, np.int64)
+    n_distinct = np.zeros(n_pairs, np.int64)
     step = max(1, _MAX_CELLS // n_ranks)
     for first in range(0, n_pairs, step):
         last = min(first + step, n_pairs)
         inside = (pairs >= first) & (pairs < last) if step < n_pairs else slice(None)
         cells = (pairs[inside].astype(np.int64) - first) * n_ranks + ranks[inside] - 1
         table = np.bincount(cells, minlength=(last - first) * n_ranks)
-        found[first:last] = np.count_nonzero(table.reshape(-1, n_ranks), axis=1)
-    return found
+        n_distinct[first:last] = np.count_nonzero(table.reshape(-1, n_ranks), axis=1)
+    return n_distinct
 
 
 def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
     """Return whether each list is of one of the versions, (n_lists,)."""
     if not versions:
         return np.ones(log.n_lists, np.bool_)
-    names = list(log.versions or ())
+    names: list[str] = []
+    numbers = np.full(log.n_lists, -1, np.int32)
+    if log.versions is not None and log.list_versions is not None:
+        names, numbers = list(log.versions), log.list_versions
     for place, name in enumerate(versions):
         if name not in names:
-            known = ", ".join(names[:10]) or "none"
+            listed = ", ".join(names[:10]) or "none"
             raise InvalidInput.at(
-                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {known}"
+                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {listed}"
             )
-    assert log.list_versions is not None  # noqa: S101 - a log with names of versions has them
-    found: BoolArray = np.isin(log.list_versions, [names.index(name) for name in versions])
-    return found
+    is_of_versions: BoolArray = np.isin(numbers, [names.index(name) for name in versions])
+    return is_of_versions

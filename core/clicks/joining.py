@@ -6,8 +6,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from core.clicks.judgments import Judgments
 from core.clicks.log import ClickLog
@@ -22,26 +20,8 @@ COLUMNS = ("click_impressions", "click_relevance", "click_relevance_lower", "cli
 
 
 def pairs_of(dataset: RankingDataset, log: ClickLog) -> Int64Array:
-    """Return the pair of a log that each document of a dataset belongs to.
-
-    Args:
-        dataset: The dataset; queries and documents are matched by their ids.
-        log: The log.
-
-    Returns:
-        (n_documents,) positions of pairs, -1 for documents that the log lacks.
-    """
-    queries = _positions(pa.array(list(dataset.query_ids), pa.large_string()), log.query_ids.array)
-    documents = _positions(dataset.document_ids.array, log.document_ids.array)
-    of_rows = np.repeat(queries, np.diff(dataset.query_boundaries))
-    width = max(1, len(log.document_ids))
-    wanted = np.where((of_rows < 0) | (documents < 0), -1, of_rows * width + documents)
-    keys = log.pair_queries.astype(np.int64) * width + log.pair_documents
-    order = np.argsort(keys)
-    places = np.searchsorted(keys[order], wanted)
-    found = order[np.minimum(places, len(keys) - 1)] if len(keys) else np.zeros_like(wanted)
-    matches = keys[found] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
-    return np.where(matches, found, -1).astype(np.int64)
+    """Return the pair of a log that each document of a dataset belongs to, (n_documents,), -1 for none."""
+    return log.pairs_of(dataset.query_ids, dataset.document_ids, dataset.query_boundaries)
 
 
 def judged_dataset(
@@ -66,8 +46,8 @@ def judged_dataset(
     judged[judged] = judgments.grades[pairs[judged]] >= 0
     sizes = np.diff(features.query_boundaries)
     queries = np.repeat(np.arange(features.n_queries), sizes)
-    kept = judged if unjudged == "drop" else np.isin(queries, queries[judged])
-    if not kept.any():
+    is_kept = judged if unjudged == "drop" else np.isin(queries, queries[judged])
+    if not is_kept.any():
         raise InvalidInput.at(
             "/features_dataset_id",
             "the clicks judge no query-document pair of the dataset: use the query and document ids of the"
@@ -75,7 +55,7 @@ def judged_dataset(
         )
     labels = np.zeros(features.n_documents, np.float32)
     labels[judged] = judgments.grades[pairs[judged]]
-    return _rows(features, kept, labels, _columns(judgments, pairs, judged))
+    return _rows(features, is_kept, labels, _columns(judgments, pairs, judged))
 
 
 def _rows(
@@ -115,9 +95,3 @@ def _columns(judgments: Judgments, pairs: Int64Array, judged: Any) -> dict[str, 
         texts[judged] = [form % number for number in numbers[pairs[judged]].tolist()]
         columns[name] = Texts.of(texts.tolist())
     return columns
-
-
-def _positions(texts: pa.LargeStringArray, among: pa.LargeStringArray) -> Int64Array:
-    found: Any = pc.index_in(texts, value_set=among)
-    positions: Int64Array = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return positions

@@ -10,7 +10,7 @@ import numpy as np
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
 from core.clicks.impressions import Impressions, impressions_of
 from core.clicks.log import BoolArray, ClickLog
-from core.clicks.regression import regression_em
+from core.clicks.regression import regression_em, require_clicks
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.parameters import Names, check, parameter
@@ -158,9 +158,8 @@ def estimate_propensities(
 
     Intervals assume that ln p is normally distributed with the standard deviation of the resamples; intervals
     of intercepts assume this of the intercept itself. The bootstrap resamples users, or lists in logs without
-    users.
-    All methods but `trust-em` assume that the probability of a click is examination by rank times relevance.
-    No method is valid for cascades, where examination depends on the documents above.
+    users. All methods but `trust-em` assume that the probability of a click is examination by rank times
+    relevance. No method is valid for cascades, where examination depends on the documents above.
 
     Args:
         log: The log.
@@ -198,7 +197,7 @@ def estimate_propensities(
         )
     fit = _fit(plan, used, features, threads)
     shown, clicked = used.counts()
-    found = fit((shown, clicked))
+    estimate = fit((shown, clicked))
     total = plan.resamples + 1
     on_resample(1, total)
     resamples, failed = [], 0
@@ -212,17 +211,17 @@ def estimate_propensities(
         on_resample(number + 2, total)
     values = Propensities(
         plan.method,
-        found[0],
-        *_interval(found[0], [each[0] for each in resamples]),
+        estimate[0],
+        *_interval(estimate[0], [each[0] for each in resamples]),
         shown.sum(axis=0),
         len(used.pairs),
         "lists" if log.list_users is None else "users",
         failed,
         rank_by_document=_rank_by_document(shown, log.pair_queries[used.pairs]) if is_shuffled else 0.0,
     )
-    if len(found) == 1:
+    if len(estimate) == 1:
         return values
-    return values.with_intercepts(found[1], [each[1] for each in resamples])
+    return values.with_intercepts(estimate[1], [each[1] for each in resamples])
 
 
 def error_of(estimated: Float64Array, true: Float64Array) -> float:
@@ -270,9 +269,7 @@ def _fit(
 def _rates(counts: Counts) -> Float64Array:
     """Return click rates by rank relative to rank 1."""
     shown, clicked = (each.sum(axis=0) for each in counts)
-    if not clicked.all():
-        rank = int(np.flatnonzero(clicked == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
+    require_clicks(clicked)
     rates = clicked / shown
     relative: Float64Array = rates / rates[0]
     return relative

@@ -92,9 +92,7 @@ def regression_em(
         InvalidInput: A rank has no clicks, all pairs have the same features, or `trees` has too few pairs.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
-    if not clicks.all():
-        rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
+    require_clicks(clicks)
     skipped = shown - clicked
     rates = clicks / shown.sum(axis=0)
     theta = np.minimum(rates / rates[0], 1.0)
@@ -107,6 +105,20 @@ def regression_em(
         theta[0] = 1.0
         gamma = sigmoid(model.step(relevant.sum(axis=1), total))
     return RegressionEm(theta, gamma)
+
+
+def require_clicks(clicks: Float64Array) -> None:
+    """Require a click at each rank.
+
+    Args:
+        clicks: (n_ranks,) clicks.
+
+    Raises:
+        InvalidInput: A rank has no clicks.
+    """
+    if not clicks.all():
+        rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
+        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
 
 
 def _missed(theta: Float64Array, gamma: Float64Array) -> Float64Array:
@@ -198,14 +210,14 @@ class _HalfTrees:
         import lightgbm
 
         relevant, total = relevant[self._fitted], total[self._fitted]
-        found: list[Float64Array] = []
+        log_odds: list[Float64Array] = []
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
             gamma = sigmoid(scores)
             return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _MIN_CURVATURE)
 
         def record_scores(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:
-            found.append(scores.copy())
+            log_odds.append(scores.copy())
             return []
 
         try:
@@ -213,4 +225,4 @@ class _HalfTrees:
         except lightgbm.basic.LightGBMError as error:  # each feature has too few distinct values to split
             raise InvalidInput.at("/dataset_id", TOO_FEW_PAIRS) from error
         self._booster.eval_valid(record_scores)
-        return found[0]
+        return log_odds[0]

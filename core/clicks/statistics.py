@@ -9,7 +9,7 @@ import numpy as np
 from core.clicks.log import ClickLog
 from core.clicks.reading.report import ReadingReport
 
-MAX_RANKS = 20
+_MAX_ENTRIES = 20  # of ranks, versions and actions
 _BLOCK = 2**22  # impressions
 
 
@@ -30,7 +30,7 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
         "documents": len(np.unique(log.pair_documents)),
         "pairs": log.n_pairs,
         "users": None if log.list_users is None else len(np.unique(log.list_users)),
-        "versions": None if log.versions is None else list(log.versions)[:MAX_RANKS],
+        "versions": None if log.versions is None else list(log.versions)[:_MAX_ENTRIES],
         "ctr": n_clicks / max(log.n_impressions, 1),
         "ranks": rank_counts(log),
         "has_propensities": log.propensities is not None,
@@ -46,7 +46,7 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
             "rows": report.rows,
             "rank_base": report.rank_base,
             "rank_base_detected": report.is_detected,
-            "actions": dict(sorted(report.actions.items(), key=lambda item: -item[1])[:MAX_RANKS]),
+            "actions": dict(sorted(report.actions.items(), key=lambda item: -item[1])[:_MAX_ENTRIES]),
         }
     return counts
 
@@ -66,7 +66,7 @@ def clicked_lists(log: ClickLog) -> int:
 
 def rank_counts(log: ClickLog) -> list[dict[str, Any]]:
     """Return impressions and clicks of the first 20 ranks."""
-    most = min(log.max_rank, MAX_RANKS)
+    most = min(log.max_rank, _MAX_ENTRIES)
     shown, clicked = np.zeros((2, log.max_rank + 1), np.int64)
     for block in blocks(log.n_impressions):
         ranks = log.ranks[block]

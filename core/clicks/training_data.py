@@ -1,6 +1,5 @@
 """Training datasets from click logs: one query per list, clicks as labels, shown ranks as a column."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -34,26 +33,12 @@ class ClickTrainingData:
 
 
 def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
-    """Return the row of each pair of a log in a dataset by its query and document ids, -1 where absent."""
-    queries: Mapping[str, int] = {name: number for number, name in enumerate(dataset.query_ids)}
-    numbers = np.array([queries.get(name, -1) for name in log.query_ids], np.int64)
-    known = dataset.document_ids
-    first, found = dataset.query_boundaries, np.full(log.n_pairs, -1, np.int64)
-    of_query = numbers[log.pair_queries]
-    documents = list(log.document_ids)
-    order = np.argsort(of_query, kind="stable")
-    of_query = of_query[order]
-    start = int(np.searchsorted(of_query, 0))
-    while start < len(order):
-        query = int(of_query[start])
-        stop = int(np.searchsorted(of_query, query, side="right"))
-        rows = {
-            name: first[query] + place for place, name in enumerate(known[first[query] : first[query + 1]])
-        }
-        for pair in order[start:stop]:
-            found[pair] = rows.get(documents[log.pair_documents[pair]], -1)
-        start = stop
-    return found
+    """Return the row of each pair of a log in a dataset, (n_pairs,), -1 where absent; of copies, the last."""
+    pairs = log.pairs_of(dataset.query_ids, dataset.document_ids, dataset.query_boundaries)
+    rows = np.full(log.n_pairs, -1, np.int64)
+    joined = np.flatnonzero(pairs >= 0)
+    rows[pairs[joined]] = joined
+    return rows
 
 
 def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
@@ -70,7 +55,7 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
         InvalidInput: No clicked document has features.
     """
     rows = rows_of_pairs(log, features)[log.pairs]
-    lists = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+    lists = log.list_of_impression
     is_known = rows >= 0
     has_click = np.bincount(lists[is_known & log.clicks], minlength=log.n_lists) > 0
     kept = np.flatnonzero(is_known & has_click[lists])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clicks.regression import NO_PREDICTIVE_FEATURE, classifier_of, sigmoid
+from core.clicks.regression import NO_PREDICTIVE_FEATURE, classifier_of, require_clicks, sigmoid
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array
 
@@ -61,9 +61,7 @@ def trust_em(
             predicts clicks.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
-    if not clicks.all():
-        rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
+    require_clicks(clicks)
     rates = clicks / shown.sum(axis=0)
     upper, lower = _bounded(2.0 * rates), _bounded(0.5 * rates)
     model = classifier_of(
@@ -111,6 +109,8 @@ def fisher_step(
         mass * slope - mean * level, determinant, out=np.asarray(upper - lower), where=varies
     )
     intercepts = (level - steepness * mean) / mass
+    # Bounded separately: γ is determined up to a shift and a scale only. At a shift that needs probabilities
+    # below 0, least squares within the bounds would lower the slopes.
     return _bounded(intercepts + steepness), _bounded(intercepts)
 
 

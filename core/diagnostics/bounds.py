@@ -8,11 +8,12 @@ from types import MappingProxyType
 from core.diagnostics import essential_loss as essential
 from core.diagnostics import lambdaloss_bounds as lambdaloss
 from core.diagnostics import softmax_bounds as softmax
-from core.diagnostics.ranked_query import RankedQuery
+from core.diagnostics.ranked_query import RankedQuery, log2_logistic
 
 _CHEN_ON_PAIRS, _CHEN_ON_LISTS = "Chen et al. 2009, theorem 2 (1)", "Chen et al. 2009, theorem 2 (2)"
 _CHEN_WEIGHTED = "Chen et al. 2009, section 4"
-_PHIS = {"ranksvm": essential.hinge, "rankboost": essential.exponential, "ranknet": essential.logistic}
+# RankNet's φ has the logarithm to base 2, as the proof of theorem 2 needs φ(0) = 1.
+_PHIS = {"ranksvm": essential.hinge, "rankboost": essential.exponential, "ranknet": log2_logistic}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.diagnostics.ranked_query import RankedQuery, Sides, log2_logistic
+from core.diagnostics.ranked_query import RankedQuery, Sides
 from core.types import Float64Array
 
 Phi = Callable[[Float64Array], Float64Array]
@@ -23,11 +23,6 @@ def hinge(z: Float64Array) -> Float64Array:
 def exponential(z: Float64Array) -> Float64Array:
     """Return φ of RankBoost, the exponential loss."""
     return np.asarray(np.exp(-np.maximum(z, -500.0)))
-
-
-def logistic(z: Float64Array) -> Float64Array:
-    """Return φ of RankNet with the logarithm to base 2, as the proof of theorem 2 needs φ(0) = 1."""
-    return log2_logistic(z)
 
 
 def essential_loss(query: RankedQuery, weights: Float64Array) -> float:

@@ -44,15 +44,15 @@ def readme(export: Export, report: ParityReport) -> str:
     verdicts = "".join(
         f"- {engine.engine} ({engine.arithmetic}): {_verdict(engine)}.\n" for engine in report.engines
     )
-    own = "`lightgbm`, the score of LightGBM."
+    model_score = "`lightgbm`, the score of LightGBM."
     if isinstance(report, NetworkParityReport):
-        own = "`rankery`, the score of the stored model."
+        model_score = "`rankery`, the score of the stored model."
     notes = "".join(f"- {note}\n" for note in report.notes)
     return (
         f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n## Load"
         f" the model\n\n{target.instructions(source)}\n## Parity with the stored model\n\n`parity.json`"
         f" lists the comparisons:\n\n{verdicts}{notes}\n`golden.jsonl` has one document per line:"
-        f" `features`, the `score` that the engine must return, and\n{own}\n"
+        f" `features`, the `score` that the engine must return, and\n{model_score}\n"
     )
 
 

@@ -1,8 +1,8 @@
 """C export: one source file for a forest, a network or a sum, without further dependencies."""
 
 import re
-import string
 import textwrap
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +12,13 @@ from core.errors import ModelError
 from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
 from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
-from core.export.target import S, Source
-from core.export.text import EXACT, decimal, replay, within
+from core.export.target import S
+from core.export.text import EXACT, c_literal, decimal, replay, within
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
 from core.scorers import Layer
 from core.scorers.kernels import EPSILON
 
-_UNESCAPED_BYTES = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/@".encode())
 _ARRAY = re.compile(r"^static const (?:float|double|int) (\w+)\[\] = \{([^}]*)\};", re.MULTILINE)
 _WIDTH = 110  # maximum characters of a comment line
 _HEAD = """\
@@ -102,7 +101,7 @@ static int goes_left(double value, const struct node *split)
     return total;
 }}
 """
-_LAYERS = """\
+_NETWORK = """\
 {tables}
 
 /* bias + inputs * weights, with a row of weights for each input; then a layer norm, where there is one. */
@@ -121,56 +120,7 @@ static const struct layer layers[] = {{
 
 enum {{ N_FEATURES = {n_features}, N_LAYERS = {n_layers}, WIDEST = {widest} }};
 
-"""
-_SCALED = {
-    "none": """\
-static double scaled(double value, int feature)
-{
-    (void)feature;
-    return value;
-}
-""",
-    "standard": """\
-static double scaled(double value, int feature)
-{
-    return (value - means[feature]) / deviations[feature];
-}
-""",
-    "rank-gauss": """\
-/* Interpolates between knots, which ascend; only the last one may be repeated. */
-static double scaled(double value, int feature)
-{
-    const double *knot = &knots[feature * N_KNOTS], *target = &targets[feature * N_KNOTS];
-    int low = 0, high = N_KNOTS - 1;
-    if (value <= knot[low])
-        return target[low];
-    if (value >= knot[high])
-        return target[high];
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (knot[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return target[low] + (value - knot[low]) / (knot[high] - knot[low]) * (target[high] - target[low]);
-}
-""",
-}
-_ACTIVATIONS = {
-    "relu": "return value > 0.0 ? value : 0.0;",
-    "tanh": "return tanh(value);",
-    "sigmoid": """\
-if (value >= 0.0)
-        return 1.0 / (1.0 + exp(-value));
-    value = exp(value);
-    return value / (1.0 + value);""",
-}
-_INDICATORS = """\
-    for (int i = 0; i < N_INDICATORS; i++)
-        units[N_FEATURES + i] = isfinite((float)features[indicators[i]]) ? 0.0 : 1.0;
-"""
-_BODY = """
+{enums}{scaled}
 static double activated(double value)
 {{
     {activation}
@@ -216,6 +166,43 @@ static void normalise(double *units, const struct layer *layer)
     return units[0];
 }}
 """
+_SCALED = "static double scaled(double value, int feature)\n{"
+_SCALED_BY_KIND = {
+    "none": f"{_SCALED}\n    (void)feature;\n    return value;\n}}\n",
+    "standard": f"{_SCALED}\n    return (value - means[feature]) / deviations[feature];\n}}\n",
+    "rank-gauss": f"""\
+/* Interpolates between knots, which ascend; only the last one may be repeated. */
+{_SCALED}
+    const double *knot = &knots[feature * N_KNOTS], *target = &targets[feature * N_KNOTS];
+    int low = 0, high = N_KNOTS - 1;
+    if (value <= knot[low])
+        return target[low];
+    if (value >= knot[high])
+        return target[high];
+    while (high - low > 1) {{
+        int middle = (low + high) / 2;
+        if (knot[middle] <= value)
+            low = middle;
+        else
+            high = middle;
+    }}
+    return target[low] + (value - knot[low]) / (knot[high] - knot[low]) * (target[high] - target[low]);
+}}
+""",
+}
+_ACTIVATIONS = {
+    "relu": "return value > 0.0 ? value : 0.0;",
+    "tanh": "return tanh(value);",
+    "sigmoid": """\
+if (value >= 0.0)
+        return 1.0 / (1.0 + exp(-value));
+    value = exp(value);
+    return value / (1.0 + value);""",
+}
+_INDICATORS = """\
+    for (int i = 0; i < N_INDICATORS; i++)
+        units[N_FEATURES + i] = isfinite((float)features[indicators[i]]) ? 0.0 : 1.0;
+"""
 # Names in a member's code that may clash with another member's code.
 _MEMBER_NAMES = re.compile(
     r"\b(struct (?:node|layer)|nodes|roots|zero|goes_left|NOTHING|(?:ZERO|NAN)_(?:LEFT|RIGHT)"
@@ -253,18 +240,23 @@ class _C(SourceCode[S]):
     reader = "any C compiler"
     agreement: ClassVar[str]
 
-    def head(self, source: S) -> str:
-        """Return the head of the file: the comment, the includes and the names of features."""
-        contract = textwrap.wrap(_CONTRACT % self.missing, _WIDTH - len(" * "), break_on_hyphens=False)
+    @abstractmethod
+    def code(self, source: S, function: str) -> str:
+        """Return the code after the names of features; its last function, `function`, scores a document."""
+
+    def write(self, source: S) -> bytes:
+        """Write the comment, the includes, the names of features and the code."""
+        lines = textwrap.wrap(_CONTRACT % self.missing, _WIDTH - len(" * "), break_on_hyphens=False)
         prefix = prefix_of(source.name)
-        return _HEAD.format(
+        head = _HEAD.format(
             name=source.name,
             precision=self.precision,
             prefix=prefix,
-            contract="\n".join(f" * {line}" for line in contract).format(prefix=prefix),
+            contract="\n".join(f" * {line}" for line in lines).format(prefix=prefix),
             n_features=len(source.features),
-            features="\n".join(f"    {literal(name)}," for name in source.features),
+            features="\n".join(f"    {c_literal(name)}," for name in source.features),
         )
+        return f"{head}{self.code(source, f'double {prefix}_score')}".encode()
 
     def instructions(self, source: S) -> str:
         """Return the compiler command, and Python code that replays the golden vectors by ctypes."""
@@ -293,12 +285,8 @@ class CTrees(_C[TreeSource], TreeCode):
     row = "    {%d, %s, %d, %d},"
     infinity = "INFINITY"
 
-    def write(self, source: TreeSource) -> bytes:
-        """Write the file."""
-        return f"{self.head(source)}{self.code(source, _function(source))}".encode()
-
     def code(self, source: TreeSource, function: str) -> str:
-        """Return the code after the names of features; its last function scores a document."""
+        """Return the tables, and the functions that evaluate them."""
         return _TREES.format(function=function, zero=ZERO, **self.tables(source.nodes))
 
 
@@ -316,44 +304,36 @@ class CNetwork(_C[NetworkSource], NetworkCode):
     before_log1p = "        units[feature] = isfinite(value) ? scaled("
     before_activation = "static double activated(double value)\n{\n    "
 
-    def write(self, source: NetworkSource) -> bytes:
-        """Write the file."""
-        return f"{self.head(source)}{self.code(source, _function(source))}".encode()
-
     def code(self, source: NetworkSource, function: str) -> str:
-        """Return the code after the names of features; its last function scores a document."""
+        """Return the tables, and the functions that evaluate them."""
         network, inputs = source.network, source.network.inputs
-        enums = "".join(
-            f"enum {{ {name} = {size} }};\n"
-            for name, size in (("N_KNOTS", inputs.knots.shape[1]), ("N_INDICATORS", len(inputs.indicators)))
-            if size
-        )
-        layers = _LAYERS.format(
+        sizes = {"N_KNOTS": inputs.knots.shape[1], "N_INDICATORS": len(inputs.indicators)}
+        enums = "".join(f"enum {{ {name} = {size} }};\n" for name, size in sizes.items() if size)
+        return _NETWORK.format(
             n_features=network.n_features,
             tables="\n".join(_table(name, array) for name, array in tables_of(network).items()),
             layers="\n".join(_layer(place, layer) for place, layer in enumerate(network.layers)),
             n_layers=len(network.layers),
             widest=max(inputs.n_inputs, *(len(layer.bias) for layer in network.layers)),
-        )
-        body = _BODY.format(
+            enums=enums,
+            scaled=_SCALED_BY_KIND[inputs.kind],
             function=function,
             activation=_ACTIVATIONS[network.activation],
             epsilon=EPSILON,
             value=self.log1p if inputs.log1p else "value",
             indicators=_INDICATORS if len(inputs.indicators) else "",
         )
-        return f"{layers}{enums}{_SCALED[inputs.kind]}{body}"
 
     def arrays(self, text: str) -> Arrays:
         """Parse the tables of the code."""
         return {
-            name: [float(number.rstrip("f")) for number in numbers.split(",") if number]
-            for name, numbers in ((name, re.sub(r"\s", "", rows)) for name, rows in _ARRAY.findall(text))
+            name: [float(number.rstrip("f")) for number in re.findall(r"[^\s,]+", rows)]
+            for name, rows in _ARRAY.findall(text)
         }
 
 
 class CSum(_C[SumSource], MembersTarget):
-    """A sum: the code of its members, whose names end with the member's number, such as `nodes_of_1`."""
+    """A sum: the code of its members, in which names end with the member's number, such as `nodes_of_1`."""
 
     summary = "C99 source without dependencies, in float64"
     missing = (
@@ -365,12 +345,11 @@ class CSum(_C[SumSource], MembersTarget):
     of_trees = CTrees()
     of_networks = CNetwork()
 
-    def write(self, source: SumSource) -> bytes:
-        """Write the file."""
+    def code(self, source: SumSource, function: str) -> str:
+        """Return the code of the members, and the function that adds their weighted scores."""
         members = [self._member(place, part) for place, part in enumerate(source.parts, start=1)]
         terms = " + ".join(f"weighted_of_{place}(features)" for place in range(1, len(members) + 1))
-        total = f"{_function(source)}(const double *features)\n{{\n    return {terms};\n}}\n"
-        return f"{self.head(source)}{''.join(members)}{total}".encode()
+        return f"{''.join(members)}{function}(const double *features)\n{{\n    return {terms};\n}}\n"
 
     def _member(self, place: int, part: Part) -> str:
         source, function = part.source, "static double score"
@@ -406,30 +385,13 @@ def prefix_of(name: str) -> str:
     return prefix if prefix[:1].isalpha() else f"model_{prefix}"
 
 
-def _function(source: Source) -> str:
-    """Return the declaration of the function that scores a document, up to its arguments."""
-    return f"double {prefix_of(source.name)}_score"
-
-
-def literal(text: str) -> str:
-    """Write a string literal in ASCII; other characters become the octal bytes of their UTF-8."""
-    return (
-        '"'
-        + "".join(chr(byte) if byte in _UNESCAPED_BYTES else f"\\{byte:03o}" for byte in text.encode())
-        + '"'
-    )
-
-
 def _table(name: str, array: npt.NDArray[Any]) -> str:
     """Write an array, one row per line; nine digits of a float and 17 of a double are exact."""
     rows = array.reshape(len(array), -1)
     kind = {"f": "float" if array.dtype == np.float32 else "double", "i": "int"}[array.dtype.kind]
-    lines = "\n".join(f"    {', '.join(_number(value, kind) for value in row)}," for row in rows.tolist())
+    number = (lambda value: f"{decimal(value)}f") if kind == "float" else repr
+    lines = "\n".join(f"    {', '.join(map(number, row))}," for row in rows.tolist())
     return f"static const {kind} {name}[] = {{\n{lines}\n}};"
-
-
-def _number(value: float, kind: str) -> str:
-    return f"{decimal(value)}f" if kind == "float" else repr(value)
 
 
 def _layer(place: int, layer: Layer) -> str:

@@ -41,13 +41,13 @@ class Elastic(TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the trained model."""
-        wanted, nan_left = source.numeric
-        self.refuse(source, np.flatnonzero(np.isneginf(wanted)), "has thresholds below all numbers")
+        model_thresholds, nan_left = source.numeric
+        self.refuse(source, np.flatnonzero(np.isneginf(model_thresholds)), "has thresholds below all numbers")
         # JSON has no infinity.
-        wanted = np.minimum(wanted, np.finfo(np.float64).max)
+        model_thresholds = np.minimum(model_thresholds, np.finfo(np.float64).max)
         nodes, names = source.nodes, list(source.features)
         features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
-        thresholds, left = wanted.tolist(), nan_left.tolist()
+        thresholds, left = model_thresholds.tolist(), nan_left.tolist()
 
         def node_json(node: int, first: int) -> dict[str, Any]:
             if features[node] < 0:
@@ -91,12 +91,12 @@ class Elastic(TreeTarget):
 
         def value_or_split(node: tuple[list[dict[str, Any]], int]) -> Any:
             structure, index = node
-            found = structure[index]
-            if "leaf_value" in found:
-                return float(found["leaf_value"])
-            missing_direction = MissingGo.LEFT_IF_NAN if found["default_left"] else MissingGo.RIGHT_IF_NAN
-            split = Split(found["split_feature"], float(found["threshold"]), missing_direction)
-            return split, (structure, found["left_child"]), (structure, found["right_child"])
+            written = structure[index]
+            if "leaf_value" in written:
+                return float(written["leaf_value"])
+            missing_go = MissingGo.LEFT_IF_NAN if written["default_left"] else MissingGo.RIGHT_IF_NAN
+            split = Split(written["split_feature"], float(written["threshold"]), missing_go)
+            return split, (structure, written["left_child"]), (structure, written["right_child"])
 
         return Nodes.walked(((structure, 0) for structure in structures), value_or_split)
 

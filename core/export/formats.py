@@ -95,13 +95,12 @@ def export_model(
     model, options = read_model(content), options or ExportOptions()
     formats = FORMATS[model.kind]
     if format not in formats:
-        taken = ", ".join(formats)
         advice = (
             "; or distil the sum into a forest" if isinstance(model, Sum) and format in TREE_FORMATS else ""
         )
         raise InvalidInput.at(
             "/format",
-            f"{format} cannot express {_KIND_LABELS[model.kind]}; use one of {taken}{advice}",
+            f"{format} cannot express {_KIND_LABELS[model.kind]}; use one of {', '.join(formats)}{advice}",
         )
     options.check(formats[format].options, format)
     names = options.names_of(feature_names or model.feature_names)

@@ -53,8 +53,7 @@ def _scored_rows(export: ScoredExport[E], dataset: RankingDataset | None) -> dic
     if dataset is None:
         name, base = "synthetic", export.synthetic(_EDGE_ROWS, random)
     else:
-        chosen = np.linspace(0, dataset.n_documents - 1, _EDGE_ROWS).astype(np.int64)
-        name, base = "data", dataset.features[chosen]
+        name, base = "data", _documents(dataset)
     base = np.where(np.isinf(base), np.float32(0.0), base)  # JSON has no infinity
     kinds = {name: base[:_DATA_ROWS]}
     if not export.source.options.never_missing:
@@ -67,23 +66,25 @@ def _scored_rows(export: ScoredExport[E], dataset: RankingDataset | None) -> dic
 def _tree_rows(export: TreeExport, dataset: RankingDataset | None) -> dict[str, Float32Array]:
     random, source = np.random.default_rng(0), export.source
     n_features = len(source.features)
-    kinds: dict[str, Float32Array] = {}
-    base = random.normal(size=(_EDGE_ROWS, n_features)).astype(np.float32)
-    if dataset is None:
-        kinds["synthetic"] = base[:_DATA_ROWS]
-    else:
-        chosen = np.linspace(0, dataset.n_documents - 1, _EDGE_ROWS).astype(np.int64)
-        base = dataset.features[chosen]
+    name, base = "synthetic", random.normal(size=(_EDGE_ROWS, n_features)).astype(np.float32)
+    if dataset is not None:
+        name, base = "data", _documents(dataset)
         base = np.where(np.isinf(base), np.float32(0.0), base)  # JSON has no infinity
         if source.options.never_missing:
             base = np.where(np.isnan(base), np.float32(0.0), base)
-        kinds["data"] = base[:: _EDGE_ROWS // _DATA_ROWS][:_DATA_ROWS]
+    kinds = {name: base[:_DATA_ROWS]}
     if not source.options.never_missing:
         missing = random.random((_MISSING_ROWS, n_features)) < _SHARE_MISSING
         kinds["missing"] = np.where(missing, np.float32(np.nan), base[:_MISSING_ROWS])
     if not inexpressible_part(source.text):
         kinds["threshold"] = source.at_thresholds(base, random)
     return kinds
+
+
+def _documents(dataset: RankingDataset) -> Float32Array:
+    """Return the features of documents at even distances in the dataset."""
+    chosen = np.linspace(0, dataset.n_documents - 1, _EDGE_ROWS).astype(np.int64)
+    return dataset.features[chosen]
 
 
 def _tree_engine(export: TreeExport) -> Score:

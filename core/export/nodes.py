@@ -11,6 +11,7 @@ import numpy as np
 from core.errors import ModelError
 from core.jit import exact
 from core.scoring.descent import MissingGo
+from core.scoring.flat_forest import missing_directions
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.types import Float64Array, Int64Array
@@ -24,12 +25,12 @@ class Split(NamedTuple):
     Attributes:
         feature: Position of the feature in the model's order.
         threshold: Threshold in the file.
-        way: Direction of missing values (`MissingGo`).
+        missing_go: Child of missing values (`MissingGo`).
     """
 
     feature: int
     threshold: float
-    way: int
+    missing_go: int
 
 
 class Nodes(NamedTuple):
@@ -38,7 +39,7 @@ class Nodes(NamedTuple):
     Attributes:
         features: (n_nodes,) feature of a split, -1 at a leaf.
         thresholds: (n_nodes,) 0 at a leaf.
-        ways: (n_nodes,) direction of missing values (`MissingGo`).
+        missing_go: (n_nodes,) child of missing values (`MissingGo`).
         right: (n_nodes,) right child of a split, whose left child is the next node; 0 at a leaf.
         values: (n_nodes,) value of a leaf, 0 at a split.
         roots: (n_trees,) first node of each tree.
@@ -46,7 +47,7 @@ class Nodes(NamedTuple):
 
     features: Int64Array
     thresholds: Float64Array
-    ways: Int64Array
+    missing_go: Int64Array
     right: Int64Array
     values: Float64Array
     roots: Int64Array
@@ -72,13 +73,10 @@ class Nodes(NamedTuple):
             return np.append(np.concatenate([getattr(tree, column) for tree in trees]), leaf_value)[split]
 
         values = np.append(np.concatenate([tree.leaf_values for tree in trees]), 0.0)[leaf]
-        decisions = split_values("decisions", 0)
-        missing, goes_left = decisions >> 2, (decisions >> 1) & 1
-        ways = np.where(missing > 0, 2 * missing - goes_left, MissingGo.NOWHERE)
         return cls(
             split_values("features", -1),
             split_values("thresholds", 0.0),
-            ways.astype(np.int64),
+            missing_directions(split_values("decisions", 0)),
             np.concatenate(right),
             values,
             roots,
@@ -104,21 +102,21 @@ class Nodes(NamedTuple):
                 node, parent = waiting.pop()
                 if parent >= 0:
                     right[parent] = len(nodes)
-                found = value_or_split(node)
-                if isinstance(found, tuple):
-                    split, below_left, below_right = found
+                value = value_or_split(node)
+                if isinstance(value, tuple):
+                    split, below_left, below_right = value
                     waiting += [(below_right, len(nodes)), (below_left, -1)]
                     nodes.append(split)
                     values.append(0.0)
                 else:
                     nodes.append(_LEAF)
-                    values.append(found)
+                    values.append(value)
                 right.append(0)
-        features, thresholds, ways = zip(*nodes, strict=True)
+        features, thresholds, missing_go = zip(*nodes, strict=True)
         return cls(
             np.array(features, np.int64),
             np.array(thresholds, np.float64),
-            np.array(ways, np.int64),
+            np.array(missing_go, np.int64),
             np.array(right, np.int64),
             np.array(values, np.float64),
             np.array(starts, np.int64),
@@ -156,9 +154,8 @@ def require_same_shape(model: Nodes, written: Nodes) -> None:
     Raises:
         ModelError: The features, shapes or numbers of trees differ.
     """
-    for expected, found in ((model.features, written.features), (model.right, written.right)):
-        if not np.array_equal(expected, found):
-            raise ModelError("the trees of the export differ from the trees of the model")
+    if not (np.array_equal(model.features, written.features) and np.array_equal(model.right, written.right)):
+        raise ModelError("the trees of the export differ from the trees of the model")
     if not np.array_equal(model.roots, written.roots):
         raise ModelError("the number of trees in the export differs from the model's")
 

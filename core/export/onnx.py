@@ -15,7 +15,7 @@ from core.export.networks.evaluation import in_blocks
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.sums.target import SumEngine, SumSource, SumTarget, loaded_trees, words_of
+from core.export.sums.target import SumEngine, SumSource, SumTarget, describe_arithmetics, loaded_trees
 from core.export.target import S, Source, Target
 from core.export.text import replay, within
 from core.export.thresholds import LARGEST, floor32
@@ -89,16 +89,22 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
     """A linear scorer or a network, as a graph of plain operators."""
 
     summary = "ONNX, float32 features, computed in float64"
-    limits = ()
+    limits: ClassVar[tuple[str, ...]] = ()
     tolerance = "1e-9"
 
     def write(self, source: NetworkSource) -> bytes:
-        """Write the graph."""
-        return network_graph(source)
+        """Write the graph.
+
+        Raises:
+            ExtraMissing: The package onnx is not installed.
+        """
+        graph = _Graph(_onnx())
+        graph.add("Identity", _network(graph, source.network, "features"), output="scores")
+        return _packed(graph, source, graph.double)
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
         """Return ONNX Runtime if it is installed, else the evaluator of the package onnx, as the engine."""
-        return (engine_of(content),)
+        return (_engine_of(content),)
 
 
 class OnnxSum(_Onnx[SumSource], SumTarget):
@@ -134,21 +140,22 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
         written = _trees_of(content)
         if len(forests) != len(written):
             raise ModelError("the number of forests in the export differs from the sum's")
-        trees = [
+        trees = tuple(
             loaded
             for forest, nodes in zip(forests, written, strict=True)
             for loaded in loaded_trees(self.of_trees, forest, nodes)
-        ]
-        engine = engine_of(content)
-        words = words_of([*(loaded.arithmetic.words for loaded in trees), engine.arithmetic])
+        )
+        engine = _engine_of(content)
+        descriptions = [*(loaded.arithmetic.description for loaded in trees), engine.arithmetic]
+        arithmetic = describe_arithmetics(descriptions)
         return (
-            SumEngine(engine.name, words, single=False, finite=False, score=engine.score, trees=tuple(trees)),
+            SumEngine(engine.name, arithmetic, single=False, finite=False, score=engine.score, trees=trees),
         )
 
 
 def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | None = None) -> str:
     """Add the operator of a forest to a graph; return the name of its output."""
-    wanted, nan_left = source.numeric
+    model_thresholds, nan_left = source.numeric
     nodes = source.nodes
     lengths = np.diff(nodes.roots, append=len(nodes.features))
     trees = np.repeat(np.arange(len(nodes.roots)), lengths)
@@ -161,7 +168,7 @@ def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | Non
         "nodes_nodeids": own,
         "nodes_featureids": np.maximum(nodes.features, 0),
         "nodes_modes": modes,
-        "nodes_values": np.where(is_leaf, 0.0, floor32(wanted)).astype(np.float32),
+        "nodes_values": np.where(is_leaf, 0.0, floor32(model_thresholds)).astype(np.float32),
         "nodes_truenodeids": np.where(is_leaf, 0, own + 1),
         "nodes_falsenodeids": np.where(is_leaf, 0, nodes.right - first),
         "nodes_missing_value_tracks_true": np.where(is_leaf, 0, nan_left),
@@ -196,16 +203,16 @@ def _trees_of(content: bytes) -> list[Nodes]:
 
 
 def _nodes_of(onnx: Any, operator: Any) -> Nodes:
-    found = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in operator.attribute}
-    columns = {name: np.array(values) for name, values in found.items() if name.startswith("nodes_")}
+    attributes = {each.name: onnx.helper.get_attribute_value(each) for each in operator.attribute}
+    columns = {name: np.array(values) for name, values in attributes.items() if name.startswith("nodes_")}
     trees, own = columns["nodes_treeids"], columns["nodes_nodeids"]
     roots = np.flatnonzero(own == 0)
     is_leaf = columns["nodes_modes"] == b"LEAF"
     values = np.zeros(len(own))
-    leaves = roots[np.array(found["target_treeids"])] + np.array(found["target_nodeids"])
+    leaves = roots[np.array(attributes["target_treeids"])] + np.array(attributes["target_nodeids"])
     if not np.array_equal(leaves, np.flatnonzero(is_leaf)):
         raise ModelError("the leaves of the export differ from the leaves of the model")
-    values[leaves] = found["target_weights"]
+    values[leaves] = attributes["target_weights"]
     left = columns["nodes_missing_value_tracks_true"] == 1
     return Nodes(
         np.where(is_leaf, -1, columns["nodes_featureids"]),
@@ -215,17 +222,6 @@ def _nodes_of(onnx: Any, operator: Any) -> Nodes:
         values,
         roots,
     )
-
-
-def network_graph(source: NetworkSource) -> bytes:
-    """Return the bytes of the graph of a network.
-
-    Raises:
-        ExtraMissing: The package onnx is not installed.
-    """
-    graph = _Graph(_onnx())
-    graph.add("Identity", _network(graph, source.network, "features"), output="scores")
-    return _packed(graph, source, graph.double)
 
 
 def _network(graph: "_Graph", network: Network, features: str) -> str:
@@ -240,7 +236,7 @@ def _network(graph: "_Graph", network: Network, features: str) -> str:
     return units
 
 
-def engine_of(content: bytes) -> Engine:
+def _engine_of(content: bytes) -> Engine:
     """Return an evaluator of the graph: ONNX Runtime if installed, else the one of the package onnx."""
     onnx = _onnx()
     session: Any
@@ -257,8 +253,8 @@ def engine_of(content: bytes) -> Engine:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
     def score(rows: Float32Array) -> Float64Array:
-        (found,) = session.run(["scores"], {"features": np.ascontiguousarray(rows, np.float32)})
-        return np.asarray(found[:, 0], np.float64)
+        (scores,) = session.run(["scores"], {"features": np.ascontiguousarray(rows, np.float32)})
+        return np.asarray(scores[:, 0], np.float64)
 
     arithmetic = "float32 features; missing features as in the model; everything else in float64"
     return Engine(
@@ -269,8 +265,8 @@ def engine_of(content: bytes) -> Engine:
 def _inputs(graph: "_Graph", transform: InputTransform, features: str) -> str:
     add, constant = graph.add, graph.constant
     finite = add("LessOrEqual", add("Abs", features), constant(np.float32(LARGEST)))
-    known = add("Where", finite, features, constant(np.float32(0.0)))
-    values = add("Cast", known, to=graph.double)
+    filled = add("Where", finite, features, constant(np.float32(0.0)))
+    values = add("Cast", filled, to=graph.double)
     if transform.log1p:
         values = _signed_log1p(graph, values)
     if transform.kind == "standard":
@@ -342,8 +338,7 @@ class _Graph:
     def constant(self, values: npt.NDArray[Any] | np.generic) -> str:
         """Add a constant and return its name."""
         name = f"constant_{len(self.constants)}"
-        array = np.ascontiguousarray(values) if np.ndim(values) else np.asarray(values)
-        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values, order="C"), name))
         return name
 
     def as_double(self, values: npt.NDArray[Any] | None) -> str:

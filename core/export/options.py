@@ -16,7 +16,7 @@ _NAME_RULE = "must be 1 to 100 letters, digits, '.', '_' and '-', the first a le
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """The options of an export; each format takes some of them (`Target.options`).
+    """The options of an export; each format supports some of them (`Target.options`).
 
     Attributes:
         target_version: Version of the engine, `8.15`; None for the newest.
@@ -44,8 +44,12 @@ class ExportOptions:
         """Return whether the engine is older than a version."""
         return self.target_version is not None and _parts(self.target_version) < version
 
-    def check(self, taken: frozenset[str], format: str) -> None:
+    def check(self, supported: frozenset[str], format: str) -> None:
         """Refuse options that the format does not support, and malformed values.
+
+        Args:
+            supported: Names of the options that the format supports.
+            format: Name of the format, for messages.
 
         Raises:
             InvalidInput: With a pointer for each invalid option.
@@ -53,20 +57,20 @@ class ExportOptions:
         problems = [
             InputProblem(
                 f"/{name}",
-                f"is not an option of {format}; its options are {', '.join(sorted(taken)) or 'none'}",
+                f"is not an option of {format}; its options are {', '.join(sorted(supported)) or 'none'}",
             )
             for name in self.given()
-            if name not in taken
+            if name not in supported
         ]
-        shapes = (
+        patterns = (
             ("target_version", VERSION, "must be a version such as 8.15"),
             ("model_name", NAME, _NAME_RULE),
             ("feature_set", NAME, _NAME_RULE),
         )
-        for name, shape, words in shapes:
+        for name, pattern, rule in patterns:
             value = getattr(self, name)
-            if value is not None and re.fullmatch(shape, value) is None:
-                problems.append(InputProblem(f"/{name}", words))
+            if value is not None and re.fullmatch(pattern, value) is None:
+                problems.append(InputProblem(f"/{name}", rule))
         if problems:
             raise InvalidInput(*problems)
 

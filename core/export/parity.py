@@ -45,7 +45,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
     source, target = export.source, export.target
     arithmetics = target.arithmetics(source.options)
     notes = target.notes(source, export.content)
-    found: list[EngineParity] = []
+    engines: list[EngineParity] = []
     if reason := inexpressible_part(source.text):
         notes.append(
             f"The file equals the stored model byte for byte. Nothing else is compared because of {reason}."
@@ -55,16 +55,16 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
         notes += _notes(source, arithmetics)
         for arithmetic in arithmetics:
             loaded = arithmetic.loaded(written)
-            found.append(
+            engines.append(
                 EngineParity(
                     arithmetic.engine,
-                    arithmetic.words,
+                    arithmetic.description,
                     None if dataset is None else _data_parity(dataset, source.nodes, loaded, arithmetic),
                     compare_neighbours(source, loaded, arithmetic),
                     _slack_residue(source.numeric[0], loaded) if arithmetic.slack else None,
                 )
             )
-    for engine in found:
+    for engine in engines:
         if (residue := engine.slack_residue) and residue.splits:
             notes.append(
                 f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot equal LightGBM's threshold:"
@@ -73,10 +73,10 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
             )
     exact = not any(
         engine.neighbours.differing_decisions or (engine.data is not None and engine.data.differing_leaves)
-        for engine in found
+        for engine in engines
     )
     trees = len(source.text.trees) + (source.shift is not None)
-    return ParityReport(target.name, exact, trees, source.shift or 0.0, tuple(found), tuple(notes))
+    return ParityReport(target.name, exact, trees, source.shift or 0.0, tuple(engines), tuple(notes))
 
 
 def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[str]:
@@ -106,9 +106,9 @@ def _data_parity(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmeti
     )
 
 
-def _slack_residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:
+def _slack_residue(model_thresholds: Float64Array, loaded: Nodes) -> SlackResidue:
     splits = loaded.splits
-    thresholds, exact = loaded.thresholds[splits], floor32(wanted[splits]).astype(np.float64)
+    thresholds, exact = loaded.thresholds[splits], floor32(model_thresholds[splits]).astype(np.float64)
     is_inexact = thresholds != exact
     return SlackResidue(
         int(np.count_nonzero(is_inexact)),

@@ -17,15 +17,15 @@ _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
 
 
 @exact_inlined
-def goes_left(value: float, threshold: float, way: int, strict: bool, zeros: bool) -> bool:
+def goes_left(value: float, threshold: float, missing_go: int, strict: bool, zeros: bool) -> bool:
     """Return whether a value goes left at a split; with `zeros`, values near 0 are 0 as in LightGBM."""
     if value != value:
-        if way >= _LEFT_IF_NAN:
-            return way == _LEFT_IF_NAN
+        if missing_go >= _LEFT_IF_NAN:
+            return missing_go == _LEFT_IF_NAN
         value = 0.0
     if zeros and -ZERO <= value <= ZERO:
-        if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO:
-            return way == _LEFT_IF_ZERO
+        if _LEFT_IF_ZERO <= missing_go <= _RIGHT_IF_ZERO:
+            return missing_go == _LEFT_IF_ZERO
         value = 0.0
     return value < threshold if strict else value <= threshold
 
@@ -34,7 +34,7 @@ def goes_left(value: float, threshold: float, way: int, strict: bool, zeros: boo
 def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool) -> int:
     while nodes.features[node] >= 0:
         value = np.float64(row[nodes.features[node]])
-        left = goes_left(value, nodes.thresholds[node], nodes.ways[node], strict, zeros)
+        left = goes_left(value, nodes.thresholds[node], nodes.missing_go[node], strict, zeros)
         node = node + 1 if left else nodes.right[node]
     return node
 
@@ -46,8 +46,8 @@ def _last_common_node(
     """Return the leaf that model and export both reach, or the first split where they differ."""
     while model.features[node] >= 0:
         value = np.float64(row[model.features[node]])
-        left = goes_left(value, model.thresholds[node], model.ways[node], False, True)
-        if left != goes_left(value, loaded.thresholds[node], loaded.ways[node], strict, zeros):
+        left = goes_left(value, model.thresholds[node], model.missing_go[node], False, True)
+        if left != goes_left(value, loaded.thresholds[node], loaded.missing_go[node], strict, zeros):
             break
         node = node + 1 if left else model.right[node]
     return node
@@ -104,7 +104,7 @@ def walk(
 def decide(
     values: Float64Array,
     thresholds: Float64Array,
-    ways: Int64Array,
+    missing_go: Int64Array,
     strict: bool,
     zeros: bool,
     left: BoolArray,
@@ -114,7 +114,7 @@ def decide(
     Args:
         values: (n_splits, n_values).
         thresholds: (n_splits,).
-        ways: (n_splits,) direction of missing values (`MissingGo`).
+        missing_go: (n_splits,) child of missing values (`MissingGo`).
         strict: Whether `x < threshold` goes left.
         zeros: Whether values near 0 are 0 as in LightGBM.
         left: (n_splits, n_values) output, whether each value goes left.
@@ -122,4 +122,4 @@ def decide(
     for split in range(values.shape[0]):
         for place in range(values.shape[1]):
             value = values[split, place]
-            left[split, place] = goes_left(value, thresholds[split], ways[split], strict, zeros)
+            left[split, place] = goes_left(value, thresholds[split], missing_go[split], strict, zeros)

@@ -37,7 +37,7 @@ _OPENSEARCH = "the Learning to Rank plugin of OpenSearch"
 
 
 class _Plugin(Target[S]):
-    """A body of `_createmodel`.
+    """A body of the plugin's request `_createmodel`.
 
     Attributes:
         negative_scores_advice: Advice for plugins that refuse negative scores.
@@ -48,7 +48,7 @@ class _Plugin(Target[S]):
     negative_scores_advice: ClassVar[str]
 
     def instructions(self, source: S) -> str:
-        """Show the requests that store a model and rescore by it."""
+        """Return the requests that store a model and rescore by it."""
         return f"""\
 The feature set `{source.feature_set}` must have these features: see `features` in any line of `golden.jsonl`.
 
@@ -77,8 +77,8 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the body of `_createmodel`."""
-        wanted, nan_left = source.numeric
-        thresholds = strict(wanted)
+        model_thresholds, nan_left = source.numeric
+        thresholds = strict(model_thresholds)
         nodes = source.nodes
         names = [json.dumps(name) for name in source.features]
         features, right, values = (
@@ -87,7 +87,7 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
             nodes.values.astype(np.float32).tolist(),
         )
         numbers, left, depths = thresholds.tolist(), nan_left.tolist(), nodes.depths().tolist()
-        first = _first_of_tree(nodes)
+        first = np.repeat(nodes.roots, np.diff(nodes.roots, append=len(nodes.features))).tolist()
 
         def leaf(node: int) -> str:
             return f'{{"nodeid":{node - first[node]},"leaf":{float32_text(values[node])}}}'
@@ -106,15 +106,15 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the body."""
-        places = {name: place for place, name in enumerate(source.features)}
+        columns = source.columns
 
         def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "leaf" in node:
                 return float(node["leaf"])
             goes_left = node["missing"] == node["yes"]
-            missing_direction = MissingGo.LEFT_IF_NAN if goes_left else MissingGo.RIGHT_IF_NAN
+            missing_go = MissingGo.LEFT_IF_NAN if goes_left else MissingGo.RIGHT_IF_NAN
             yes, no = node["children"]
-            return Split(places[node["split"]], float(node["split_condition"]), missing_direction), yes, no
+            return Split(columns[node["split"]], float(node["split_condition"]), missing_go), yes, no
 
         return Nodes.walked(json.loads(json.loads(content)["model"]["model"]["definition"]), value_or_split)
 
@@ -230,22 +230,24 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
                 values = (np.where(np.isnan(rows), np.float32(0.0), rows) - means) / deviations
                 return forward(values, layers, "relu")
 
-        words = "finite features, missing ones as 0; scaled and added in float32"
+        arithmetic = "finite features, missing ones as 0; scaled and added in float32"
         return (
-            Engine(self.reader, words, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),
+            Engine(
+                self.reader, arithmetic, single=True, finite=True, score=lambda rows: in_blocks(score, rows)
+            ),
         )
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
         """Return notes on the omitted bias and the option never_missing."""
-        found = [
+        notes = [
             (
                 "The bias is left out: model/linear has no bias, and a bias does not change the order of"
                 " documents."
             )
         ]
         if source.options.never_missing:
-            found.append("Missing features are not compared, since never_missing is set.")
-        return found
+            notes.append("Missing features are not compared, since never_missing is set.")
+        return notes
 
 
 class ElasticsearchLinear(_Linear):
@@ -262,11 +264,3 @@ class OpensearchLinear(_Linear):
     name = "opensearch-linear"
     reader = _OPENSEARCH
     summary = f"model/linear for {_OPENSEARCH}"
-
-
-def _first_of_tree(nodes: Nodes) -> list[int]:
-    first: list[int] = []
-    for tree in range(len(nodes.roots)):
-        own = nodes.of_tree(tree)
-        first += [own.start] * len(own)
-    return first

@@ -3,6 +3,7 @@
 import ast
 import re
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -202,14 +203,13 @@ class _Python(SourceCode[S]):
     reader = "Python"
     imports: ClassVar[str]
 
-    def module(self, source: S, tables: str, body: str) -> bytes:
-        """Write the module.
+    @abstractmethod
+    def code(self, source: S) -> tuple[str, str]:
+        """Return the constants after the names of features, and the body of `score` with what it calls."""
 
-        Args:
-            source: The model.
-            tables: Constants after the names of features.
-            body: The end of the function `score`, and the functions that `score` calls.
-        """
+    def write(self, source: S) -> bytes:
+        """Write the module."""
+        tables, body = self.code(source)
         return _CODE.format(
             name=source.name,
             precision=self.precision,
@@ -231,12 +231,8 @@ class PythonTrees(_Python[TreeSource], TreeCode):
     row = "    (%d, %s, %d, %d),"
     infinity = "inf"
 
-    def write(self, source: TreeSource) -> bytes:
-        """Write the module."""
-        return self.module(source, *self.code(source))
-
     def code(self, source: TreeSource) -> tuple[str, str]:
-        """Return the tables and the body of the module."""
+        """Return the tables of nodes and roots, and the functions that evaluate them."""
         return _TREE_TABLES.format(zero=ZERO, **self.tables(source.nodes)), _TREE_BODY
 
     def instructions(self, source: TreeSource) -> str:
@@ -261,12 +257,8 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
     before_log1p = "    units = [_scaled("
     before_activation = "def _activated(value):\n    "
 
-    def write(self, source: NetworkSource) -> bytes:
-        """Write the module."""
-        return self.module(source, *self.code(source))
-
     def code(self, source: NetworkSource) -> tuple[str, str]:
-        """Return the tables and the body of the module."""
+        """Return the tables of inputs and layers, and the functions that evaluate them."""
         network, inputs = source.network, source.network.inputs
         tables = _LAYERS.format(
             tables="\n".join(
@@ -316,8 +308,8 @@ class PythonSum(_Python[SumSource], MembersTarget):
     of_trees = PythonTrees()
     of_networks = PythonNetwork()
 
-    def write(self, source: SumSource) -> bytes:
-        """Write the module."""
+    def code(self, source: SumSource) -> tuple[str, str]:
+        """Return the functions of the members with their weights, and the function that adds their scores."""
         places = range(1, len(source.parts) + 1)
         tables = _SUM_TABLES.format(
             members="\n\n".join(map(self._member, places, source.parts)),
@@ -326,7 +318,7 @@ class PythonSum(_Python[SumSource], MembersTarget):
             rounds=tuple(part.member.precision == "float32" for part in source.parts),
             scores=", ".join(f"_member_{place}()" for place in places),
         )
-        return self.module(source, tables, _SUM_BODY)
+        return tables, _SUM_BODY
 
     def _member(self, place: int, part: Part) -> str:
         source = part.source
@@ -340,7 +332,7 @@ class PythonSum(_Python[SumSource], MembersTarget):
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the modules of the members."""
         text = content.decode()
-        found = {
+        tables = {
             target.id: ast.literal_eval(table.value)
             for table in ast.parse(text).body
             if isinstance(table, ast.Assign)
@@ -350,7 +342,7 @@ class PythonSum(_Python[SumSource], MembersTarget):
         codes = [textwrap.dedent(code).encode() for code in _MEMBER_FUNCTION.findall(text)]
         try:
             return [
-                WrittenMember(*each) for each in zip(codes, found["WEIGHTS"], found["COLUMNS"], strict=True)
+                WrittenMember(*each) for each in zip(codes, tables["WEIGHTS"], tables["COLUMNS"], strict=True)
             ]
         except (KeyError, ValueError) as error:
             raise ModelError("the members of the export differ from the members of the sum") from error

@@ -71,12 +71,12 @@ def ndcg_at_10(scores: Float64Array, labels: Float32Array, query_boundaries: Int
     queries = np.repeat(np.arange(len(starts)), np.diff(query_boundaries))
     ranks = np.arange(len(labels)) - starts[queries]
     weights = np.where(ranks < _CUTOFF, 1.0 / np.log2(ranks + 2.0), 0.0)
-    known = np.where(labels > 0.0, labels, 0.0).astype(np.float64)
-    gains = np.exp2(np.minimum(known, _LARGEST_LABEL)) - 1.0
+    relevances = np.where(labels > 0.0, labels, 0.0).astype(np.float64)
+    gains = np.exp2(np.minimum(relevances, _LARGEST_LABEL)) - 1.0
 
     def dcg(ranked_by: Float64Array) -> Float64Array:
         return np.asarray(np.add.reduceat(gains[np.lexsort((-ranked_by, queries))] * weights, starts))
 
     ideal = dcg(gains)
-    relevant = ideal > 0.0
-    return np.asarray(dcg(scores)[relevant] / ideal[relevant])
+    has_relevant = ideal > 0.0
+    return np.asarray(dcg(scores)[has_relevant] / ideal[has_relevant])

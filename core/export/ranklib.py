@@ -42,9 +42,9 @@ class RankLib(TreeTarget):
     def write(self, source: TreeSource) -> bytes:
         """Write the ensemble."""
         nodes = source.nodes
-        wanted_thresholds, _ = source.numeric
+        model_thresholds, _ = source.numeric
         features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
-        thresholds = floor32(wanted_thresholds).tolist()
+        thresholds = floor32(model_thresholds).tolist()
 
         def split(node: int, below_left: str, below_right: str) -> str:
             return (

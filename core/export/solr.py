@@ -70,7 +70,7 @@ class _Solr(Target[S]):
         """Return the advice on default values in `features.json`, with a leading space; "" for none."""
 
     def norms(self, source: S) -> list[dict[str, Any]]:
-        """Return the additional JSON members of each feature of the model."""
+        """Return the JSON members of each feature of the model besides its name: the normalizer, if any."""
         return [{}] * len(source.features)
 
     def write(self, source: S) -> bytes:
@@ -166,11 +166,11 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
     def params(self, source: TreeSource) -> str:
         """Return the trees as JSON text."""
-        wanted, nan_left = source.numeric
+        model_thresholds, nan_left = source.numeric
         nodes, legacy = source.nodes, _legacy(source.options)
         names = [json.dumps(name) for name in source.features]
         features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
-        thresholds, left = before_slack(wanted).tolist(), nan_left.tolist()
+        thresholds, left = before_slack(model_thresholds).tolist(), nan_left.tolist()
 
         def split(node: int, below_left: str, below_right: str) -> str:
             missing = "" if legacy else f'"missing":"{"left" if left[node] else "right"}",'
@@ -186,18 +186,17 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the model."""
-        places = {name: place for place, name in enumerate(source.features)}
+        columns = source.columns
 
-        def value_or_split(
-            node: dict[str, object],
-        ) -> float | tuple[Split, dict[str, object], dict[str, object]]:
+        def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "value" in node:
-                return float(str(node["value"]))
-            missing_direction = (
-                MissingGo.LEFT_IF_NAN if node.get("missing") == "left" else MissingGo.RIGHT_IF_NAN
+                return float(node["value"])
+            missing_go = MissingGo.LEFT_IF_NAN if node.get("missing") == "left" else MissingGo.RIGHT_IF_NAN
+            return (
+                Split(columns[node["feature"]], float(node["threshold"]), missing_go),
+                node["left"],
+                node["right"],
             )
-            split = Split(places[str(node["feature"])], float(str(node["threshold"])), missing_direction)
-            return split, node["left"], node["right"]  # type: ignore[return-value]
 
         trees = json.loads(content)["params"]["trees"]
         return Nodes.walked((tree["root"] for tree in trees), value_or_split)
@@ -279,8 +278,10 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
                 values = (np.where(np.isnan(rows), default, rows) - means) / deviations
                 return forward(values, layers, activation)
 
-        words = "finite features, missing ones as their defaultValue; scaled and added in float32"
-        return (Engine("Solr", words, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),)
+        arithmetic = "finite features, missing ones as their defaultValue; scaled and added in float32"
+        return (
+            Engine("Solr", arithmetic, single=True, finite=True, score=lambda rows: in_blocks(score, rows)),
+        )
 
 
 class SolrLinear(_SolrNetwork):
@@ -337,12 +338,15 @@ class SolrNetwork(_SolrNetwork):
         Raises:
             ModelError: The activations differ from the model's.
         """
-        found = json.loads(content)["params"]["layers"]
+        written = json.loads(content)["params"]["layers"]
         layers = tuple(
             Layer(np.array(layer["matrix"], np.float32).T, np.array(layer["bias"], np.float32))
-            for layer in found
+            for layer in written
         )
-        (activation, *others), last = {layer["activation"] for layer in found[:-1]}, found[-1]["activation"]
+        (activation, *others), last = (
+            {layer["activation"] for layer in written[:-1]},
+            written[-1]["activation"],
+        )
         if others or activation not in _ACTIVATIONS or last != "identity":
             raise ModelError("the activations of the export differ from the activations of the model")
         return self._engine(content, source, layers, activation)

@@ -44,7 +44,7 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
     """Source code with the trees as a table, one node per line.
 
     Attributes:
-        row: Format of a line: feature or -1, threshold or value, direction of missing values, right child.
+        row: Format of a line: feature or -1, threshold or value, `MissingGo`, right child.
         infinity: Name of infinity in the language.
     """
 
@@ -66,11 +66,11 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         """Return the lines of the tables of nodes and of roots, by name."""
         numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
         columns = zip(
-            nodes.features.tolist(), numbers, nodes.ways.tolist(), nodes.right.tolist(), strict=True
+            nodes.features.tolist(), numbers, nodes.missing_go.tolist(), nodes.right.tolist(), strict=True
         )
         rows = (
-            self.row % (feature, repr(number).replace("inf", self.infinity), way, right)
-            for feature, number, way, right in columns
+            self.row % (feature, repr(number).replace("inf", self.infinity), missing_go, right)
+            for feature, number, missing_go, right in columns
         )
         return {
             "nodes": "\n".join(rows),
@@ -81,13 +81,13 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         """Parse the tables of the code."""
         text = content.decode()
         rows = _ROW.findall(text)
-        features, ways, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
+        features, missing_go, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
         numbers = np.array([float(row[1].lower().replace("infinity", "inf")) for row in rows])
         is_leaf = features < 0
         return Nodes(
             features,
             np.where(is_leaf, 0.0, numbers),
-            ways,
+            missing_go,
             right,
             np.where(is_leaf, numbers, 0.0),
             np.array([int(root) for root in _ROOT.findall(text)]),
@@ -112,7 +112,7 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
 
     @abstractmethod
     def arrays(self, text: str) -> Arrays:
-        """Parse the tables that `tables_of` returned from the code, as flat lists."""
+        """Parse the tables in the code, those of `tables_of`, as flat lists by name."""
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
         """Parse the tables, and return an engine that evaluates them by NumPy as the code does.
@@ -122,14 +122,14 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
         """
         text = content.decode()
         activations = self.activations.items()
-        found = [name for name, code in activations if f"\n{self.before_activation}{code}" in text]
-        if len(found) != 1:
+        names = [name for name, code in activations if f"\n{self.before_activation}{code}" in text]
+        if len(names) != 1:
             raise ModelError("the export must have one activation")
         network = network_of(
             self.arrays(text),
             source.features,
             log1p=f"\n{self.before_log1p}{self.log1p}" in text,
-            activation=found[0],
+            activation=names[0],
         )
         return (
             Engine(
@@ -160,7 +160,7 @@ def tables_of(network: Network) -> dict[str, Any]:
 
 
 def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activation: str) -> Network:
-    """Return the network with the given tables, each a flat list of numbers.
+    """Return the network with the given tables, the inverse of `tables_of` for flat lists.
 
     Raises:
         ModelError: The sizes of tables do not match.

@@ -43,20 +43,16 @@ class LightGbm(TreeTarget):
         """Return notes on the names of features and on the values of categories."""
         pairs = zip(source.features, source.text.feature_names, strict=True)
         spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
-        found = (
-            [f"LightGBM's text format does not allow every name: {', '.join(spelled)}."] if spelled else []
-        )
-        names = [source.features[column] for column in source.text.categories]
-        if not names:
-            return found
-        return [
-            *found,
-            (
+        notes = []
+        if spelled:
+            notes.append(f"LightGBM's text format does not allow every name: {', '.join(spelled)}.")
+        if names := [source.features[column] for column in source.text.categories]:
+            notes.append(
                 f"Values of {', '.join(names)} are indexes into the lists of pandas_categorical, the last"
                 " line of the file, also in the golden vectors. LightGBM's Python package reads these lists:"
                 " DataFrames have the values themselves, in columns of type category."
-            ),
-        ]
+            )
+        return notes
 
     def instructions(self, source: TreeSource) -> str:
         """Return Python code that reads the file."""

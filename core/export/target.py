@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from core.export.options import ExportOptions
@@ -37,6 +38,11 @@ class Source(ABC):
         """Return the name of the feature set or feature store in the engine."""
         return self.options.feature_set or "rankery"
 
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """Return the column of each feature by its name in the engine."""
+        return {name: column for column, name in enumerate(self.features)}
+
 
 S = TypeVar("S", bound=Source)
 
@@ -51,7 +57,7 @@ class Target(ABC, Generic[S]):
         reader: Programs that read the file.
         summary: One-line summary.
         options: Supported options of `ExportOptions`.
-        limits: Descriptions of models that the format cannot express.
+        limits: Descriptions of what the format cannot express.
     """
 
     name: ClassVar[str]

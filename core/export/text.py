@@ -1,9 +1,11 @@
-"""Text helpers of several formats: nested trees, numbers, and Python code for golden vectors."""
+"""Text helpers of the formats: nested trees, numbers, C strings, and Python code for golden vectors."""
 
+import string
 from collections.abc import Callable
 
 from core.export.nodes import Nodes
 
+_UNESCAPED_BYTES = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/@".encode())
 EXACT = 'score == golden["score"]'
 
 
@@ -48,6 +50,12 @@ def decimal(value: float) -> str:
     """Write a float32 value with a point or an exponent, so that C and Java do not read an integer."""
     text = float32_text(value)
     return text if "." in text or "e" in text else f"{text}.0"
+
+
+def c_literal(text: str) -> str:
+    """Write a string literal of C in ASCII; other characters become the octal bytes of their UTF-8."""
+    escaped = (chr(byte) if byte in _UNESCAPED_BYTES else f"\\{byte:03o}" for byte in text.encode())
+    return f'"{"".join(escaped)}"'
 
 
 def within(tolerance: str) -> str:

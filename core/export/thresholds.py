@@ -39,47 +39,47 @@ def strict(thresholds: Float64Array) -> Float64Array:
 def before_slack(thresholds: Float64Array) -> Float32Array:
     """Return float32 values s for which s + 1e-6, added in float32, is `floor32` or the closest possible.
 
-    The sum is inexact for thresholds under about 1e-6, where it is too coarse, and for some negative powers
-    of two. Thresholds stay on their side of 0, because 0 is the commonest value.
+    The sum is inexact for thresholds under about 1e-6, since float32 near 1e-6 is coarser, and for some
+    negative powers of two. Thresholds stay on their side of 0, because 0 is the commonest value.
     """
-    wanted = floor32(thresholds)
+    target = floor32(thresholds)
     with np.errstate(over="ignore"):
-        subtracted = wanted - SLACK
-        steps = [subtracted, _above(subtracted), _below(subtracted), wanted, _below(wanted)]
+        subtracted = target - SLACK
+        steps = [subtracted, _above(subtracted), _below(subtracted), target, _below(target)]
         candidates = np.stack([*steps, _above(steps[1]), _below(steps[2])])
         sums = candidates + SLACK
     with np.errstate(invalid="ignore"):  # infinity - infinity counts as an exact match
-        distances = np.abs(sums.astype(np.float64) - wanted)
-    distances[sums == wanted] = 0.0
-    is_unfit = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
+        distances = np.abs(sums.astype(np.float64) - target)
+    distances[sums == target] = 0.0
+    is_unfit = np.isnan(distances) | ((sums < 0.0) != (target < 0.0))
     best = np.argmin(np.where(is_unfit, np.inf, distances), axis=0)
     return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 
 
-def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, Int64Array]:
-    """Express splits by `x <= t` and a direction of NaN only, which is all that most engines support.
+def numeric(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Float64Array, Int64Array]:
+    """Express splits by `x <= t` and the child of NaN only, which is all that most engines support.
 
     LightGBM treats values around 0 as 0, so thresholds are moved to send these values the same way as 0.
     This is impossible at the splits that `splits_that_separate_zeros` returns.
 
     Args:
         thresholds: LightGBM's thresholds.
-        ways: `MissingGo` of each split.
+        missing_go: `MissingGo` of each split.
 
     Returns:
         Thresholds, and 1 where NaN goes left, else 0.
     """
     zero_left = thresholds >= 0.0
-    goes_left = (ways == MissingGo.LEFT_IF_ZERO) | (ways == MissingGo.LEFT_IF_NAN)
-    nan_left = np.where(ways == MissingGo.NOWHERE, zero_left, goes_left)
+    goes_left = (missing_go == MissingGo.LEFT_IF_ZERO) | (missing_go == MissingGo.LEFT_IF_NAN)
+    nan_left = np.where(missing_go == MissingGo.NOWHERE, zero_left, goes_left)
     below_zero = np.nextafter(-ZERO, -np.inf)
     moved = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
     return moved, nan_left.astype(np.int64)
 
 
-def splits_that_separate_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
+def splits_that_separate_zeros(thresholds: Float64Array, missing_go: Int64Array) -> Int64Array:
     """Return the splits that send 0, as a missing value, to a different child than values close to 0."""
-    left, right = ways == MissingGo.LEFT_IF_ZERO, ways == MissingGo.RIGHT_IF_ZERO
+    left, right = missing_go == MissingGo.LEFT_IF_ZERO, missing_go == MissingGo.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 
 

@@ -46,7 +46,7 @@ class Arithmetic:
         single: Whether features, thresholds and leaves are float32, not float64.
         strict: Whether `x < threshold` goes left, not `x <= threshold`.
         slack: Whether 1e-6 is added to thresholds.
-        missing: Decision where the feature is missing.
+        missing: Treatment of missing features.
         zeros: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
         single_sum: Whether leaves are summed in float32, not in float64.
         doubles: Whether decisions are guaranteed to equal LightGBM's for every float64 value, not only for
@@ -65,7 +65,7 @@ class Arithmetic:
     finite: bool = False
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Return a one-line description of the arithmetic."""
         threshold = "threshold + 1e-6" if self.slack else "threshold"
         decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
@@ -76,17 +76,19 @@ class Arithmetic:
 
     def loaded(self, written: Nodes) -> Nodes:
         """Return the nodes with the numbers that the engine has after loading the file."""
-        thresholds, values, ways = written.thresholds, written.values, written.ways
+        thresholds, values, missing_go = written.thresholds, written.values, written.missing_go
         if self.single:
             with np.errstate(over="ignore", under="ignore"):
                 thresholds, values = thresholds.astype(np.float32), values.astype(np.float32)
                 if self.slack:
                     thresholds = thresholds + SLACK
         if self.missing is not Missing.AS_WRITTEN:
-            way = MissingGo.NOWHERE if self.missing is Missing.ZERO else MissingGo.RIGHT_IF_NAN
-            ways = np.full_like(ways, way)
+            everywhere = MissingGo.NOWHERE if self.missing is Missing.ZERO else MissingGo.RIGHT_IF_NAN
+            missing_go = np.full_like(missing_go, everywhere)
         return written._replace(
-            thresholds=thresholds.astype(np.float64), values=values.astype(np.float64), ways=ways
+            thresholds=thresholds.astype(np.float64),
+            values=values.astype(np.float64),
+            missing_go=missing_go,
         )
 
 
@@ -114,16 +116,16 @@ class TreeSource(Source):
     @cached_property
     def numeric(self) -> tuple[Float64Array, Int64Array]:
         """Return the thresholds for `x <= t` of all nodes, and 1 where NaN goes left."""
-        return numeric(self.nodes.thresholds, self.nodes.ways)
+        return numeric(self.nodes.thresholds, self.nodes.missing_go)
 
-    def words_of(self, node: int) -> str:
-        """Return the description of a split."""
+    def describe_split(self, node: int) -> str:
+        """Return the feature, the threshold and the tree of a split, for messages."""
         tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
         threshold = float(self.nodes.thresholds[node])
         return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
 
     def at_thresholds(self, base: Float32Array, random: np.random.Generator) -> Float32Array:
-        """Replace each used feature of documents by a threshold, or by the next value below or above it.
+        """Replace each used feature of documents by one of its thresholds, or by the float32 below or above.
 
         Args:
             base: (n, n_features) float32 documents.
@@ -149,7 +151,7 @@ class TreeTarget(Target[TreeSource]):
 
     Attributes:
         nests: Whether nodes are nested in the file, which bounds the depth of trees.
-        limit_advice: Advice for splits whose missing values go to another child in the engine.
+        limit_advice: Advice for models with splits whose missing values go to another child in the engine.
     """
 
     nests: ClassVar[bool] = True
@@ -183,11 +185,10 @@ class TreeTarget(Target[TreeSource]):
                     f"scores up to {largest:g} exceed the range of float32, which {self.reader} uses"
                 )
         splits = source.nodes.splits
-        thresholds, ways = source.nodes.thresholds[splits], source.nodes.ways[splits]
-        parted = splits[splits_that_separate_zeros(thresholds, ways)]
+        thresholds, missing_go = source.nodes.thresholds[splits], source.nodes.missing_go[splits]
         self.refuse(
             source,
-            parted,
+            splits[splits_that_separate_zeros(thresholds, missing_go)],
             "sends 0, as a missing value, to a different child than the threshold does; train without"
             " zero_as_missing",
         )
@@ -207,18 +208,18 @@ class TreeTarget(Target[TreeSource]):
             f" {arithmetic.missing.value}. {self.limit_advice} If no features are missing, set never_missing",
         )
 
-    def refuse(self, source: TreeSource, nodes: Int64Array, words: str) -> None:
-        """Refuse a model if any unsupported splits are given.
+    def refuse(self, source: TreeSource, unsupported: Int64Array, reason: str) -> None:
+        """Refuse a model if any of its splits are unsupported.
 
         Raises:
             ModelError: There are unsupported splits.
         """
-        if not len(nodes):
+        if not len(unsupported):
             return
-        examples = "; ".join(map(source.words_of, nodes[:_EXAMPLES].tolist()))
+        examples = "; ".join(map(source.describe_split, unsupported[:_EXAMPLES].tolist()))
         raise ModelError(
-            f"{self.name} cannot express {len(nodes)} of the {len(source.nodes.splits)} splits"
-            f" ({examples}): the model {words}"
+            f"{self.name} cannot express {len(unsupported)} of the {len(source.nodes.splits)} splits"
+            f" ({examples}): the model {reason}"
         )
 
 
@@ -231,7 +232,7 @@ class TreeExport(Export):
 
     @cached_property
     def written(self) -> Nodes:
-        """Return the nodes that are read back from the exported file.
+        """Return the nodes as read back from the exported file.
 
         Raises:
             ModelError: The file has other trees than the model.

@@ -11,14 +11,15 @@ as is an attribute without a value.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from core.errors import InputProblem, InvalidInput, ModelError
-from core.export import onnx
 from core.export.networks.evaluation import in_blocks
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget, limits_of, parts_of
 from core.export.nodes import Nodes, Split
+from core.export.onnx import OnnxNetwork
 from core.export.options import ExportOptions
 from core.export.sums.target import MembersTarget, SumSource, WrittenMember
 from core.export.target import S, Source, Target
@@ -75,8 +76,8 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Return the JSON of LightGBM's `dump_model`, limited to the members that Vespa reads."""
-        wanted, nan_left = source.numeric
-        thresholds = strict(wanted)
+        model_thresholds, nan_left = source.numeric
+        thresholds = strict(model_thresholds)
         nodes = source.nodes
         features, values = nodes.features.tolist(), nodes.values.tolist()
         numbers, left = thresholds.tolist(), nan_left.tolist()
@@ -111,14 +112,12 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the JSON."""
 
-        def value_or_split(
-            node: dict[str, object],
-        ) -> float | tuple[Split, dict[str, object], dict[str, object]]:
+        def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "leaf_value" in node:
-                return float(node["leaf_value"])  # type: ignore[arg-type]
-            missing_direction = MissingGo.LEFT_IF_NAN if node["default_left"] else MissingGo.RIGHT_IF_NAN
-            split = Split(node["split_feature"], float(node["threshold"]), missing_direction)  # type: ignore[arg-type]
-            return split, node["left_child"], node["right_child"]  # type: ignore[return-value]
+                return float(node["leaf_value"])
+            missing_go = MissingGo.LEFT_IF_NAN if node["default_left"] else MissingGo.RIGHT_IF_NAN
+            split = Split(node["split_feature"], float(node["threshold"]), missing_go)
+            return split, node["left_child"], node["right_child"]
 
         document = json.loads(content)
         return Nodes.walked((tree["tree_structure"] for tree in document["tree_info"]), value_or_split)
@@ -149,7 +148,7 @@ class _VespaProfile(_Vespa[S]):
     """A model whose rank profile is a separate file."""
 
     def models(self, source: S) -> str:
-        """Return the part of the instructions on files for the folder `models`."""
+        """Return the words of the instructions on files for the folder `models`; "" without such files."""
         return ""
 
     def instructions(self, source: S) -> str:
@@ -191,11 +190,11 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
             ModelError: The expression has no single constant, or a term of another form.
         """
         text = content.decode()
-        found, constants = _TERM.findall(text), _CONSTANT.findall(text)
-        if len(constants) != 1 or len(found) != text.count("\n            + "):
+        written, constants = _TERM.findall(text), _CONSTANT.findall(text)
+        if len(constants) != 1 or len(written) != text.count("\n            + "):
             raise ModelError("the expression of the export differs from the expression of the model")
-        places = {name: place for place, name in enumerate(source.features)}
-        terms = [(places[name], float(missing), float(weight)) for name, missing, weight in found]
+        columns = source.columns
+        terms = [(columns[name], float(missing), float(weight)) for name, missing, weight in written]
 
         def score(rows: Float32Array) -> Float64Array:
             total = np.full(len(rows), float(constants[0]))
@@ -204,29 +203,21 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
                 total = total + np.where(np.isnan(values), missing, weight * values)
             return total
 
-        words = "finite features, missing ones as in the model; folded weights, added in float64"
-        return (Engine("Vespa", words, single=False, finite=True, score=lambda rows: in_blocks(score, rows)),)
+        arithmetic = "finite features, missing ones as in the model; folded weights, added in float64"
+        return (
+            Engine("Vespa", arithmetic, single=False, finite=True, score=lambda rows: in_blocks(score, rows)),
+        )
 
 
-class VespaNetwork(_VespaProfile[NetworkSource], NetworkTarget):
-    """A network: an ONNX model, with a rank profile in the archive."""
+class VespaNetwork(_VespaProfile[NetworkSource], OnnxNetwork):
+    """A network: an ONNX model, which Vespa evaluates by ONNX Runtime, with a rank profile in the archive."""
 
-    filename = "model.onnx"
-    media_type = "application/octet-stream"
     summary = "ONNX model for Vespa, with a rank profile in the archive"
     limits = (_UNMAPPED_FEATURES,)
 
     def models(self, source: NetworkSource) -> str:
-        """Return the part of the instructions on the ONNX model."""
+        """Return the words of the instructions on the ONNX model."""
         return f"`model.onnx` as `models/{source.name}.onnx` and "
-
-    def write(self, source: NetworkSource) -> bytes:
-        """Write the graph, as the format onnx does."""
-        return onnx.network_graph(source)
-
-    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Return the evaluator of the graph: Vespa contains ONNX Runtime."""
-        return (onnx.engine_of(content),)
 
     def companions(self, source: NetworkSource, content: bytes) -> Mapping[str, bytes]:
         """Return the rank profile."""
@@ -250,7 +241,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         return _LINEAR if source.network.kind == "linear" and not parts & _UNSUPPORTED else self.of_networks
 
     def models(self, source: SumSource) -> str:
-        """Return the part of the instructions on the folder of the members' models."""
+        """Return the words of the instructions on the models of members; "" if all are expressions."""
         return "the files of `models` into the folder `models` and " if self.companions(source, b"") else ""
 
     def write(self, source: SumSource) -> bytes:
@@ -278,14 +269,14 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
 
     def companions(self, source: SumSource, content: bytes) -> Mapping[str, bytes]:
         """Return the models of the members that are not expressions."""
-        found: dict[str, bytes] = {}
+        files: dict[str, bytes] = {}
         for part in source.parts:
             member = part.source
             if isinstance(member, TreeSource):
-                found[f"models/{member.name}.json"] = self.of_trees.write(member)
+                files[f"models/{member.name}.json"] = self.of_trees.write(member)
             elif self.of_network(member) is not _LINEAR:
-                found[f"models/{member.name}.onnx"] = self.of_networks.write(member)
-        return found
+                files[f"models/{member.name}.onnx"] = self.of_networks.write(member)
+        return files
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the weights, the expressions and the models of the terms.
@@ -294,13 +285,9 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
             ModelError: The terms differ from the sum's.
         """
         text = content.decode()
-        functions = dict(_LINEAR_FUNCTION.findall(text))
-        files, places = (
-            self.companions(source, content),
-            {name: at for at, name in enumerate(source.features)},
-        )
+        functions, files = dict(_LINEAR_FUNCTION.findall(text)), self.companions(source, content)
         first_phase = text[text.index("    first-phase {") :]
-        found = []
+        members = []
         for part, (weight, term) in zip(source.parts, _WEIGHTED.findall(first_phase), strict=False):
             member, (_, expected, _) = part.source, self._written(part.source)
             if term != expected:
@@ -308,9 +295,9 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
             model = functions.get(term, "").encode() or next(
                 file for name, file in files.items() if name.startswith(f"models/{member.name}.")
             )
-            columns = tuple(places[name] for name in member.features)
-            found.append(WrittenMember(model, float(weight), columns))
-        return found
+            columns = tuple(source.columns[name] for name in member.features)
+            members.append(WrittenMember(model, float(weight), columns))
+        return members
 
 
 _LINEAR = VespaLinear()

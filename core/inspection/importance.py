@@ -1,12 +1,10 @@
 """Split importance: gains and numbers of splits by feature."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.scoring.model_text import ModelText
-from core.scoring.tree import Tree
 from core.types import Float64Array, Int64Array
 
 
@@ -25,7 +23,7 @@ class SplitImportance:
 
 def split_importance(text: ModelText) -> SplitImportance:
     """Sum the splits of all trees; splits without a gain are ignored, as in LightGBM."""
-    features = _joined(tree.features for tree in text.trees)
+    features = np.concatenate([np.empty(0, np.int64), *(tree.features for tree in text.trees)])
     gains = np.concatenate([np.empty(0), *(tree.gains for tree in text.trees)])
     counted = gains > 0.0
     n_features = len(text.feature_names)
@@ -35,18 +33,3 @@ def split_importance(text: ModelText) -> SplitImportance:
         gain=np.bincount(features[counted], weights, minlength=n_features).astype(np.float64),
         split=np.bincount(features[counted], minlength=n_features).astype(np.int64),
     )
-
-
-def used_features(text: ModelText) -> Int64Array:
-    """Return the numbers of the features that any tree uses, ascending."""
-    return np.unique(_joined(map(features_of, text.trees)))
-
-
-def features_of(tree: Tree) -> Int64Array:
-    """Return the numbers of the features that a tree uses in splits or leaves, ascending."""
-    of_leaves = [tree.linear.features] if tree.linear else []
-    return np.unique(_joined([tree.features, *of_leaves]))
-
-
-def _joined(features: Iterable[Int64Array]) -> Int64Array:
-    return np.concatenate([np.empty(0, np.int64), *features])

@@ -112,15 +112,15 @@ def partial_dependence(
         on_step: Called with the finished and the total number of features; may raise to stop.
     """
     buffer = dataset.features[_sample(dataset.n_documents, grid)]
-    found = []
+    dependences = []
     for done, feature in enumerate(features, start=1):
         column = np.sort(dataset.features[:, feature])  # missing values come last
-        kept = buffer[:, feature].copy()
-        found.append(_dependence_on_feature(model, feature, column, buffer, grid.values, threads))
-        buffer[:, feature] = kept
+        column_of_sample = buffer[:, feature].copy()
+        dependences.append(_dependence_on_feature(model, feature, column, buffer, grid.values, threads))
+        buffer[:, feature] = column_of_sample
         if on_step:
             on_step(done, len(features))
-    return found
+    return dependences
 
 
 def _sample(n_documents: int, grid: Grid) -> Int64Array:

@@ -9,7 +9,6 @@ import numpy as np
 from core.data import RankingDataset
 from core.data.features import copy_features
 from core.evaluation import Summary, measure, summarise_all
-from core.inspection.importance import features_of
 from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, Metric, parse_metric
 from core.scorers import ScoringModel, TreeModel
@@ -93,11 +92,11 @@ def permutation_importance(
             if on_step:
                 on_step(place * permutations.repeats + repeat, len(features) * permutations.repeats)
         tried[feature] = trial.summarised(feature, np.array(deteriorations))
-    found = [
+    importances = [
         tried.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
         for feature in range(len(model.feature_names))
     ]
-    return trial.summary, sorted(found, key=lambda each: np.inf if each.mean is None else -each.mean)
+    return trial.summary, sorted(importances, key=lambda each: np.inf if each.mean is None else -each.mean)
 
 
 class _Trial:
@@ -115,7 +114,7 @@ class _Trial:
         self._model, self._dataset, self._threads = model, dataset, threads
         self._features_of_trees: list[frozenset[int]] = []
         if isinstance(model, TreeModel):
-            self._features_of_trees = [frozenset(features_of(tree).tolist()) for tree in model.text.trees]
+            self._features_of_trees = [tree.used_features for tree in model.text.trees]
         self._spelling, self._conventions = metric, conventions
         self._permutations = permutations
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]

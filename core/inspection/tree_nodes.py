@@ -174,7 +174,7 @@ class _Reader:
 
 def _leaves_below(tree: Tree) -> Int64Array:
     """Count the leaves below each split, (n_splits,); children come after their parents."""
-    found = np.ones(2 * len(tree.left) + 1, np.int64)  # leaf k is at -k - 1
+    counts = np.ones(2 * len(tree.left) + 1, np.int64)  # leaf k is at -k - 1
     for split in range(len(tree.left) - 1, -1, -1):
-        found[split] = found[tree.left[split]] + found[tree.right[split]]
-    return found[: len(tree.left)]
+        counts[split] = counts[tree.left[split]] + counts[tree.right[split]]
+    return counts[: len(tree.left)]

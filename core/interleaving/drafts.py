@@ -14,8 +14,9 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     that added the document (Radlinski et al. 2008, algorithm 2; more than two rankers: Schuth et al. 2014).
     Clicks at the top ranks that all rankings share are not credited.
 
-    The algorithm ends with the shorter ranking. Here, the others go on, without credit from the first round
-    in which a ranker may have no document left: random clicks would favour the longer ranking.
+    The published algorithm ends with the shorter ranking. Here, the longer rankings continue. No click is
+    credited from the first round in which a ranker may have no document left: random clicks would favour the
+    longer ranking.
 
     Args:
         rankings: Two or more rankings of documents, best first; documents of a ranking are unique.
@@ -30,13 +31,13 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
     contents = [set(ranking) for ranking in rankings]
     is_credited = True
     while len(documents) < length:
-        able = [team for team, ranking in enumerate(rankings) if _skip_used(ranking, places, team, used)]
-        if not able:
+        available = [team for team, ranking in enumerate(rankings) if _skip_used(ranking, places, team, used)]
+        if not available:
             break
-        if len(documents) % len(rankings) == 0:  # a round begins, if all earlier ones are credited
+        if len(documents) % len(rankings) == 0:  # begins a round where all earlier rounds are credited
             is_credited = is_credited and _is_fair_round(contents, used)
-        least = min(sizes[team] for team in able)
-        smallest = [team for team in able if sizes[team] == least]
+        least = min(sizes[team] for team in available)
+        smallest = [team for team in available if sizes[team] == least]
         team = smallest[draw([1.0] * len(smallest))]
         documents.append(rankings[team][places[team]])
         teams.append(team if is_credited else -1)
@@ -49,15 +50,16 @@ def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interlea
 
 
 def _skip_used(ranking: Ranking, places: list[int], team: int, used: set[int]) -> bool:
+    """Advance a ranker's place to its best unused document; return whether there is one."""
     while places[team] < len(ranking) and ranking[places[team]] in used:
         places[team] += 1
     return places[team] < len(ranking)
 
 
 def _is_fair_round(contents: Sequence[set[int]], used: set[int]) -> bool:
-    """Return whether rankers have equal chances of each rank of a round of team draft, in random order.
+    """Return whether a round of team draft gives all rankers an equal chance of each of its ranks.
 
-    They have if each can add a document whatever the others add, or if all have the same documents left.
+    It does if each ranker can add a document whatever the others add, or if all have the same documents left.
     """
     if all(len(content) - len(used) >= len(contents) for content in contents):
         return True
@@ -89,10 +91,8 @@ def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleave
     return InterleavedList(documents, [-1] * len(documents), None, ranks_of(documents, rankings))
 
 
-def probabilistic(
-    rankings: Sequence[Ranking], length: int, draw: Draw, *, replace: bool = True
-) -> InterleavedList:
-    """Interleave by drawing a ranker, then one of its unused documents with P(d) ∝ 1/rank³.
+def probabilistic(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
+    """Interleave by drawing a ranker, with replacement, then one of its unused documents with P(d) ∝ 1/rank³.
 
     A click credits each ranker with the probability that it contributed the document, P_r(d) / Σ_s P_s(d).
     This is the expectation over all assignments (Hofmann et al. 2011; Schuth et al. 2015). Documents that are
@@ -102,26 +102,21 @@ def probabilistic(
         rankings: Two or more rankings.
         length: Largest number of documents to show.
         draw: Source of randomness.
-        replace: Whether to draw rankers with replacement; otherwise, all rankers are drawn once, in random
-            order, before any ranker is drawn again.
     """
     documents: list[int] = []
     places = [{document: place for place, document in enumerate(ranking)} for ranking in rankings]
     weights = [_weights(len(ranking)) for ranking in rankings]
-    pool: list[int] = []
     n_credited = 0
     while len(documents) < length:
-        able = [team for team, found in enumerate(places) if found]
-        if not able:
+        available = [team for team, unused in enumerate(places) if unused]
+        if not available:
             break
-        n_credited += len(able) == len(rankings)
-        pool = able if replace else [team for team in pool if team in able] or able
-        team = pool[draw([1.0] * len(pool))]
-        pool = [other for other in pool if other != team]
+        n_credited += len(available) == len(rankings)
+        team = available[draw([1.0] * len(available))]
         document = rankings[team][draw(weights[team])]
         documents.append(document)
-        for found, of_ranking in zip(places, weights, strict=True):
-            place = found.pop(document, None)
+        for unused, of_ranking in zip(places, weights, strict=True):
+            place = unused.pop(document, None)
             if place is not None:
                 of_ranking[place] = 0.0
     probabilities = contribution_probabilities(rankings, documents)
@@ -138,7 +133,7 @@ def probabilistic(
 
 def contribution_probabilities(rankings: Sequence[Ranking], documents: Sequence[int]) -> list[list[float]]:
     """Return P_r(d): each ranker's probability of each document of a list, given the documents above."""
-    found: list[list[float]] = []
+    probabilities: list[list[float]] = []
     for ranking, ranks in zip(rankings, ranks_of(documents, rankings), strict=True):
         total = sum(_weights(len(ranking)))
         row = []
@@ -146,8 +141,8 @@ def contribution_probabilities(rankings: Sequence[Ranking], documents: Sequence[
             weight = rank**-DECAY if rank <= len(ranking) else 0.0
             row.append(weight / total if weight else 0.0)
             total -= weight
-        found.append(row)
-    return found
+        probabilities.append(row)
+    return probabilities
 
 
 def _weights(n: int) -> list[float]:

@@ -54,5 +54,5 @@ def admits(
     if winner is not None:
         loser = champion if winner == challenger else challenger
         return winner == challenger, f"users prefer {winner} to {loser}: {counted}"
-    found = "find both equal" if pair.conclusion == "equal" else "show no preference yet"
-    return require == "not_worse", f"users of {challenger} and {champion} {found}: {counted}"
+    outcome = "find both equal" if pair.conclusion == "equal" else "show no preference yet"
+    return require == "not_worse", f"users of {challenger} and {champion} {outcome}: {counted}"

@@ -32,7 +32,7 @@ class InterleavedList:
         """Return the JSON of the list: only the fields that credits need, without the documents."""
         if self.shares is None:
             return {"ranks": self.ranks}
-        if self._by_team():
+        if self.shares == shares_of_teams(self.teams, len(self.shares)):
             return {"teams": self.teams, "rankers": len(self.shares)}
         return {"shares": self.shares}
 
@@ -47,9 +47,6 @@ class InterleavedList:
             return cls(list(range(n)), [-1] * n, stored["shares"], [])
         teams = stored["teams"]
         return cls(list(range(len(teams))), teams, shares_of_teams(teams, stored["rankers"]), [])
-
-    def _by_team(self) -> bool:
-        return self.shares is not None and self.shares == shares_of_teams(self.teams, len(self.shares))
 
     def credits(self, clicked: Sequence[int]) -> list[float]:
         """Return the credit of each ranker for clicks on a list.
@@ -69,7 +66,7 @@ def shares_of_teams(teams: Sequence[int], n_rankers: int) -> list[list[float]]:
 
 
 def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[float]:
-    """Count the clicks in each ranker's top k, k the best rank of the lowest click (Joachims 2003)."""
+    """Count the clicks in each ranker's top k; k is the better rank of the lowest click (Joachims 2003)."""
     if not places:
         return [0.0 for _ in ranks]
     depth = min(of_ranker[places[-1]] for of_ranker in ranks)
@@ -78,11 +75,11 @@ def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[flo
 
 def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list[int]]:
     """Return the rank of each document in each ranking, from 1; the ranking's length plus 1 where absent."""
-    found = []
+    ranks = []
     for ranking in rankings:
-        places = {document: rank for rank, document in enumerate(ranking, 1)}
-        found.append([places.get(document, len(ranking) + 1) for document in documents])
-    return found
+        rank_of = {document: rank for rank, document in enumerate(ranking, 1)}
+        ranks.append([rank_of.get(document, len(ranking) + 1) for document in documents])
+    return ranks
 
 
 def common_top(rankings: Sequence[Ranking]) -> int:

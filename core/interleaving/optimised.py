@@ -41,8 +41,8 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
         draw: Source of randomness.
     """
     depth = min(length, DEPTH, *map(len, rankings))
-    found = _cached_distribution(tuple(tuple(ranking[:depth]) for ranking in rankings), depth)
-    top = list(found.lists[draw(found.probabilities.tolist())])
+    distribution = _cached_distribution(tuple(tuple(ranking[:depth]) for ranking in rankings), depth)
+    top = list(distribution.lists[draw(distribution.probabilities.tolist())])
     rest = [d for places in zip(*rankings, strict=False) for d in places]
     rest += [d for ranking in rankings for d in ranking]
     documents = list(dict.fromkeys([*top, *rest]))[:length]
@@ -112,8 +112,8 @@ def _solve(variances: Float64Array, unfair: Float64Array) -> Float64Array:
             "/rankers",
             "no distribution of lists gives the rankers equal credit at each cutoff; use another method",
         )
-    found = np.maximum(solved.x, 0.0)
-    return np.asarray(found / found.sum(), np.float64)
+    probabilities = np.maximum(solved.x, 0.0)
+    return np.asarray(probabilities / probabilities.sum(), np.float64)
 
 
 @lru_cache(maxsize=4_096)

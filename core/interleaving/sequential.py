@@ -64,9 +64,8 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
 
     L(d) = (1 + 2d)^wins (1 − 2d)^losses is the likelihood ratio of ½ + d to ½. The test is the mixture
     ½ L(d) + ½ L(−d) at the smallest difference of interest d. If the rankers are equal, the mixture ever
-    exceeds 1/error with probability at most `error` (Wald 1945; Ville 1939). So p = 1 / mixture is valid at
-    each look.
-    Where L(d) and L(−d) are both below `miss`, a difference of d or more is excluded.
+    exceeds 1/error with probability at most `error` (Wald 1945; Ville 1939), so p = 1 / mixture is valid at
+    each look. Where L(d) and L(−d) are both at most `miss`, a difference of d or more is excluded.
 
     Args:
         wins: Number of units that prefer the first ranker.

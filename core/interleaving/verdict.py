@@ -10,7 +10,6 @@ import numpy.typing as npt
 from core.evaluation.bootstrap import interval_of, merge_clusters, resampled_sums
 from core.interleaving.sequential import (
     Conclusion,
-    SequentialResult,
     SequentialRule,
     sequential_test,
     winning_share,
@@ -106,7 +105,6 @@ def verdict(
     *,
     unit: Unit = "user",
     seed: int = 0,
-    threads: int = 1,
 ) -> Verdict:
     """Compare rankers by their credits on the lists with a click.
 
@@ -121,13 +119,12 @@ def verdict(
         rule: Error probabilities and the smallest difference of interest.
         unit: Unit of the sequential test: `user`, or `list` to take all lists as independent.
         seed: Seed of the bootstrap.
-        threads: Threads to use.
     """
     numbers = _numbers_of(users)
     n = len(names)
-    shared = rule.of_each_pair(n)
+    pair_rule = rule.of_each_pair(n)
     pairs = [
-        _compare((names[a], names[b]), _signs(credits, a, b), numbers, shared, unit, seed, threads)
+        _compare((names[a], names[b]), _signs(credits, a, b), numbers, pair_rule, unit, seed)
         for a in range(n)
         for b in range(a + 1, n)
     ]
@@ -138,9 +135,9 @@ def verdict(
 
 def _numbers_of(users: Sequence[str | None]) -> Int64Array:
     """Return the user number of each list, (n_lists,), from 0; unique for each list without a user."""
-    known: dict[object, int] = {}
+    numbers: dict[object, int] = {}
     keys = (index if user is None else user for index, user in enumerate(users))
-    return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _signs(credits: Float64Array, a: int, b: int) -> npt.NDArray[np.int8]:
@@ -155,15 +152,14 @@ def _compare(
     rule: SequentialRule,
     unit: Unit,
     seed: int,
-    threads: int,
 ) -> PairVerdict:
     wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
-    delta, lower, upper = _delta(signs, users, seed, threads)
+    delta, lower, upper = _delta(signs, users, seed)
     units = signs[signs != 0]
     if unit == "user":
         units = units[np.sort(np.unique(users[signs != 0], return_index=True)[1])]
     preferring = int((units > 0).sum())
-    tested: SequentialResult = sequential_test(preferring, len(units) - preferring, rule)
+    tested = sequential_test(preferring, len(units) - preferring, rule)
     return PairVerdict(
         *names,
         wins,
@@ -192,8 +188,9 @@ def _path(units: npt.NDArray[np.int8], rule: SequentialRule) -> tuple[Look, ...]
 
 
 def _delta(
-    signs: npt.NDArray[np.int8], users: Int64Array, seed: int, threads: int
+    signs: npt.NDArray[np.int8], users: Int64Array, seed: int
 ) -> tuple[float | None, float | None, float | None]:
+    """Return Δ and the ends of its interval."""
     if not len(signs):
         return None, None, None
     clusters = merge_clusters(users)
@@ -201,7 +198,7 @@ def _delta(
     sums = np.bincount(clusters, weights=signs.astype(np.float64))
     seen = counts > 0
     columns = np.column_stack([sums, counts])[seen]
-    drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)
+    drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed)
     lower, upper = interval_of(0.5 * drawn[:, 0] / drawn[:, 1], len(columns))
     return float(0.5 * signs.mean()), lower, upper
 

@@ -1,4 +1,4 @@
-"""Scorers: trees, linear scorers and networks, with one interface."""
+"""Scorers: trees, linear scorers, networks and sums of models, with one interface."""
 
 from core.scorers.inputs import InputTransform
 from core.scorers.model import ScoringModel, TreeModel, categories_by_name

@@ -66,9 +66,9 @@ class InputTransform:
         Features are rounded to float32 first, as training data is.
         """
         single = as_float32(features)
-        found = np.empty((len(single), self.n_inputs))
-        scale(single, *self.parameters, found.reshape(-1), self.n_inputs)
-        return found
+        inputs = np.empty((len(single), self.n_inputs))
+        scale(single, *self.parameters, inputs.reshape(-1), self.n_inputs)
+        return inputs
 
     @cached_property
     def parameters(self) -> tuple[Any, ...]:
@@ -131,8 +131,8 @@ class InputTransform:
     @classmethod
     def unscaled(cls, n_features: int) -> "InputTransform":
         """Return the identity transform."""
-        none, no_table = np.empty(0), np.empty((0, 0))
-        return cls("none", False, none, none, no_table, no_table, np.empty(0, np.int64), n_features)
+        description = {"kind": "none", "log1p": False, "n_features": n_features}
+        return cls.restored(description, {"indicators": np.empty(0, np.int64)})
 
     def description(self) -> dict[str, Any]:
         """Return the fields that are not arrays, for storage."""
@@ -140,12 +140,12 @@ class InputTransform:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that determine the transform, by name, for storage."""
-        found: dict[str, NDArray[Any]] = {"indicators": self.indicators}
+        arrays: dict[str, NDArray[Any]] = {"indicators": self.indicators}
         if self.kind == "standard":
-            found |= {"means": self.means, "deviations": self.deviations}
+            arrays |= {"means": self.means, "deviations": self.deviations}
         elif self.kind == "rank-gauss":
-            found |= {"knots": self.knots, "targets": self.targets}
-        return found
+            arrays |= {"knots": self.knots, "targets": self.targets}
+        return arrays
 
     @classmethod
     def restored(cls, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "InputTransform":
@@ -192,11 +192,11 @@ def _quantiles(values: Float64Array) -> tuple[Float64Array, Float64Array]:
     normal = special.ndtri(levels)
     knots, targets = (np.zeros((values.shape[1], KNOTS)) for _ in range(2))
     for column in range(values.shape[1]):
-        known = values[np.isfinite(values[:, column]), column]
-        if not len(known):
+        finite = values[np.isfinite(values[:, column]), column]
+        if not len(finite):
             continue
         distinct, place, counts = np.unique(
-            np.quantile(known, levels), return_inverse=True, return_counts=True
+            np.quantile(finite, levels), return_inverse=True, return_counts=True
         )
         means = np.bincount(place, normal) / counts
         knots[column, : len(distinct)], knots[column, len(distinct) :] = distinct, distinct[-1]

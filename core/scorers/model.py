@@ -1,4 +1,4 @@
-"""The interface of stored models: trees, linear scorers and networks."""
+"""The interface of stored models, and the model of trees."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -132,14 +132,14 @@ def _check_all_are_used(
 
 
 def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: int) -> InputTransform:
-    if not isinstance(description, dict) or description.get("kind") not in INPUTS:
-        raise ModelError("the network has no valid description of its inputs")
-    n_described = description.get("n_features")
     if (
-        type(n_described) is not int
-        or n_described != n_features
+        not isinstance(description, dict)
+        or description.get("kind") not in INPUTS
         or not isinstance(description.get("log1p"), bool)
     ):
+        raise ModelError("the network has no valid description of its inputs")
+    n_described = description.get("n_features")
+    if type(n_described) is not int or n_described != n_features:
         raise ModelError("the number of the network's inputs does not match its features")
     shapes_by_kind: dict[str, dict[str, tuple[int, ...]]] = {
         "standard": {"means": (n_features,), "deviations": (n_features,)},
@@ -154,7 +154,7 @@ def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: i
         raise ModelError("the deviations of the network's inputs must be positive, and knots must ascend")
     indicators = tensors.get("inputs.indicators")
     if indicators is None or indicators.dtype != np.int64 or indicators.ndim != 1:
-        raise ModelError("the network has no missing-value indicators")
+        raise ModelError("the tensor inputs.indicators of the network is missing or has the wrong type")
     if len(indicators) and not (indicators.min() >= 0 and indicators.max() < n_features):
         raise ModelError("the network has a missing-value indicator for a feature that it does not have")
     if (np.diff(indicators) <= 0).any():
@@ -180,9 +180,9 @@ def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int, *, is
 def _tensor(
     tensors: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    found = tensors.get(name)
-    if found is None or found.dtype != dtype or found.shape != shape or not found.size:
+    tensor = tensors.get(name)
+    if tensor is None or tensor.dtype != dtype or tensor.shape != shape or not tensor.size:
         raise ModelError(f"the tensor {name} of the network is missing or has the wrong shape")
-    if not np.isfinite(found).all():
+    if not np.isfinite(tensor).all():
         raise ModelError(f"the tensor {name} of the network has values that are not finite")
-    return found
+    return tensor

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.data.categories import Categories
 from core.data.features import Features, SelectedFeatures, select_columns
 from core.errors import ModelError
-from core.scorers.model import ScoringModel, TreeModel, checked_finite
+from core.scorers.model import ScoringModel, TreeModel, categories_by_name, checked_finite
 from core.scorers.network_file import (
     is_safetensors,
     read_description,
@@ -60,8 +60,8 @@ class Member:
 
     @property
     def categories(self) -> Mapping[str, Categories]:
-        """Return the values of its categorical features by name."""
-        return {self.feature_names[column]: each for column, each in self.model.categories.items()}
+        """Return the values of the model's categorical features, by name."""
+        return categories_by_name(self.model, self.feature_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,9 @@ def write_sum(model: Sum) -> bytes:
             for each in model.members
         ],
     }
-    files = {f"members.{place}": _bytes(each.content) for place, each in enumerate(model.members)}
+    files = {
+        f"members.{place}": np.frombuffer(each.content, np.uint8) for place, each in enumerate(model.members)
+    }
     return safetensors_bytes(description, files)
 
 
@@ -214,10 +216,6 @@ def _member(place: int, listed: Any, tensors: Mapping[str, NDArray[Any]]) -> Mem
     if precision not in get_args(Precision):
         raise ModelError(f"member {place} of the sum has an unknown precision of features")
     return Member(str(reference), file.tobytes(), tuple(names or ()), weight, precision)
-
-
-def _bytes(content: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(content, np.uint8)
 
 
 def _select(features: FloatArray | SelectedFeatures, columns: Int64Array) -> FloatArray | SelectedFeatures:

@@ -12,21 +12,19 @@ import numpy as np
 
 from core.errors import ModelError, ScoreNotFinite
 from core.scorers.explainability import explainability_of, explainer_of
-from core.scorers.model import ScoringModel
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors
 from core.scorers.reading import read_model, with_line_feeds
 from core.scorers.sum import Sum
 from core.scoring import Explainability
-from core.scoring.limits import MAX_STEPS
 from core.scoring.trial import (
     EXTREME_SHARE,
     EXTREME_VALUES,
     MAX_CELLS,
-    MAX_EXPLAINED,
     MAX_ROWS,
     MIN_ROWS,
     check_names,
+    explain_some,
     try_out,
 )
 from core.types import Float64Array
@@ -73,7 +71,9 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
         raise ModelError(
             f"the model's score of a random document is {error.score}, which is not finite"
         ) from error
-    return TriedModel(model.feature_names, 0, _structure(model), _explain_some(model, rows))
+    explainability = explainability_of(model)
+    explain_some(explainability, rows, lambda chosen: explainer_of(model).of(chosen))
+    return TriedModel(model.feature_names, 0, _structure(model), explainability)
 
 
 def _try_sum(model: Sum, max_features: int) -> TriedModel:
@@ -95,7 +95,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Float64Array:
-    """Draw normal documents with the given means and deviations, and with zeros, infinities and NaN."""
+    """Draw normal documents with the given means and deviations, and replace a share by `EXTREME_VALUES`."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS)), n_features))
     if len(means):
@@ -107,7 +107,7 @@ def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Flo
 
 def _structure(network: Network) -> dict[str, Any]:
     inputs = network.inputs
-    found: dict[str, Any] = {
+    structure: dict[str, Any] = {
         "kind": network.kind,
         "inputs": inputs.kind,
         "log1p": inputs.log1p,
@@ -115,18 +115,10 @@ def _structure(network: Network) -> dict[str, Any]:
     }
     hidden = network.layers[:-1]
     if hidden:
-        found["hidden"] = [len(layer.bias) for layer in hidden]
-        found["activation"] = network.activation
-        found["layer_norm"] = any(layer.norm_scales is not None for layer in hidden)
-    return found
-
-
-def _explain_some(model: ScoringModel, rows: Float64Array) -> Explainability:
-    explainability = explainability_of(model)
-    affordable = min(MAX_STEPS // explainability.steps, MAX_EXPLAINED)
-    if explainability.problem is None and affordable:
-        explainer_of(model).of(rows[:affordable])
-    return explainability
+        structure["hidden"] = [len(layer.bias) for layer in hidden]
+        structure["activation"] = network.activation
+        structure["layer_norm"] = any(layer.norm_scales is not None for layer in hidden)
+    return structure
 
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:

@@ -22,11 +22,11 @@ _NO_CATEGORIES: Mapping[int, Categories] = MappingProxyType({})
 
 def category_lists(dataset: RankingDataset) -> list[list[str | int]]:
     """Return the values of each categorical feature as LightGBM writes them: integers as JSON numbers."""
-    found: list[list[str | int]] = []
+    lists: list[list[str | int]] = []
     for column in dataset.categorical_columns:
         categories = dataset.categories[dataset.feature_names[column]]
-        found.append(list(map(int, categories.values) if categories.are_numbers else categories.values))
-    return found
+        lists.append(list(map(int, categories.values) if categories.are_numbers else categories.values))
+    return lists
 
 
 def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categories]:
@@ -60,9 +60,9 @@ def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categor
 
 
 def _columns(tail: str, feature_infos: list[str]) -> list[int]:
-    found = _PARAMETER.search(tail)
-    if found is not None:
-        columns = sorted({int(column) for column in found[1].split(",")})
+    parameter = _PARAMETER.search(tail)
+    if parameter is not None:
+        columns = sorted({int(column) for column in parameter[1].split(",")})
         return columns if columns[-1] < len(feature_infos) else []
     return [column for column, values in enumerate(feature_infos) if values[:1] not in ("[", "n", "")]
 

@@ -57,12 +57,12 @@ class Contributions:
     """
 
     def __init__(self, text: ModelText) -> None:
-        found = Explainability.of(text)
-        if found.problem is not None:
-            raise ModelError(found.problem)
+        explainability = Explainability.of(text)
+        if explainability.problem is not None:
+            raise ModelError(explainability.problem)
         import lightgbm  # on first use: the import takes a second and 100 MB, and is rarely needed
 
-        self.steps = found.steps
+        self.steps = explainability.steps
         self._booster: Any = lightgbm.Booster(model_str=text.write())
 
     def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:

@@ -21,7 +21,7 @@ BLOCK = 64  # documents whose codes fit in the L1 cache together with a tree
 
 
 class MissingGo(IntEnum):
-    """Direction and kind of missing values: LightGBM's `missing_type` None, Zero or NaN."""
+    """Child of missing values, and which values are missing: LightGBM's `missing_type` None, Zero or NaN."""
 
     NOWHERE = 0
     LEFT_IF_ZERO = 1
@@ -267,7 +267,7 @@ def lay_out_tree(
     left: Int64Array,
     right: Int64Array,
     leaf_values: Float64Array,
-    questions: Int64Array,
+    conditions: Int64Array,
     root: int,
     nodes: UInt64Array,
     values: Float64Array,
@@ -278,7 +278,7 @@ def lay_out_tree(
         left: (n_splits,) left children; leaf k is written as -k - 1.
         right: (n_splits,) right children.
         leaf_values: (n_splits + 1,).
-        questions: (n_splits,) column and rank of each split, packed.
+        conditions: (n_splits,) column and rank of each split, packed as in `FlatForest.nodes`.
         root: Index of the tree's first node in `nodes`.
         nodes: Nodes of all trees; output.
         values: Values of all nodes; output.
@@ -293,7 +293,7 @@ def lay_out_tree(
             values[root + at] = leaf_values[-split - 1]
         else:
             waiting[made], waiting[made + 1] = left[split], right[split]
-            nodes[root + at] = (np.uint64(root + made) << _CHILD_SHIFT) | np.uint64(questions[split])
+            nodes[root + at] = (np.uint64(root + made) << _CHILD_SHIFT) | np.uint64(conditions[split])
             made += 2
 
 

@@ -71,10 +71,10 @@ class Fields:
         Raises:
             ModelError: A count is negative.
         """
-        found = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
-        if (found < 0).any():
+        counts = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
+        if (counts < 0).any():
             raise ModelError(f"{self.place} of the model has a negative number of documents in its {name}")
-        return found
+        return counts
 
     def _tokens(self, name: str, number: str, count: int) -> list[str]:
         # In lines of linear trees, the features of two leaves are separated by an extra blank.

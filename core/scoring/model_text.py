@@ -6,7 +6,7 @@ is checked here.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -47,13 +47,7 @@ class ModelText:
     @property
     def used_features(self) -> tuple[int, ...]:
         """Return the columns that a tree splits by or a linear leaf reads, in order."""
-        read = [tree.features for tree in self.trees]
-        read += [tree.linear.features for tree in self.trees if tree.linear is not None]
-        return tuple(np.unique(np.concatenate([np.zeros(0, np.int64), *read])).tolist())
-
-    def categories_by_name(self, feature_names: Sequence[str]) -> dict[str, Categories]:
-        """Return the values of the categorical features by the names that a dataset gives the columns."""
-        return {feature_names[column]: each for column, each in self.categories.items()}
+        return tuple(sorted(frozenset().union(*(tree.used_features for tree in self.trees))))
 
     @classmethod
     def read(cls, text: str | bytes) -> "ModelText":
@@ -117,14 +111,16 @@ def _written_leaves(linear: LinearLeaves | None) -> list[str]:
     if linear is None:
         return ["is_linear=0"]
     ends = np.cumsum(linear.counts)[:-1]
-    parts = [(name, np.split(getattr(linear, name), ends)) for name in ("features", "coefficients")]
-    written = [" ".join(f"{_tokens_of(part)} " if len(part) else "" for part in row) for _, row in parts]
+    features, coefficients = (
+        " ".join(f"{_tokens_of(part)} " if len(part) else "" for part in np.split(row, ends))
+        for row in (linear.features, linear.coefficients)
+    )
     return [
         "is_linear=1",
         f"leaf_const={_tokens_of(linear.constants)}",
         f"num_features={_tokens_of(linear.counts)}",
-        f"leaf_features={written[0]}",
-        f"leaf_coeff={written[1]}",
+        f"leaf_features={features}",
+        f"leaf_coeff={coefficients}",
     ]
 
 

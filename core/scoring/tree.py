@@ -58,6 +58,12 @@ class Tree:
     categories: tuple[UInt32Array, ...] = ()
     linear: LinearLeaves | None = None
 
+    @property
+    def used_features(self) -> frozenset[int]:
+        """Return the features that the tree splits by or a linear leaf reads."""
+        read = [] if self.linear is None else self.linear.features.tolist()
+        return frozenset([*self.features.tolist(), *read])
+
     @classmethod
     def leaf(cls, value: float) -> "Tree":
         """Make a tree that is a single leaf."""

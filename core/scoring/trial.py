@@ -4,6 +4,7 @@ LightGBM does not validate a text, and may crash or hang on an invalid one. The 
 separate process with limits, see `core.scorers.trial`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ EXTREME_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf
 EXTREME_SHARE = 0.3
 _CATEGORIES = 32
 _MAX_MESSAGE_LENGTH = 300
-MAX_EXPLAINED = 16
+_MAX_EXPLAINED = 16  # documents
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def try_out(text: str, max_features: int) -> Trial:
             f"the scores of Rankery and LightGBM differ on {_differing(ours, theirs)} of {len(rows)} random"
             " documents: Rankery does not support a part of the model"
         )
-    return Trial(model.feature_names, len(model.trees), len(rows), _explain_some(model, rows))
+    explainability = Explainability.of(model)
+    explain_some(explainability, rows, lambda chosen: Contributions(model).of(chosen))
+    return Trial(model.feature_names, len(model.trees), len(rows), explainability)
 
 
 def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
@@ -98,12 +101,13 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
     return rows
 
 
-def _explain_some(model: ModelText, rows: Float64Array) -> Explainability:
-    explainability = Explainability.of(model)
-    affordable = min(MAX_STEPS // explainability.steps, MAX_EXPLAINED)
+def explain_some(
+    explainability: Explainability, rows: Float64Array, explain: Callable[[Float64Array], object]
+) -> None:
+    """Call `explain` with up to 16 of the documents, as many as `MAX_STEPS` allows."""
+    affordable = min(MAX_STEPS // explainability.steps, _MAX_EXPLAINED)
     if explainability.problem is None and affordable:
-        Contributions(model).of(rows[:affordable])
-    return explainability
+        explain(rows[:affordable])
 
 
 def check_names(names: tuple[str, ...], max_features: int) -> None:

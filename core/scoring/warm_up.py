@@ -12,7 +12,7 @@ from core.scoring.tree import Tree
 
 def requests() -> None:
     """Score documents of requests and of datasets, in float32 and float64."""
-    forest = _forest()
+    forest = Forest(ModelText(("feature",), (_tree(),)))
     forest.score(np.zeros((1, 1), np.float32))
     forest.score(np.zeros((1, 1)))
 
@@ -23,10 +23,6 @@ def leaves() -> None:
     if flat is None:
         raise TypeError("a tree of one split must not be left to LightGBM")
     count_arrivals(read_only(np.zeros((1, 1), np.float32)), flat, np.zeros((1, len(flat.nodes)), np.int64))
-
-
-def _forest() -> Forest:
-    return Forest(ModelText(("feature",), (_tree(),)))
 
 
 def _tree() -> Tree:

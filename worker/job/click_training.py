@@ -128,9 +128,8 @@ def compare_with_naive(
         iterations: Iterations of the corrected model, where folds determined them.
     """
     spec = job.training
-    assert spec.clicks is not None  # noqa: S101 - checked by the caller
     findings = []
-    if spec.clicks.correction in ("ips", "affine"):
+    if spec.clicks is not None and spec.clicks.correction in ("ips", "affine"):
         findings.append(_clipping_finding(Clipping.of(spec.clicks, data.training.dataset)))
     compared_on = ("test", data.test) if data.test is not None else ("validation", data.validation)
     if compared_on[1] is None:

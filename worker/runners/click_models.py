@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from core.clicks.agreement import agreement_with
 from core.clicks.joining import judged_dataset
@@ -79,7 +79,7 @@ def run_judging(run: JobRun, spec: JudgeJob) -> None:
     }
     if spec.judged_dataset_id is not None:
         judged = load_dataset(run.store, run.caches, spec.judged_dataset_id).dataset
-        result["agreement"] = agreement_with(judgments, log, judged).to_json()
+        result["agreement"] = asdict(agreement_with(judgments, log, judged))
     if take_over(run, spec.dataset_id, digest, result):
         return
     features = load_dataset(run.store, run.caches, spec.features_dataset_id).dataset

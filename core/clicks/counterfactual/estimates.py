@@ -136,6 +136,8 @@ def evaluate_rankings(
     if normalised and estimator in ("examination", "cascade_doubly_robust"):
         raise InvalidInput.at("/normalised", f"{estimator} has no self-normalised form")
     common = _common_lists(log, rankings)
+    # Tables of queries and ranks end at the last rank that has a document.
+    by_rank = by_rank[: max([common.max_rank, *(int(ranking.lengths.max()) for ranking in rankings)])]
     clusters = _clusters(common)
     n_clusters = int(clusters.max()) + 1
 

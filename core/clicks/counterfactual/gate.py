@@ -23,28 +23,29 @@ def admits_by_estimates(
     for system in result.systems:
         if system.name in (champion, challenger) and system.missing:
             return False, f"no verdict {by}: for {system.name}, {system.missing}; {_ADVICE}"
-    found = next(each for each in result.differences if (each.first, each.second) == (champion, challenger))
-    admitted = found.lower > -margin
-    return admitted, f"{_verdict(found, margin, admitted)} {by}: {_numbers(found, result)}"
+    pair = (champion, challenger)
+    difference = next(each for each in result.differences if (each.first, each.second) == pair)
+    admitted = difference.lower > -margin
+    return admitted, f"{_verdict(difference, margin, admitted)} {by}: {_numbers(difference, result)}"
 
 
-def _verdict(found: Difference, margin: float, admitted: bool) -> str:
-    champion, challenger = found.first, found.second
-    if found.better == challenger:
+def _verdict(difference: Difference, margin: float, admitted: bool) -> str:
+    champion, challenger = difference.first, difference.second
+    if difference.better == challenger:
         return f"{challenger} is better than {champion}"
     if admitted:
         return f"{challenger} is worse than {champion} by less than {margin:g}, if at all,"
-    if found.better == champion:
+    if difference.better == champion:
         return f"{champion} is better than {challenger}"
     if margin:
         return f"{challenger} may be worse than {champion} by {margin:g} or more"
     return f"there is no evidence that {challenger} is better than {champion}"
 
 
-def _numbers(found: Difference, result: CounterfactualResult) -> str:
+def _numbers(difference: Difference, result: CounterfactualResult) -> str:
     values = {system.name: system.value for system in result.systems}
     return (
-        f"{values[found.second]:.4f} against {values[found.first]:.4f},"
-        f" difference {found.value:+.4f} [{found.lower:+.4f}, {found.upper:+.4f}],"
+        f"{values[difference.second]:.4f} against {values[difference.first]:.4f},"
+        f" difference {difference.value:+.4f} [{difference.lower:+.4f}, {difference.upper:+.4f}],"
         f" over {result.lists:,} lists"
     )

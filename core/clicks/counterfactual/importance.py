@@ -91,7 +91,7 @@ def logged_probabilities(propensities: FloatArray | None) -> Float64Array:
             "needs the logged probability of each document at its rank, and this log has no propensities;"
             " use `examination` with the examination probability of each rank",
         )
-    held = np.asarray(propensities, np.float64)
-    if len(held) and not (held.min() > 0.0 and held.max() <= 1.0):
+    probabilities = np.asarray(propensities, np.float64)
+    if len(probabilities) and not (probabilities.min() > 0.0 and probabilities.max() <= 1.0):
         raise InvalidInput.at("/estimator", "the log has propensities outside (0, 1]")
-    return held
+    return probabilities

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clicks.log import ClickLog
-from core.types import Float64Array, Int32Array, Int64Array
+from core.clicks.log import BoolArray, ClickLog
+from core.types import Float64Array, Int32Array
 
 _PRIOR_CLICKS = 1.0  # pseudo-count that shrinks attractiveness to 1, the mean of the log
 _FOLDS = 2
@@ -24,9 +24,7 @@ class PredictedRewards:
     expected: Float64Array
 
 
-def predicted_rewards(
-    log: ClickLog, rewards: Float64Array, new_ranks: Int32Array, by_rank: Float64Array
-) -> PredictedRewards:
+def predicted_rewards(log: ClickLog, new_ranks: Int32Array, by_rank: Float64Array) -> PredictedRewards:
     """Predict the rewards of each list from click rates of ranks and documents.
 
     The reward of document d at rank r is weight(r) · ctr(r) · a(d). The attractiveness of d,
@@ -35,11 +33,10 @@ def predicted_rewards(
 
     Args:
         log: Lists of at most `len(by_rank)` ranks.
-        rewards: (n_impressions,) clicks or gains.
         new_ranks: (n_pairs,) rank of each pair in the new ranking, 0 where absent.
         by_rank: (k,) weights of the ranks.
     """
-    lists = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+    lists, rewards = log.list_of_impression, log.rewards
     folds = lists % _FOLDS
     shown, expected = np.zeros(log.n_impressions), np.zeros(log.n_impressions)
     for fold in range(_FOLDS):
@@ -54,14 +51,14 @@ def predicted_rewards(
 
 
 def _rates(
-    log: ClickLog, rewards: Float64Array, rows: Int64Array, depth: int
+    log: ClickLog, rewards: Float64Array, is_used: BoolArray, depth: int
 ) -> tuple[Float64Array, Float64Array]:
     """Return attractiveness of pairs, (n_pairs,), and click rates of ranks, (k,), from some impressions."""
-    places = log.ranks[rows].astype(np.int64) - 1
+    places = log.ranks[is_used].astype(np.int64) - 1
     seen = np.bincount(places, minlength=depth)
-    rates = np.bincount(places, weights=rewards[rows], minlength=depth) / np.maximum(seen, 1)
-    clicks = np.bincount(log.pairs[rows], weights=rewards[rows], minlength=log.n_pairs)
-    expected = np.bincount(log.pairs[rows], weights=rates[places], minlength=log.n_pairs)
+    rates = np.bincount(places, weights=rewards[is_used], minlength=depth) / np.maximum(seen, 1)
+    clicks = np.bincount(log.pairs[is_used], weights=rewards[is_used], minlength=log.n_pairs)
+    expected = np.bincount(log.pairs[is_used], weights=rates[places], minlength=log.n_pairs)
     return (clicks + _PRIOR_CLICKS) / (expected + _PRIOR_CLICKS), rates
 
 

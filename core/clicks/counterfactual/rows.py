@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +70,8 @@ class Rows:
 
 def logged_rows(log: ClickLog, by_rank: Float64Array) -> Rows:
     """Return the rewards of the logged ranking times the weights of ranks, all with importance weight 1."""
-    top = _top(log, len(by_rank))
-    values = _rewards(top) * by_rank[top.ranks.astype(np.int64) - 1]
+    top = log.down_to(len(by_rank))
+    values = top.rewards * by_rank[top.ranks.astype(np.int64) - 1]
     return _rows(top, values, np.ones(len(values)))
 
 
@@ -93,7 +92,7 @@ def slot_rows(
     Raises:
         InvalidInput: The log has no propensities, or a propensity is not in (0, 1].
     """
-    top = _top(log, len(by_rank))
+    top = log.down_to(len(by_rank))
     shown = (ranking.ranks[top.pairs] == top.ranks).astype(np.float64)
     ratios = shown / logged_probabilities(top.propensities)
     unclipped = importance_weights(estimator, ratios, top.list_boundaries)
@@ -102,17 +101,15 @@ def slot_rows(
         starts = top.list_boundaries[:-1][np.diff(top.list_boundaries) > 0]
         clipped = _clipped(unclipped[starts], clip)[1]
     places = top.ranks.astype(np.int64) - 1
-    rewards = _rewards(top)
-    values = rewards * by_rank[places] * weights
+    rewards = top.rewards * by_rank[places]
+    values = rewards * weights
     if estimator == "cascade_doubly_robust":
-        predicted = predicted_rewards(top, rewards, ranking.ranks, by_rank)
+        predicted = predicted_rewards(top, ranking.ranks, by_rank)
         weights_above = weights_of_impressions_above(weights, top.list_boundaries)
-        values = doubly_robust_values(
-            rewards * by_rank[places], weights, weights_above, predicted.shown, predicted.expected
-        )
+        values = doubly_robust_values(rewards, weights, weights_above, predicted.shown, predicted.expected)
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
-    kept = weights > 0.0
-    supported[top.pair_queries[top.pairs[kept]], places[kept]] = True
+    is_weighted = weights > 0.0
+    supported[top.pair_queries[top.pairs[is_weighted]], places[is_weighted]] = True
     rows = replace(
         _rows(top, values, weights),
         normalised=normalised,
@@ -136,7 +133,7 @@ def examination_rows(
     Raises:
         InvalidInput: A clicked rank has no examination probability, or a probability is not in (0, 1].
     """
-    clicked = _rewards(log) > 0.0
+    clicked = log.rewards > 0.0
     old = log.ranks[clicked].astype(np.int64)
     if len(examination) < old.max(initial=0) or not all(0.0 < p <= 1.0 for p in examination):
         raise InvalidInput.at(
@@ -146,9 +143,9 @@ def examination_rows(
     weights, clipped = _clipped(1.0 / np.asarray(examination, np.float64)[old - 1], clip)
     new = old if ranking is None else ranking.ranks[log.pairs[clicked]].astype(np.int64)
     worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
-    lists = _lists_of(log)[clicked]
+    lists = log.list_of_impression[clicked]
     groups = np.zeros(len(lists), np.int64)
-    values = _rewards(log)[clicked] * worth * weights
+    values = log.rewards[clicked] * worth * weights
     unsupported = 0.0
     if ranking is not None:
         seen = np.bincount(log.pairs, minlength=log.n_pairs) > 0
@@ -159,29 +156,8 @@ def examination_rows(
     return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported)
 
 
-def _top(log: ClickLog, depth: int) -> ClickLog:
-    """Return the impressions at ranks up to `depth`."""
-    kept = log.ranks <= depth
-    if kept.all():
-        return log
-    boundaries = np.concatenate([[0], np.cumsum(kept)])[log.list_boundaries]
-    names = ("pairs", "ranks", "clicks", "gains", "propensities", "teams")
-    taken: dict[str, Any] = {
-        name: None if (values := getattr(log, name)) is None else values[kept] for name in names
-    }
-    return replace(log, list_boundaries=boundaries, **taken)
-
-
-def _rewards(log: ClickLog) -> Float64Array:
-    return np.asarray(log.clicks if log.gains is None else log.gains, np.float64)
-
-
-def _lists_of(log: ClickLog) -> Int64Array:
-    return np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
-
-
 def _rows(log: ClickLog, values: Float64Array, weights: Float64Array) -> Rows:
-    return Rows(_lists_of(log), values, weights, np.zeros(len(values), np.int64), False, 0.0, 0.0)
+    return Rows(log.list_of_impression, values, weights, np.zeros(len(values), np.int64), False, 0.0, 0.0)
 
 
 def _clipped(weights: Float64Array, clip: float | None) -> tuple[Float64Array, float]:

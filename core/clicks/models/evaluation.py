@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.clicks.log import ClickLog
+from core.clicks.log import BoolArray, ClickLog
 from core.clicks.models.estimation import Report, estimate, no_report
 from core.clicks.models.fitting import require_clicks
 from core.clicks.models.layout import QueryBlocks
@@ -31,7 +31,8 @@ class Evaluation:
             is the value of a prediction of 0.5.
         conditional_perplexity: Perplexity given the clicks above.
         by_rank: (n_ranks, 3) rank, perplexity and conditional perplexity.
-        by_list: (n_lists,) the terms of `log_likelihood`, without ignored lists.
+        by_list: (n_lists,) the terms of `log_likelihood`, without lists that are ignored or have no
+            impression down to `max_rank`.
     """
 
     model: str
@@ -120,13 +121,13 @@ def evaluate_click_model(
 
 
 def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> Evaluation:
-    found = likelihoods(model, lists, lists.in_order(weights))
-    ranks = np.flatnonzero(found.by_rank[:, 0])
+    likelihood = likelihoods(model, lists, lists.in_order(weights))
+    ranks = np.flatnonzero(likelihood.by_rank[:, 0])
     if not len(ranks):
         raise InvalidInput.at("/held_out", "leaves no list with impressions for the evaluation; increase it")
-    logs = found.by_rank[ranks, 1:] / found.by_rank[ranks, :1]
+    logs = likelihood.by_rank[ranks, 1:] / likelihood.by_rank[ranks, :1]
     perplexities = 2.0**-logs
-    by_list = found.by_list[weights != 0.0]
+    by_list = likelihood.by_list[lists.has_impressions & (weights != 0.0)]
     return Evaluation(
         model=model.spec.model,
         log_likelihood=float(by_list.mean()),
@@ -184,31 +185,32 @@ def compare_click_models(
     use_threads(threads)
     shared = ClickModelSpec() if spec is None else spec
     lists = QueryBlocks.of(log, shared.max_rank)
-    kept_out = held_out_lists(log, held_out, shared.seed)
-    if not (kept_out == 0.0).any():
+    held = held_out_lists(log, held_out, shared.seed)
+    held[~lists.has_impressions] = 0.0
+    if not (held == 0.0).any():
         raise InvalidInput.at("/held_out", "leaves no list for the estimation; decrease it")
     evaluations = []
     for done, name in enumerate(models):
         report("models", done, len(models))
-        fitted = estimate(lists, replace(shared, model=name), lists.in_order(1.0 - kept_out))
-        evaluations.append(_evaluate(fitted, lists, kept_out))
+        fitted = estimate(lists, replace(shared, model=name), lists.in_order(1.0 - held))
+        evaluations.append(_evaluate(fitted, lists, held))
         seen = fitted.impressions > 0
     report("models", len(models), len(models))
     ordered = sorted(evaluations, key=lambda found: -found.log_likelihood)
-    users = None if log.list_users is None else log.list_users[kept_out != 0.0]
+    users = None if log.list_users is None else log.list_users[held != 0.0]
     differences = tuple(_difference(ordered[0], other, users, len(models) - 1) for other in ordered[1:])
     return ModelComparison(
         evaluations=tuple(ordered),
         differences=differences,
-        held_out_lists=int(kept_out.sum()),
-        unseen_share=_unseen(log, kept_out, seen),
+        held_out_lists=int(held.sum()),
+        unseen_share=_unseen(log, held, seen),
         sentence=_sentence(ordered, differences),
     )
 
 
-def _unseen(log: ClickLog, kept_out: Float64Array, seen: Any) -> float:
-    held = np.repeat(kept_out != 0.0, np.diff(log.list_boundaries))
-    return float(1.0 - seen[log.pairs[held]].mean()) if held.any() else 0.0
+def _unseen(log: ClickLog, held: Float64Array, seen: BoolArray) -> float:
+    pairs = log.pairs[held[log.list_of_impression] != 0.0]
+    return float(1.0 - seen[pairs].mean()) if len(pairs) else 0.0
 
 
 def _difference(

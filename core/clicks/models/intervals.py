@@ -139,8 +139,8 @@ def _draw(users: Int32Array | None, n_lists: int, generator: np.random.Generator
 def _scale(name: str, values: Float64Array) -> Float64Array:
     if name == "relative_examination":
         return np.log(np.maximum(values, _EDGE))
-    held = np.clip(values, _EDGE, 1.0 - _EDGE)
-    return np.log(held / (1.0 - held))
+    probabilities = np.clip(values, _EDGE, 1.0 - _EDGE)
+    return np.log(probabilities / (1.0 - probabilities))
 
 
 def _shared_interval(name: str, values: Float64Array, resampled: Float64Array) -> Interval:

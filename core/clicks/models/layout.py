@@ -72,6 +72,13 @@ class QueryBlocks:
         """Return the number of blocks."""
         return len(self.blocks) - 1
 
+    @property
+    def has_impressions(self) -> npt.NDArray[np.bool_]:
+        """Return whether each list of the log has an impression down to `max_rank`, (n_lists,)."""
+        has_impressions = np.empty(len(self.order), np.bool_)
+        has_impressions[self.order] = np.diff(self.boundaries) > 0
+        return has_impressions
+
     def in_order(self, weights: Float64Array | None) -> Float64Array:
         """Return the (n_lists,) weights of the log's lists, 1 by default, in the order of `order`."""
         return np.ones(len(self.order)) if weights is None else weights[self.order]

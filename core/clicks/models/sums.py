@@ -29,23 +29,17 @@ class PairSums:
 
     def attractiveness(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
         """Return (successes + a) / (trials + a + b) with the prior (a, b), at most `cap`, (n_pairs,)."""
-        return _ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
+        return ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
 
     def satisfaction(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
         """Return (satisfied clicks + a) / (clicks + a + b) with prior (a, b), at most `cap`, (n_pairs,)."""
-        return _ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
-
-
-def _ratio(
-    successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float
-) -> Float64Array:
-    divisors = trials + (prior[0] + prior[1])
-    quotients = (successes + prior[0]) / np.where(divisors > 0.0, divisors, 1.0)
-    return np.minimum(quotients, cap, out=quotients)
+        return ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
 
 
 def ratio(
     successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float = 1.0
 ) -> Float64Array:
     """Return (successes + a) / (trials + a + b) with the prior (a, b), at most `cap`; 0 for 0 / 0."""
-    return _ratio(successes, trials, prior, cap)
+    divisors = trials + (prior[0] + prior[1])
+    quotients = (successes + prior[0]) / np.where(divisors > 0.0, divisors, 1.0)
+    return np.minimum(quotients, cap, out=quotients)

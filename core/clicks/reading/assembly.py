@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clicks.files import LogWriter
+from core.clicks.log import MAX_RANK
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
 from core.clicks.reading.pairs import PairKeys, pair_keys
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
@@ -16,7 +17,6 @@ from core.errors import DatasetError
 from core.types import Int32Array, Int64Array
 
 OnProgress = Callable[[int, int], None]
-_MAX_RANK = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Assembly:
             if on_progress is not None:
                 on_progress(done, self._builder.spool.n_rows)
         if not self._lengths.any():
-            raise DatasetError.at("expected at least one impression with a query, a document and a rank")
+            raise DatasetError.at(self._no_impressions())
         if self._unfit_propensities:
             expected = "expected either no propensities or one above 0 and up to 1 for each impression"
             raise DatasetError.at(
@@ -82,6 +82,14 @@ class Assembly:
         self._keys.write(writer)
         writer.write_texts("query_ids", self._builder.queries.texts())
         writer.write_texts("document_ids", self._builder.documents.texts())
+
+    def _no_impressions(self) -> str:
+        if self._report.format == "ubi" and len(self._queries) and (self._queries == UNKNOWN).all():
+            return (
+                "expected `user_query` in an event or a query, but found none; add UBI's queries as the file"
+                " `queries`, on the command line by `--queries`"
+            )
+        return "expected at least one impression with a query, a document and a rank"
 
     def _shown(self, first: int, rows: Rows) -> _Shown:
         """Join the actions of a part with their impressions."""
@@ -120,7 +128,7 @@ class Assembly:
     def _has_rank(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return whether each row has a valid rank."""
         base = self._report.rank_base
-        fits: npt.NDArray[np.bool_] = (rows["rank"] >= base) & (rows["rank"] - base < _MAX_RANK)
+        fits: npt.NDArray[np.bool_] = (rows["rank"] >= base) & (rows["rank"] - base < MAX_RANK)
         return fits
 
     def _ranked(self, rows: Rows, actions: npt.NDArray[np.uint32]) -> _Shown:

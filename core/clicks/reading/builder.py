@@ -40,7 +40,7 @@ class ListColumn:
             self._values = more
         return self._values
 
-    def set_absent(self, lists: Int32Array, values: Any, n_lists: int) -> None:
+    def set_where_absent(self, lists: Int32Array, values: Any, n_lists: int) -> None:
         """Set the values of lists without a value; of several values for a list, the first counts."""
         column = self.reserve(n_lists)
         new = np.flatnonzero((column[lists] == self._absent) & (values != self._absent))[::-1]
@@ -50,7 +50,7 @@ class ListColumn:
         """Set each list's value to the minimum of its current value and the given values."""
         np.minimum.at(self.reserve(n_lists), lists, values)
 
-    def set_one(self, number: int, value: int) -> None:
+    def set_if_absent(self, number: int, value: int) -> None:
         """Set the value of a list if it has none yet."""
         column = self.reserve(number + 1)
         if column[number] == self._absent:
@@ -95,7 +95,7 @@ class LogBuilder:
         self.first_rank = first_rank
         self.rank_counts: Counter[int] = Counter()
         self.without_document = self.without_list = self.without_query = 0
-        self._null_queries = ListColumn(np.int32, 0)
+        self._events_without_query = ListColumn(np.int32, 0)
         self.has_propensities = self.has_teams = False
         self._buffer: list[tuple[int, int, int, int, float, int]] = []
 
@@ -132,27 +132,27 @@ class LogBuilder:
     ) -> None:
         """Set the query, user and version of a list if it has none yet, and its earliest time."""
         if query is not None:
-            self.list_queries.set_one(number, self.queries.of(query))
+            self.list_queries.set_if_absent(number, self.queries.of(query))
         if time is not None:
             times = self.list_times.reserve(number + 1)
             times[number] = min(times[number], time)
         if user is not None:
-            self.list_users.set_one(number, self.users.of(user))
+            self.list_users.set_if_absent(number, self.users.of(user))
         if version is not None:
-            self.list_versions.set_one(number, self.versions.of(version))
+            self.list_versions.set_if_absent(number, self.versions.of(version))
 
     def forget_names(self) -> None:
         """Free the names of lists and users after all files are read."""
         self.keys, self.users = Codes(), Codes()
 
-    def await_query(self, number: int) -> None:
+    def count_without_query(self, number: int) -> None:
         """Count an event without a query; another row of its list may contain the query."""
-        self._null_queries.reserve(number + 1)[number] += 1
+        self._events_without_query.reserve(number + 1)[number] += 1
 
     def joined(self) -> int:
         """Return the number of events without a query whose list has a query from another row."""
         has_query = self.list_queries.reserve(self.n_lists)[: self.n_lists] != UNKNOWN
-        return int(self._null_queries.reserve(self.n_lists)[: self.n_lists][has_query].sum())
+        return int(self._events_without_query.reserve(self.n_lists)[: self.n_lists][has_query].sum())
 
     def add_row(
         self,

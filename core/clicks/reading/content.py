@@ -3,14 +3,16 @@
 import json
 from dataclasses import dataclass
 
+from core.clicks.reading.json_lines import MAX_LINE_BYTES
 from core.clicks.reading.options import ROLES
 from core.data.content import BYTE_ORDER_MARK, DELIMITERS, binary_kind
 from core.data.packing import Bytes
 from core.errors import DatasetError
 
 _SAMPLE_BYTES = 2**16
-_SAMPLE_LINES = 20
+_SAMPLE_LINES = 20  # of JSON; a single one may be longer than the sample
 _PARQUET = b"PAR1"
+_JSON_FORMATS = ("ubi", "sessions", "metarank")
 _OPEN_BANDIT = frozenset({"item_id", "position", "click", "propensity_score"})
 
 
@@ -42,31 +44,32 @@ def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
             reverse.
     """
     start = text[:_SAMPLE_BYTES].tobytes().removeprefix(BYTE_ORDER_MARK)
-    found = _found(text, start, file)
-    is_json = found.format in ("ubi", "sessions", "metarank")
-    if requested == "auto" or requested == found.format:
-        return found
-    if is_json != (requested in ("ubi", "sessions", "metarank")):
-        kind = "lines of JSON objects" if not is_json else "a table"
-        found_kind = "lines of JSON objects" if is_json else "a table"
-        raise DatasetError.at(f"expected {requested}, {kind}, but found {found_kind}", file=file, line=1)
-    return Content(file, requested, found.delimiter)
+    detected = _detected(text, start, file)
+    if requested in ("auto", detected.format):
+        return detected
+    kind, detected_kind = (
+        "lines of JSON objects" if name in _JSON_FORMATS else "a table"
+        for name in (requested, detected.format)
+    )
+    if kind != detected_kind:
+        raise DatasetError.at(f"expected {requested}, {kind}, but found {detected_kind}", file=file, line=1)
+    return Content(file, requested, detected.delimiter)
 
 
-def _found(text: Bytes, start: bytes, file: str) -> Content:
+def _detected(text: Bytes, start: bytes, file: str) -> Content:
     if start.startswith(_PARQUET):
         return Content(file, "table")
     if (kind := binary_kind(text)) is not None:
         raise DatasetError.at(f"expected a click log, but found {kind}", file=file)
     if start.lstrip()[:1] in (b"{", b"["):
-        return Content(file, _json_format(start, file))
+        return Content(file, _json_format(text[:MAX_LINE_BYTES].tobytes(), file))
     header = start.lstrip(b"\r\n").split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
     delimiter = max(DELIMITERS, key=header.count)
     names = {name.strip().strip('"').lower() for name in header.split(delimiter)}
     if names >= _OPEN_BANDIT:
         return Content(file, "open-bandit", delimiter)
-    known = {name for usual in ROLES.values() for name in usual}
-    if delimiter not in header and not names & known:
+    usual_names = {name for names_of_role in ROLES.values() for name in names_of_role}
+    if delimiter not in header and not names & usual_names:
         expected = "expected a click log: JSON lines, a table with a header, or Parquet"
         raise DatasetError.at(f"{expected}, but found {header[:40]!r}", file=file, line=1)
     return Content(file, "table", delimiter)
@@ -74,7 +77,7 @@ def _found(text: Bytes, start: bytes, file: str) -> Content:
 
 def _json_format(start: bytes, file: str) -> str:
     """Return the format of JSON lines, detected by the members of the first objects."""
-    for line in start.split(b"\n")[:_SAMPLE_LINES]:
+    for line in start.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]:
         try:
             value = json.loads(line)
         except ValueError:

@@ -13,7 +13,7 @@ from core.errors import DatasetError, DatasetProblem
 Json = dict[str, Any]
 
 _BLOCK_BYTES = 2**23
-_MAX_LINE_BYTES = 2**24
+MAX_LINE_BYTES = 2**24
 
 
 class Unfit(Exception):
@@ -51,13 +51,13 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
 
 
 def text_of(value: Json, *names: str) -> str | None:
-    """Return the first of some members that is a text or a number, as text; None if there is none."""
+    """Return the first of some members that is a text or a number, as text, or None."""
     for name in names:
-        found = value.get(name)
-        if isinstance(found, str):
-            return found
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            return str(found)
+        member = value.get(name)
+        if isinstance(member, str):
+            return member
+        if isinstance(member, int | float) and not isinstance(member, bool):
+            return str(member)
     return None
 
 
@@ -73,10 +73,10 @@ def required_text(value: Json, name: str, what: str) -> str:
     Raises:
         Unfit: The member is missing, empty or of another type.
     """
-    found = text_of(value, name)
-    if not found:
+    member = text_of(value, name)
+    if not member:
         raise Unfit(f"expected {what} in {name!r}, but found {shortened(json.dumps(value.get(name)))}")
-    return found
+    return member
 
 
 def object_in(value: Json, name: str) -> Json:
@@ -85,12 +85,12 @@ def object_in(value: Json, name: str) -> Json:
     Raises:
         Unfit: The member is of another type.
     """
-    found = value.get(name)
-    if found is None:
+    member = value.get(name)
+    if member is None:
         return {}
-    if not isinstance(found, dict):
-        raise Unfit(f"expected an object in {name!r}, but found {shortened(json.dumps(found))}")
-    return found
+    if not isinstance(member, dict):
+        raise Unfit(f"expected an object in {name!r}, but found {shortened(json.dumps(member))}")
+    return member
 
 
 def list_in(value: Json, name: str) -> list[Any]:
@@ -99,12 +99,12 @@ def list_in(value: Json, name: str) -> list[Any]:
     Raises:
         Unfit: The member is of another type.
     """
-    found = value.get(name)
-    if found is None:
+    member = value.get(name)
+    if member is None:
         return []
-    if not isinstance(found, list):
-        raise Unfit(f"expected a list in {name!r}, but found {shortened(json.dumps(found))}")
-    return found
+    if not isinstance(member, list):
+        raise Unfit(f"expected a list in {name!r}, but found {shortened(json.dumps(member))}")
+    return member
 
 
 def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
@@ -118,21 +118,21 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
     Raises:
         Unfit: The member is of another type, or is not below the bound.
     """
-    found = value.get(name)
-    if found is None:
+    member = value.get(name)
+    if member is None:
         return None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    if not is_number or found != found // 1 or abs(found) >= bound:
+    is_number = isinstance(member, int | float) and not isinstance(member, bool)
+    if not is_number or member != member // 1 or abs(member) >= bound:
         expected = f"expected a whole number in {name!r}, below {bound:,}"
-        raise Unfit(f"{expected}, but found {shortened(json.dumps(found))}")
-    return int(found)
+        raise Unfit(f"{expected}, but found {shortened(json.dumps(member))}")
+    return int(member)
 
 
 def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tuple[int, bytes]]:
     source, number = FileText(text, file), 0
     for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
-        if stop - start > _BLOCK_BYTES + _MAX_LINE_BYTES:
-            expected = f"expected lines of at most {_MAX_LINE_BYTES:,} bytes, one JSON object each"
+        if stop - start > _BLOCK_BYTES + MAX_LINE_BYTES:
+            expected = f"expected lines of at most {MAX_LINE_BYTES:,} bytes, one JSON object each"
             raise DatasetError.at(f"{expected}, but found a longer one", file=file, line=number + 1)
         for line in text[start:stop].tobytes().split(b"\n"):
             number += 1

@@ -1,6 +1,5 @@
 """Options for reading a click log: format, columns, weights of actions and the base of ranks."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -28,6 +27,7 @@ ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 DEFAULT_ACTIONS: Mapping[str, float] = MappingProxyType({"click": 1.0})
 MAX_ACTIONS = 30
 _MAX_NAME_LENGTH = 200
+_MAX_WEIGHT = 1e9  # sums of weights are float32
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,19 @@ def _column_problems(value: Any) -> list[InputProblem]:
 
 def _action_problems(value: Any) -> list[InputProblem]:
     if not isinstance(value, Mapping) or not 0 < len(value) <= MAX_ACTIONS:
-        found = f'must be an object of 1 to {MAX_ACTIONS} weights such as {{"click": 1, "purchase": 5}}'
-        return [InputProblem("/actions", found)]
+        rule = f'must be an object of 1 to {MAX_ACTIONS} weights such as {{"click": 1, "purchase": 5}}'
+        return [InputProblem("/actions", rule)]
     return [
-        InputProblem(f"/actions/{name}", "must be a name of at most 200 characters, and a weight from 0")
+        InputProblem(
+            f"/actions/{name}", "must be a name of at most 200 characters, and a weight from 0 to 1e9"
+        )
         for name, weight in value.items()
         if not (0 < len(name) <= _MAX_NAME_LENGTH and _is_weight(weight))
     ]
 
 
 def _is_weight(weight: Any) -> bool:
-    return isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight < math.inf
+    return isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight <= _MAX_WEIGHT
 
 
 def _base_problems(value: Any) -> list[InputProblem]:

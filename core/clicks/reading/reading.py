@@ -90,13 +90,13 @@ def read_click_log(
         builder.forget_names()
         assembly = Assembly(builder, report, Path(scratch))
 
-        def sorted_rows(done: int, total: int) -> None:
+        def report_sorting(done: int, total: int) -> None:
             if on_progress is not None:
                 share = _READING_SHARE + (1 - _READING_SHARE) * done / max(total, 1)
                 on_progress(int(_STEPS * share), _STEPS)
 
         with LogWriter(folder) as writer:
-            assembly.write(writer, sorted_rows)
+            assembly.write(writer, report_sorting)
     return LogReading(open_click_log(folder), report)
 
 
@@ -119,8 +119,8 @@ class _Files:
             text = mapped_bytes(file.path, file.name, self._limits, progress, expected=_EXPECTED)
             content = content_of(text, file.name, self._options.format)
             if report is not None and content.format != report.format:
-                found = f"expected {report.format}, as in {self._files[0].name}, but found {content.format}"
-                raise DatasetError.at(found, file=file.name)
+                detail = f"expected {report.format}, as in {self._files[0].name}, but found {content.format}"
+                raise DatasetError.at(detail, file=file.name)
             report = report or ReadingReport(content.format)
             _READERS[content.format](self, text, content, builder, progress)
         if report is None:

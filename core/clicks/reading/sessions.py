@@ -80,9 +80,10 @@ class SessionReader:
 
 
 def _propensity(document: Json) -> float:
-    given = document.get("propensity")
-    if given is None:
+    propensity = document.get("propensity")
+    if propensity is None:
         return math.nan
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
-        raise Unfit(f"expected a propensity above 0 and up to 1, but found {shortened(repr(given))}")
-    return float(given)
+    is_number = isinstance(propensity, int | float) and not isinstance(propensity, bool)
+    if not is_number or not 0 < propensity <= 1:
+        raise Unfit(f"expected a propensity above 0 and up to 1, but found {shortened(repr(propensity))}")
+    return float(propensity)

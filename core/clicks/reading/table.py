@@ -68,10 +68,10 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 class TableReader:
     """Reads tables into a builder.
 
-    Rows of a list with another query than its first row are a list for each query. Without a column of lists,
-    a list begins with each file and with each change of the query or user. It also begins with each rank that
-    is not above the rank of the previous row. Without a column of ranks, ranks are the order of the
-    impressions of a list.
+    Rows of a list whose query differs from that of its first row become a separate list for each query.
+    Without a column of lists, a list begins with each file and with each change of the query or user. It also
+    begins with each rank that is not above the rank of the previous row. Without a column of ranks, ranks are
+    the order of the impressions of a list.
 
     Args:
         builder: Builder of the log.
@@ -102,14 +102,14 @@ class TableReader:
         problems, row = Problems(), 0
         for block in table.blocks(list(roles.values()), problems, on_progress):
             if len(block[0]):
-                cells = dict(zip(roles, block, strict=True))
-                _Block(cells, table, roles, problems, row).read_into(self)
+                cells = _Block(dict(zip(roles, block, strict=True)), table, roles, problems, row)
+                cells.refuse_empty_documents()
+                self._add(cells)
             row += len(block[0])
         if problems:
             problems.fail(table.file, table.lines)
 
-    def add(self, cells: "_Block") -> None:
-        """Add the rows of a block."""
+    def _add(self, cells: "_Block") -> None:
         builder = self._builder
         queries = cells.queries(builder)
         ranks = cells.ranks()
@@ -117,11 +117,11 @@ class TableReader:
         lists = self._lists_of(cells, queries, users, ranks)
         actions = cells.actions_in_lists(builder)
         n_lists = builder.n_lists
-        builder.list_queries.set_absent(lists, queries, n_lists)
+        builder.list_queries.set_where_absent(lists, queries, n_lists)
         if "time" in cells.roles:
             builder.list_times.set_least(lists, cells.times(), n_lists)
-        builder.list_users.set_absent(lists, users, n_lists)
-        builder.list_versions.set_absent(lists, cells.codes("version", builder.versions), n_lists)
+        builder.list_users.set_where_absent(lists, users, n_lists)
+        builder.list_versions.set_where_absent(lists, cells.codes("version", builder.versions), n_lists)
         if not cells.has_ranks:
             ranks[actions == IMPRESSION] = self._ranks_by_order(lists[actions == IMPRESSION])
         rows = rows_of(
@@ -157,11 +157,11 @@ class TableReader:
         return list_numbers
 
     def _named_lists(self, cells: "_Block", queries: Int32Array) -> Int32Array:
-        """Return the number of the list of each row by its name, and by its query if it is not the first."""
+        """Return the number of each row's list, by name, and also by a query that is not the list's first."""
         builder, names = self._builder, cells.texts("list")
         lists = builder.keys.of_array(names).copy()
         builder.n_lists = len(builder.keys)
-        builder.list_queries.set_absent(lists, queries, builder.n_lists)
+        builder.list_queries.set_where_absent(lists, queries, builder.n_lists)
         first, empty = builder.list_queries.reserve(builder.n_lists)[lists], builder.queries.find("")
         others = np.flatnonzero((queries != first) & (queries != empty) & (first != empty))
         if len(others):
@@ -206,11 +206,10 @@ class _Block:
         self.n_rows = len(next(iter(cells.values())))
         self.has_ranks = "rank" in roles
 
-    def read_into(self, reader: TableReader) -> None:
-        """Check the cells, and add the rows to a reader's builder."""
+    def refuse_empty_documents(self) -> None:
+        """Record a problem for each row without a document."""
         empty = np.flatnonzero(self._are_empty("document"))
         self._refuse("document", "empty_document_id", empty, "expected a document id")
-        reader.add(self)
 
     def texts(self, role: str) -> Any:
         """Return the cells of a role as trimmed texts, empty for missing cells."""
@@ -251,9 +250,9 @@ class _Block:
         return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0
 
     def actions_in_lists(self, builder: LogBuilder) -> Int32Array:
-        """Return the number of each row's action; ignore and count actions whose cell of the list is empty.
+        """Return the number of each row's action, `UNWEIGHTED` where the cell of the list is empty.
 
-        Record a problem for each such impression.
+        Count such actions, and record a problem for each such impression.
         """
         actions = self._actions(builder)
         if "list" not in self.roles:

@@ -52,7 +52,7 @@ def time_of(value: Any) -> int | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # overflow: an integer beyond float64
         return _of_text(value) if isinstance(value, str) else None
     return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MAX_NUMBER else None
 
@@ -77,7 +77,7 @@ def _of_text(text: str) -> int | None:
 
 
 def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:
-    found = [None if text is None else time_of(text) for text in texts]
-    wrong = [place for place, text in enumerate(texts) if text is not None and found[place] is None]
-    values = np.array([NO_TIME if time is None else time for time in found], np.int64)
+    times = [None if text is None else time_of(text) for text in texts]
+    wrong = [place for place, text in enumerate(texts) if text is not None and times[place] is None]
+    values = np.array([NO_TIME if time is None else time for time in times], np.int64)
     return values, np.array(wrong, np.int64)

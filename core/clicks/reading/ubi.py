@@ -72,7 +72,7 @@ class UbiReader:
             return
         number = self._list(value)
         if query is None:
-            builder.await_query(number)
+            builder.count_without_query(number)
         builder.set_list_details(
             number,
             query=query,

@@ -80,5 +80,5 @@ def _as_features(values: np.ndarray, *, log1p: bool) -> Float32Array:
     """Invert log1p where set, and return values as finite float32 features."""
     if log1p:
         values = np.copysign(np.expm1(np.minimum(np.abs(values), 80.0)), values)
-    found: Float32Array = np.clip(values, -float(LARGEST), float(LARGEST)).astype(np.float32)
-    return found
+    features: Float32Array = np.clip(values, -float(LARGEST), float(LARGEST)).astype(np.float32)
+    return features

@@ -1,6 +1,6 @@
 """Evaluation of exported networks, independent of the service's scoring."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,29 +12,24 @@ from core.scorers import InputTransform, Layer, Network
 from core.scorers.kernels import EPSILON
 from core.types import Float32Array, Float64Array
 
+Units = npt.NDArray[np.floating[Any]]
+_ROWS = 1024  # documents in a block, so that their units fit in the cache
+
 
 @exact_bare
-def add_products(
-    units: npt.NDArray[np.floating[Any]],
-    weights: npt.NDArray[np.floating[Any]],
-    totals: npt.NDArray[np.floating[Any]],
-) -> None:
+def add_products(units: Units, weights: Units, totals: Units) -> None:
     """Add `units @ weights` to the totals in the order of the inputs, as Java and C do.
 
     Args:
         units: (n_documents, n_inputs), float32 or float64.
         weights: (n_inputs, n_outputs), of the same dtype.
-        totals: (n_documents, n_outputs), of the same dtype, to which each sum is rounded.
+        totals: (n_documents, n_outputs), of the same dtype, to which each sum is rounded; updated in place.
     """
     for row in range(units.shape[0]):
         for i in range(units.shape[1]):
             unit = units[row, i]
             for j in range(weights.shape[1]):
                 totals[row, j] += unit * weights[i, j]
-
-
-Units = npt.NDArray[np.floating[Any]]
-_ROWS = 1024  # documents in a block, so that their units fit in the cache
 
 
 def _sigmoid(values: Float64Array) -> Float64Array:
@@ -57,8 +52,8 @@ def in_blocks(
         rows: (n_documents, n_features) float32.
         size: Number of documents in a block.
     """
-    parts = [score(block) for block in _blocks(rows, size)]
-    return np.concatenate(parts) if parts else np.empty(0)
+    scores = [score(rows[first : first + size]) for first in range(0, len(rows), size)]
+    return np.concatenate(scores) if scores else np.empty(0)
 
 
 def score_in_doubles(network: Network, rows: Float32Array) -> Float64Array:
@@ -109,8 +104,3 @@ def _normalised(units: Units, scales: Float32Array, shifts: Float32Array) -> Uni
     centred = units - units.mean(axis=1, keepdims=True)
     factors = 1.0 / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + EPSILON)
     return np.asarray(centred * factors * scales.astype(np.float64) + shifts.astype(np.float64))
-
-
-def _blocks(rows: Float32Array, size: int) -> Iterator[Float32Array]:
-    for first in range(0, len(rows), size):
-        yield rows[first : first + size]

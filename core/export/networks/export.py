@@ -23,7 +23,7 @@ class ScoredExport(Export, Generic[E]):
     @property
     @abstractmethod
     def engines(self) -> tuple[E, ...]:
-        """Return the engines of the file that was read back; the first engine gives the golden scores."""
+        """Return the engines of the file, which is read back; the first engine gives the golden scores."""
 
     @property
     def n_trees(self) -> int:
@@ -56,7 +56,7 @@ class NetworkExport(ScoredExport[Engine]):
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
-        """Return the engines of the file that was read back."""
+        """Return the engines of the file, which is read back."""
         return self.target.engines(self.content, self.source)
 
     def synthetic(self, n_rows: int, random: np.random.Generator) -> Float32Array:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from core.data import RankingDataset
+from core.errors import ModelError
 from core.export.networks.cases import with_missing
 from core.export.networks.export import E, ScoredExport
 from core.export.networks.target import Engine
@@ -27,10 +28,10 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
         dataset: Judged documents in the model's order of features; None to compare edge cases only.
 
     Raises:
-        ModelError: The written file cannot be read.
+        ModelError: The written file cannot be read, or an engine computes scores that are not finite.
     """
     source, target = export.source, export.target
-    found = tuple(
+    engines = tuple(
         NetworkEngineParity(
             engine.name,
             engine.arithmetic,
@@ -45,11 +46,11 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
         engine.edge_cases.differing_documents
         or engine.neighbours.differing_decisions
         or (engine.data is not None and engine.data.differing_documents)
-        for engine in found
+        for engine in engines
     )
     notes = tuple(target.notes(source, export.content))
     shift, kind = source.shift or 0.0, source.model.kind
-    return NetworkParityReport(target.name, exact, export.n_trees, shift, found, notes, kind)
+    return NetworkParityReport(target.name, exact, export.n_trees, shift, engines, notes, kind)
 
 
 def without_excluded_values(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Float32Array:
@@ -85,10 +86,19 @@ def _edge_parity(export: ScoredExport[E], engine: E) -> EdgeParity:
 
 
 def _scored(export: ScoredExport[E], engine: E, rows: Float32Array) -> tuple[Float64Array, Float64Array, int]:
-    """Score documents by the model and by the engine; return both, and the number of differences."""
+    """Score documents by the model and by the engine; return both, and the number of differences.
+
+    Raises:
+        ModelError: The engine computes NaN or infinity.
+    """
     rows = without_excluded_values(export, engine, rows)
     scores = export.source.model.score(rows) + (export.source.shift or 0.0)
     engine_scores = engine.score(rows)
-    # NaN counts as a difference, too.
+    if not np.isfinite(engine_scores).all():
+        raise ModelError(
+            f"{engine.name} computes scores that are not finite: features times weights exceed the range of"
+            " its numbers. Train with inputs=standard, or export the model as onnx, c or python"
+        )
+    # A bound of NaN counts as a difference.
     differing = ~(np.abs(engine_scores - scores) <= export.rounding(engine, rows))
     return scores, engine_scores, int(np.count_nonzero(differing))

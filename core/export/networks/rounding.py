@@ -6,7 +6,7 @@ error through the layers to first order (Higham, 2002, chapter 3), and is double
 
 import numpy as np
 
-from core.export.networks.evaluation import inputs_of
+from core.export.networks.evaluation import in_blocks, inputs_of
 from core.scorers import InputTransform, Layer, Network
 from core.scorers.kernels import EPSILON
 from core.types import Float32Array, Float64Array
@@ -14,7 +14,6 @@ from core.types import Float32Array, Float64Array
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative error of one operation
 _SMALLEST = {DOUBLE: 1e-300, SINGLE: 1e-35}  # absolute error by underflow
 _SAFETY = 2.0
-_ROWS = 1024
 
 
 def rounding(network: Network, rows: Float32Array, unit: float) -> Float64Array:
@@ -25,14 +24,12 @@ def rounding(network: Network, rows: Float32Array, unit: float) -> Float64Array:
         rows: (n_documents, n_features) float32, NaN where missing.
         unit: Relative error of an operation of the engine, `DOUBLE` or `SINGLE`.
     """
-    found = np.empty(len(rows))
-    for first in range(0, len(rows), _ROWS):
-        block = rows[first : first + _ROWS]
-        found[first : first + _ROWS] = _block_errors(network, block, unit + DOUBLE)
-    return _SAFETY * found + _SMALLEST[unit]
+    errors = in_blocks(lambda block: _block_errors(network, block, unit + DOUBLE), rows)
+    return _SAFETY * errors + _SMALLEST[unit]
 
 
 def _block_errors(network: Network, rows: Float32Array, unit: float) -> Float64Array:
+    """Return the error of each score to first order, (n_documents,)."""
     units = inputs_of(network.inputs, rows)
     errors = _input_errors(network.inputs, rows, units, unit)
     for place, layer in enumerate(network.layers):
@@ -77,7 +74,7 @@ def _input_errors(
 def _norm_errors(
     layer: Layer, units: Float64Array, errors: Float64Array, unit: float
 ) -> tuple[Float64Array, Float64Array]:
-    """Propagate errors through a layer norm: errors of the unit, of the mean and of the variance."""
+    """Return the units after a layer norm, and their errors: by the unit, the mean and the variance."""
     n_units = units.shape[1]
     centred = units - units.mean(axis=1, keepdims=True)
     factors = 1.0 / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + EPSILON)
@@ -86,9 +83,9 @@ def _norm_errors(
     normal = centred * factors
     spread = np.sqrt((largest * largest).mean(axis=1, keepdims=True))
     scales = np.abs(np.asarray(layer.norm_scales, np.float64))
-    found = factors * largest + np.abs(normal) * (factors * spread + (n_units + 6) * unit)
+    relative = factors * largest + np.abs(normal) * (factors * spread + (n_units + 6) * unit)
     shifted = normal * np.asarray(layer.norm_scales, np.float64) + np.asarray(layer.norm_shifts, np.float64)
-    return shifted, found * scales + 2.0 * unit * (np.abs(normal) * scales + np.abs(shifted))
+    return shifted, relative * scales + 2.0 * unit * (np.abs(normal) * scales + np.abs(shifted))
 
 
 def _activated(units: Float64Array, activation: str) -> Float64Array:

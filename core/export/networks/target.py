@@ -50,7 +50,7 @@ class Engine:
     score: Callable[[Float32Array], Float64Array]
 
 
-# Arithmetic of an engine that rounds the inputs of a network alone.
+# Arithmetic of an engine that rounds only the features of a network.
 ARITHMETIC = "features rounded to float32; missing features as in the model; everything else in float64"
 # Parts of a network that the plugins of search engines cannot express, and advice for such a network.
 PLUGIN_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
@@ -77,9 +77,10 @@ class NetworkTarget(Target[NetworkSource]):
         Raises:
             ModelError: The format cannot express the model.
         """
-        if found := [words for name, words in parts_of(source.network) if name in self.unsupported]:
+        parts = [part for name, part in parts_of(source.network) if name in self.unsupported]
+        if parts:
             raise ModelError(
-                f"{self.name} cannot express {' and '.join(found)} of the model. {self.limit_advice}"
+                f"{self.name} cannot express {' and '.join(parts)} of the model. {self.limit_advice}"
             )
 
     @abstractmethod
@@ -113,8 +114,8 @@ LIMITS = {
 
 def limits_of(unsupported: frozenset[str]) -> tuple[str, ...]:
     """Return a note on the unsupported parts of a model, in the order of `LIMITS`."""
-    limits = [words for name, words in LIMITS.items() if name in unsupported]
-    return (", ".join(limits),) if limits else ()
+    parts = [part for name, part in LIMITS.items() if name in unsupported]
+    return (", ".join(parts),) if parts else ()
 
 
 def centres_of(network: Network) -> Float64Array:

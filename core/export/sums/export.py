@@ -27,7 +27,7 @@ class SumExport(ScoredExport[SumEngine]):
 
     @cached_property
     def engines(self) -> tuple[SumEngine, ...]:
-        """Return the engines of the file that was read back."""
+        """Return the engines of the file, which is read back."""
         return self.target.engines(self.content, self.source)
 
     @property
@@ -36,27 +36,53 @@ class SumExport(ScoredExport[SumEngine]):
         return sum(len(trees.nodes.roots) for trees in self.engines[0].trees)
 
     def synthetic(self, n_rows: int, random: np.random.Generator) -> Float32Array:
-        """Draw documents around the means of the networks' inputs."""
-        return synthetic(self.source, n_rows, random)
+        """Draw documents around the means of the inputs of the sum's linear scorers and networks."""
+        rows = random.normal(size=(n_rows, len(self.source.features))).astype(np.float32)
+        for part in self.source.parts:
+            if isinstance(part.source, NetworkSource):
+                rows[:, part.columns] = cases.synthetic(part.source, n_rows, random)
+        return rows
 
     def edge_cases(self, engine: SumEngine, base: Float32Array, random: np.random.Generator) -> Float32Array:
-        """Replace features of documents by extreme values and thresholds of members."""
-        return edge_cases(self.source, engine, base, random)
+        """Replace features of each document by extreme values or thresholds of one member."""
+        rows, members = base.copy(), random.integers(len(self.source.parts), size=len(base))
+        for place, part in enumerate(self.source.parts):
+            own = np.ix_(members == place, part.columns)
+            if isinstance(part.source, NetworkSource):
+                rows[own] = cases.edge_cases(part.source, engine, base[own], random)
+            elif not inexpressible_part(part.source.text):
+                rows[own] = part.source.at_thresholds(base[own], random)
+        return rows
 
     def rounding(self, engine: SumEngine, rows: Float32Array) -> Float64Array:
-        """Return the bound of the rounding error of each document's score in the engine."""
-        return rounding_of_sum(self.source, engine, rows)
+        """Return the bound of the rounding error of each document's score in the engine.
+
+        For each tree the bound grows by the relative error of one operation, times the sum of the largest
+        absolute leaf value of every tree.
+        """
+        unit = SINGLE if any(trees.arithmetic.single for trees in engine.trees) else DOUBLE
+        bound, size = np.zeros(len(rows)), np.zeros(len(rows))
+        for part in self.source.parts:
+            weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
+            if isinstance(part.source, NetworkSource):
+                bound += weight * rounding(part.source.network, chosen, DOUBLE)
+            elif not inexpressible_part(part.source.text):
+                nodes = part.source.nodes
+                largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())
+                bound += weight * (len(nodes.roots) + 2) * unit * largest
+            size += weight * np.abs(part.source.model.score(chosen))
+        return bound + 2.0 * (len(self.source.parts) + 2) * DOUBLE * size
 
     def neighbours(self, engine: SumEngine) -> NeighbourParity:
         """Compare the decisions of all tree members; trees are numbered consecutively over members."""
         splits = decisions = differing_decisions = differing_splits = n_trees = 0
         examples: list[Difference] = []
         for trees in engine.trees:
-            found = compare_neighbours(trees.source, trees.nodes, trees.arithmetic)
-            splits, decisions = splits + found.splits, decisions + found.decisions
-            differing_decisions += found.differing_decisions
-            differing_splits += found.differing_splits
-            examples += [replace(each, tree=each.tree + n_trees) for each in found.examples]
+            member = compare_neighbours(trees.source, trees.nodes, trees.arithmetic)
+            splits, decisions = splits + member.splits, decisions + member.decisions
+            differing_decisions += member.differing_decisions
+            differing_splits += member.differing_splits
+            examples += [replace(each, tree=each.tree + n_trees) for each in member.examples]
             n_trees += len(trees.nodes.roots)
         return NeighbourParity(
             splits, decisions, differing_decisions, differing_splits, tuple(examples[:EXAMPLES])
@@ -73,64 +99,3 @@ def export_sum(target: Target[Any], source: SumSource) -> SumExport:
         raise TypeError(target)
     target.check(source)
     return SumExport(target, source, target.write(source))
-
-
-def synthetic(source: SumSource, n_rows: int, random: np.random.Generator) -> Float32Array:
-    """Draw documents around the means of the inputs of a sum's linear scorers and networks.
-
-    Args:
-        source: The model.
-        n_rows: Number of documents.
-        random: Generator to draw them from.
-    """
-    rows = random.normal(size=(n_rows, len(source.features))).astype(np.float32)
-    for part in source.parts:
-        if isinstance(part.source, NetworkSource):
-            rows[:, part.columns] = cases.synthetic(part.source, n_rows, random)
-    return rows
-
-
-def edge_cases(
-    source: SumSource, engine: SumEngine, base: Float32Array, random: np.random.Generator
-) -> Float32Array:
-    """Replace features of each document by extreme values or thresholds of one member.
-
-    Args:
-        source: The model.
-        engine: The engine to score the documents.
-        base: (n, n_features) float32 documents.
-        random: Generator to draw the values from.
-    """
-    rows, owners = base.copy(), random.integers(len(source.parts), size=len(base))
-    for place, part in enumerate(source.parts):
-        own = np.ix_(owners == place, part.columns)
-        if isinstance(part.source, NetworkSource):
-            rows[own] = cases.edge_cases(part.source, engine, base[own], random)
-        elif not inexpressible_part(part.source.text):
-            rows[own] = part.source.at_thresholds(base[own], random)
-    return rows
-
-
-def rounding_of_sum(source: SumSource, engine: SumEngine, rows: Float32Array) -> Float64Array:
-    """Return the bound of the rounding error of each document's score.
-
-    For each tree the bound grows by the relative error of one operation, times the sum of the largest
-    absolute leaf value of every tree.
-
-    Args:
-        source: The model.
-        engine: The engine.
-        rows: (n_documents, n_features) float32, NaN where missing.
-    """
-    unit = SINGLE if any(trees.arithmetic.single for trees in engine.trees) else DOUBLE
-    bound, size = np.zeros(len(rows)), np.zeros(len(rows))
-    for part in source.parts:
-        weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
-        if isinstance(part.source, NetworkSource):
-            bound += weight * rounding(part.source.network, chosen, DOUBLE)
-        elif not inexpressible_part(part.source.text):
-            nodes = part.source.nodes
-            largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())
-            bound += weight * (len(nodes.roots) + 2) * unit * largest
-        size += weight * np.abs(part.source.model.score(chosen))
-    return bound + 2.0 * (len(source.parts) + 2) * DOUBLE * size

@@ -125,7 +125,7 @@ class SumTarget(Target[SumSource]):
     of_networks: ClassVar[NetworkTarget]
 
     def of_network(self, source: NetworkSource) -> NetworkTarget:
-        """Return the format of a linear scorer or a network."""
+        """Return the format of a member that is a linear scorer or a network."""
         return self.of_networks
 
     def check(self, source: SumSource) -> None:
@@ -198,7 +198,7 @@ class MembersTarget(SumTarget):
         ]
         return SumEngine(
             name,
-            words_of(engine.arithmetic for engine, _ in members),
+            describe_arithmetics(engine.arithmetic for engine, _ in members),
             single=False,
             finite=any(engine.finite for engine, _ in members),
             score=lambda rows: _sum_of(terms, rows),
@@ -219,8 +219,8 @@ def loaded_trees(target: TreeTarget, source: TreeSource, nodes: Nodes) -> list[L
     ]
 
 
-def words_of(arithmetics: Iterable[str]) -> str:
-    """Return a description of the members' arithmetics without duplicates."""
+def describe_arithmetics(arithmetics: Iterable[str]) -> str:
+    """Return a description of the arithmetic of a sum, from those of its members without duplicates."""
     return "; ".join((*dict.fromkeys(arithmetics), "members weighted and added in float64"))
 
 
@@ -231,7 +231,11 @@ def _engine_of(trees: LoadedTrees) -> Engine:
         return scores_of(rows, trees.source.nodes, trees.nodes, arithmetic)[1]
 
     return Engine(
-        arithmetic.engine, arithmetic.words, single=arithmetic.single, finite=arithmetic.finite, score=score
+        arithmetic.engine,
+        arithmetic.description,
+        single=arithmetic.single,
+        finite=arithmetic.finite,
+        score=score,
     )
 
 

@@ -9,7 +9,7 @@ _BINS, _MOST = 1024 * 1024, 25.0
 
 
 class PlainLambdarank:
-    """The objective with sigmoid 1, without normalisation, as one of Rankery's."""
+    """LightGBM's objective with sigmoid 1, without normalisation; it is called like Rankery's objectives."""
 
     def __init__(self, labels: np.ndarray, boundaries: np.ndarray, truncation_level: int = 30) -> None:
         labels = np.asarray(labels, np.float64)

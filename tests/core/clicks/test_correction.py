@@ -313,7 +313,11 @@ def test_refusals() -> None:
         short.ranks_of(dataset)
     with pytest.raises(InvalidInput, match="no document column 'place'; it has rank"):
         ClickCorrection(column="place").ranks_of(dataset)
-    for entry, message in (("first", "must hold a whole number"), ("0", "holds 0; ranks begin at 1")):
+    for entry, message in (
+        ("first", "must hold a whole number"),
+        ("0", "holds 0; ranks begin at 1"),
+        ("123456789", "holds 123,456,789; the greatest rank is 32,767"),
+    ):
         column = {"rank": Texts.of([entry, *["1"] * (QUERIES * DOCUMENTS - 1)])}
         with pytest.raises(InvalidInput, match=message):
             ClickCorrection().ranks_of(replace(dataset, document_columns=column))

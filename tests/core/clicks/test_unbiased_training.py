@@ -27,7 +27,7 @@ RANKS = 8
 
 @cache
 def logged(kind: str = "pbm", lists: int = 6_000) -> tuple[RankingDataset, ClickLog, Truth]:
-    """Return judged documents, and clicks on them as a ranker by one reversed feature showed them."""
+    """Return judged documents, and clicks on lists that were ranked by one reversed feature."""
     judged = synthetic_dataset(250, seed=1, documents_per_query=RANKS, n_features=4)
     stream = np.random.default_rng(2)
     labels = np.clip(np.round(2 + 1.2 * (judged.matrix[:, 0] + judged.matrix[:, 1])), 0, 4).astype(np.float32)

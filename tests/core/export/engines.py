@@ -1,7 +1,7 @@
-"""The engines that read exports, as their own parsers and evaluators are documented to work.
+"""Re-implement how engines read exported forests, following the engines' documentation and source code.
 
-Each reads a file as strictly as its engine does and returns what scores documents there. They share nothing
-with the exports' own readers.
+Each function reads a file as strictly as its engine does, and returns a function that scores a document. They
+share nothing with the exports' own readers.
 """
 
 import ctypes
@@ -22,17 +22,18 @@ Json = dict[str, Any]
 F = np.float32
 
 
-def _only(found: Json, required: set[str], optional: frozenset[str] = frozenset()) -> Json:
-    assert required <= set(found) <= required | optional, sorted(found)
-    return found
+def only(members: Json, required: set[str], optional: frozenset[str] = frozenset()) -> Json:
+    """Return an object after a check that it has the required members, and no other but the optional ones."""
+    assert required <= set(members) <= required | optional, sorted(members)
+    return members
 
 
 def solr(content: bytes, names: list[str], *, legacy: bool = False) -> Score:
     """MultipleAdditiveTreesModel: numbers are texts, `missing` on every split, thresholds get 1e-6 added."""
-    model = _only(json.loads(content), {"class", "name", "store", "features", "params"})
+    model = only(json.loads(content), {"class", "name", "store", "features", "params"})
     assert model["class"] == "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
-    assert [_only(feature, {"name"})["name"] for feature in model["features"]] == names
-    _only(model["params"], {"trees"} if legacy else {"trees", "isNullSameAsZero"})
+    assert [only(feature, {"name"})["name"] for feature in model["features"]] == names
+    only(model["params"], {"trees"} if legacy else {"trees", "isNullSameAsZero"})
     assert legacy or model["params"]["isNullSameAsZero"] is False
 
     def number(text: Any) -> Any:
@@ -41,20 +42,20 @@ def solr(content: bytes, names: list[str], *, legacy: bool = False) -> Score:
 
     def value(node: Json, row: Json) -> Any:
         while "value" not in node:
-            _only(node, {"feature", "threshold", "left", "right"} | (set() if legacy else {"missing"}))
+            only(node, {"feature", "threshold", "left", "right"} | (set() if legacy else {"missing"}))
             x = row[node["feature"]]
             if np.isnan(x) and not legacy:
                 node = node[{"left": "left", "right": "right"}[node["missing"]]]
             else:
                 x = F(0.0) if np.isnan(x) else x
                 node = node["left" if x <= F(number(node["threshold"]) + F(1e-6)) else "right"]
-        return number(_only(node, {"value"})["value"])
+        return number(only(node, {"value"})["value"])
 
     def score(row: list[float]) -> float:
         features, total = dict(zip(names, map(F, row), strict=True)), F(0.0)
         for tree in model["params"]["trees"]:
             total = F(
-                total + number(_only(tree, {"weight", "root"})["weight"]) * value(tree["root"], features)
+                total + number(only(tree, {"weight", "root"})["weight"]) * value(tree["root"], features)
             )
         return float(total)
 
@@ -63,17 +64,17 @@ def solr(content: bytes, names: list[str], *, legacy: bool = False) -> Score:
 
 def xgboost_json(content: bytes, names: list[str], *, missing: str = "as written") -> Score:
     """XGBoostJsonParser and NaiveAdditiveDecisionTree: strict keys, `threshold > x` goes left."""
-    model = _only(_only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
-    assert _only(model, {"type", "definition"})["type"] == "model/xgboost+json"
+    model = only(only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
+    assert only(model, {"type", "definition"})["type"] == "model/xgboost+json"
     trees = json.loads(model["definition"])
     assert isinstance(trees, list)
 
     def check(node: Json) -> None:
         if "leaf" in node:
-            _only(node, {"nodeid", "leaf"})
+            only(node, {"nodeid", "leaf"})
             return
         keys = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missing", "children"}
-        first, second = _only(node, keys)["children"]
+        first, second = only(node, keys)["children"]
         assert (first["nodeid"], second["nodeid"]) == (node["yes"], node["no"])
         assert node["missing"] in (node["yes"], node["no"])
         assert node["split"] in names
@@ -162,13 +163,13 @@ def ranklib(content: bytes) -> Score:
 
 def elastic(content: bytes, names: list[str]) -> Score:
     """The definition of a trained model: nodes by index, `lte` in float64."""
-    body = _only(json.loads(content), {"inference_config", "definition"}, frozenset({"input"}))
+    body = only(json.loads(content), {"inference_config", "definition"}, frozenset({"input"}))
     extractors = body["inference_config"]["learning_to_rank"]["feature_extractors"]
     assert [
-        _only(e["query_extractor"], {"feature_name", "query"})["feature_name"] for e in extractors
+        only(e["query_extractor"], {"feature_name", "query"})["feature_name"] for e in extractors
     ] == names
-    ensemble = _only(body["definition"]["trained_model"], {"ensemble"})["ensemble"]
-    _only(ensemble, {"target_type", "feature_names", "trained_models", "aggregate_output"})
+    ensemble = only(body["definition"]["trained_model"], {"ensemble"})["ensemble"]
+    only(ensemble, {"target_type", "feature_names", "trained_models", "aggregate_output"})
     assert ensemble["aggregate_output"] == {"weighted_sum": {}}
     assert ensemble["feature_names"] == names
     split_keys = {"decision_type", "left_child", "right_child", "split_feature", "threshold", "default_left"}
@@ -176,16 +177,16 @@ def elastic(content: bytes, names: list[str]) -> Score:
     def value(nodes: list[Json], row: list[float]) -> float:
         node = nodes[0]
         while "leaf_value" not in node:
-            _only(node, {"node_index"} | split_keys)
+            only(node, {"node_index"} | split_keys)
             assert node["decision_type"] == "lte"
             x = row[node["split_feature"]]
             goes_left = node["default_left"] if np.isnan(x) else x <= node["threshold"]
             node = nodes[node["left_child" if goes_left else "right_child"]]
-        return float(_only(node, {"node_index", "leaf_value"})["leaf_value"])
+        return float(only(node, {"node_index", "leaf_value"})["leaf_value"])
 
     trees = []
     for model in ensemble["trained_models"]:
-        tree = _only(_only(model, {"tree"})["tree"], {"target_type", "feature_names", "tree_structure"})
+        tree = only(only(model, {"tree"})["tree"], {"target_type", "feature_names", "tree_structure"})
         assert (tree["target_type"], tree["feature_names"]) == ("regression", names)
         assert [node["node_index"] for node in tree["tree_structure"]] == list(
             range(len(tree["tree_structure"]))

@@ -1,4 +1,4 @@
-"""Models to export, and the scores that are to be expected of them."""
+"""Models to export, and their expected scores."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ def export_trees(*arguments: Any, **options: Any) -> TreeExport:
 
 
 def documents(seed: int, n_documents: int = 600, *, missing: bool = False) -> Float32Array:
-    """Draw documents with zeros, small and large values, and a fifth of them missing where wanted."""
+    """Draw documents with zeros, small and large values; with `missing`, a fifth of the values are NaN."""
     random = np.random.default_rng(seed)
     rows = random.normal(size=(n_documents, N_FEATURES)) * [1.0, 1e-3, 1e4, 1.0, 1.0]
     rows[:, 3] = rows[:, 3].round()
@@ -76,9 +76,9 @@ def leaves(model_text: str, rows: Float64Array) -> tuple[Int64Array, list[Float6
 def expected(
     model_text: str, rows: Float64Array, leaf: type[np.floating], total: type[np.floating]
 ) -> list[float]:
-    """Add up LightGBM's leaves as an engine does: values in one float type, their sum in another."""
-    found, values = leaves(model_text, rows)
+    """Add up the leaves that LightGBM finds: their values in the type `leaf`, the sum in the type `total`."""
+    reached, values = leaves(model_text, rows)
     sums = np.zeros(len(rows), total)
     for tree, of_tree in enumerate(values):
-        sums = (sums + of_tree.astype(leaf)[found[:, tree]].astype(total)).astype(total)
+        sums = (sums + of_tree.astype(leaf)[reached[:, tree]].astype(total)).astype(total)
     return [float(value) for value in sums]

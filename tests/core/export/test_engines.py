@@ -56,7 +56,7 @@ def engines_of(export: Export) -> list[tuple[Scores, tuple[type[np.floating], ty
 
 
 def rows_near(model_text: str, seed: int, *, doubles: bool, missing: bool, infinite: bool) -> Float64Array:
-    """Draw documents from thresholds and their neighbours, of the values that an engine's features have."""
+    """Draw documents from thresholds and their neighbours, limited to values that the engine supports."""
     random = np.random.default_rng(seed)
     thresholds = thresholds_of(model_text)
     if not doubles:
@@ -113,12 +113,13 @@ def test_solr_finds_the_leaves_of_lightgbm(seed: int) -> None:
     """Solr adds 1e-6 to thresholds; the export compensates for it wherever float32 has such a number."""
     text = ModelText.read(special(seed))
     for tree in text.trees:
-        tree.thresholds[:] = [t if _can_be_made_up_for(t) else 0.7 for t in tree.thresholds]
+        tree.thresholds[:] = [t if _is_a_sum_with_slack(t) else 0.7 for t in tree.thresholds]
         tree.decisions[tree.decisions >> 2 == 1] = 8  # zeros are around a threshold of 1e-35
     check(text.write(), "solr", seed)
 
 
-def _can_be_made_up_for(threshold: float) -> bool:
+def _is_a_sum_with_slack(threshold: float) -> bool:
+    """Return whether a float32 number plus 1e-6 is the threshold in float32."""
     with np.errstate(over="ignore", under="ignore"):
         wanted = np.float32(threshold)
         if wanted > threshold:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import RankingDataset, read_dataset, synthetic_dataset
+from core.data import RankingDataset, read_dataset
 from core.data.feature_alignment import align_features
 from core.errors import ModelError
 from core.export import TREE_FORMATS, Export, ExportOptions, export_model, parity
@@ -132,7 +132,7 @@ def test_leaves_of_the_opposite_sign_are_found() -> None:
 
 
 def test_scores_that_become_equal_are_counted() -> None:
-    """An engine that cannot tell two documents apart ranks them as it likes."""
+    """Documents with equal scores in the engine have no defined order there."""
 
     def flat(node: dict[str, Any]) -> None:
         for child in (node["left_child"], node["right_child"]):
@@ -247,12 +247,3 @@ def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
             assert engine.data.swapped_pairs == 0
             residue = engine.slack_residue.splits if engine.slack_residue else 0
             assert engine.neighbours.differing_splits == residue
-
-
-def test_models_of_synthetic_data_are_exact() -> None:
-    """Exports of such a model to Vespa, ONNX and RankLib have no differences."""
-    dataset = synthetic_dataset(40, seed=3)
-    values = {"loss": {"name": "ndcg-loss2++"}, "hyperparameters": {"num_iterations": 10, "num_leaves": 64}}
-    text = train(training_spec(values), dataset).model_text
-    for name in ("vespa", "onnx", "ranklib"):
-        assert parity(export_model(text, name), dataset).exact

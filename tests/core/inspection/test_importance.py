@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from core.inspection import split_importance
-from core.inspection.importance import used_features
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from tests.core.inspection.forests import forest_of, stump
@@ -41,8 +40,8 @@ def test_importance_equals_lightgbms(options: dict[str, object]) -> None:
 def test_a_forest_without_splits_uses_no_feature() -> None:
     """Every importance is 0, and no feature is used."""
     text = forest_of(Tree.leaf(0.5), stump(1, 0.5, 0.0, 1.0), n_features=3)
-    assert used_features(text).tolist() == [1]
+    assert text.used_features == (1,)
     assert split_importance(text).split.tolist() == [0, 1, 0]
     empty = forest_of(n_features=2)
-    assert used_features(empty).tolist() == []
+    assert empty.used_features == ()
     assert split_importance(empty).gain.tolist() == [0.0, 0.0]

@@ -47,7 +47,7 @@ def test_importance_is_large_for_the_deciding_feature_and_0_for_unused_ones() ->
 def test_a_feature_constant_within_queries_matters_only_if_permuted_over_the_dataset() -> None:
     """Documents of a query share the value, so that a permutation within the query changes nothing."""
     root = stump(3, 0.5, 0.0, 0.0)
-    asks_query_first = replace(  # scores increase with f0 where f3 is small, else they decrease
+    splits_by_query = replace(  # scores increase with f0 where f3 is small, else they decrease
         root,
         features=np.array([3, 0, 0]),
         thresholds=np.array([0.5, 0.5, 0.5]),
@@ -59,7 +59,7 @@ def test_a_feature_constant_within_queries_matters_only_if_permuted_over_the_dat
         split_counts=np.ones(3, np.int64),
         leaf_counts=np.ones(4, np.int64),
     )
-    text = forest_of(asks_query_first, n_features=4)
+    text = forest_of(splits_by_query, n_features=4)
     within, over = (_found(text, Permutations(within=kind))[3] for kind in _KINDS)
     assert (within.mean, within.lower, within.upper) == (0.0, 0.0, 0.0)
     assert (over.standard_error or 0.0) > 0.0

@@ -103,8 +103,8 @@ def test_base_and_contributions_add_up_to_the_score(
     assert contributions.shape == (12, 8)
     steps = np.linspace(0, 1, 1_000)[:, np.newaxis]
     for row, total in zip(features, base + contributions.sum(axis=1), strict=True):
-        way = plain_score_of_inputs(network, steps * network.inputs(row[np.newaxis]))
-        assert abs(total - way[-1]) <= 1.01 * TOLERANCE * np.abs(np.diff(way)).sum() + 1e-12
+        on_path = plain_score_of_inputs(network, steps * network.inputs(row[np.newaxis]))
+        assert abs(total - on_path[-1]) <= 1.01 * TOLERANCE * np.abs(np.diff(on_path)).sum() + 1e-12
 
 
 def test_a_linear_scorer_is_explained_exactly() -> None:

@@ -130,7 +130,7 @@ def _filled(value: float) -> Callable[[Any], Any]:
         (_of_inputs("kind", "minmax"), "no valid description of its inputs"),
         (_of_inputs("kind", ["standard"]), "no valid description of its inputs"),
         (_of_inputs("kind", "rank-gauss"), "inputs.knots of the network is missing"),
-        (_of_inputs("log1p", 1), "does not match its features"),
+        (_of_inputs("log1p", 1), "no valid description of its inputs"),
         (_tensor("inputs.deviations", _filled(0)), "must be positive"),
         (_tensor("inputs.deviations", _filled(np.nan)), "not finite"),
         (
@@ -139,7 +139,10 @@ def _filled(value: float) -> Callable[[Any], Any]:
         ),
         (_tensor("inputs.indicators", _filled(3)), "a feature that it does not have"),
         (_tensor("inputs.indicators", _filled(1)), "must be distinct"),
-        (_tensor("inputs.indicators", lambda tensor: tensor.astype(np.int32)), "no missing-value indicators"),
+        (
+            _tensor("inputs.indicators", lambda tensor: tensor.astype(np.int32)),
+            "indicators of the network is",
+        ),
         (_tensor("layers.0.weights", _filled(np.inf)), "not finite"),
         (_tensor("layers.0.weights", lambda weights: weights.T.copy()), "has the wrong shape"),
         (_tensor("layers.1.bias", lambda bias: bias[:1]), "has the wrong shape"),

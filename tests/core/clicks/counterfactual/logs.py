@@ -13,7 +13,7 @@ IntArray = npt.NDArray[np.integer]
 def log_of(
     queries: IntArray,
     documents: IntArray,
-    clicks: npt.NDArray[np.floating],
+    clicks: npt.NDArray[np.floating] | npt.NDArray[np.bool_],
     propensities: npt.NDArray[np.float64] | None,
     *,
     n_documents: int,

@@ -1,5 +1,6 @@
 """Counterfactual estimates against the truth, their support, and their verdicts."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 
 from core.clicks import ClickLog
 from core.clicks.counterfactual import (
+    Estimates,
     Estimator,
     Floor,
     NewRanking,
+    SystemEstimate,
     counterfactual_result,
     evaluate_rankings,
     rank_weights,
@@ -25,8 +28,10 @@ WORST = BEST[:, ::-1]
 RELEVANCE = np.array([[0.8, 0.4, 0.3, 0.1], [0.1, 0.3, 0.4, 0.8]])
 
 
-def _clicks(rng: np.random.Generator, queries: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]):  # type: ignore[no-untyped-def]
-    return rng.random(documents.shape) < EXAMINATION * RELEVANCE[queries[:, None], documents]
+def _clicks(
+    rng: np.random.Generator, queries: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    return np.asarray(rng.random(documents.shape) < EXAMINATION * RELEVANCE[queries[:, None], documents])
 
 
 def _random_log(seed: int, n: int, *, users: bool = False) -> ClickLog:
@@ -166,8 +171,8 @@ def test_support_below_the_floor_gives_no_verdict() -> None:
     assert clipped.estimated[1].estimate.clipped == pytest.approx(1.0 / len(rows))
 
 
-def _size(found) -> float:  # type: ignore[no-untyped-def]
-    return float(found.estimated[1].estimate.effective_sample_size)
+def _size(found: Estimates) -> float:
+    return found.estimated[1].estimate.effective_sample_size
 
 
 def test_the_support_of_slate_counts_lists() -> None:
@@ -247,6 +252,26 @@ def test_refusals() -> None:
         evaluate_rankings(log, rankings, by_rank, "examination", examination=[1.0])
     with pytest.raises(InvalidInput, match="no self-normalised form"):
         evaluate_rankings(log, rankings, by_rank, "cascade_doubly_robust", normalised=True)
+
+
+@pytest.mark.parametrize("estimator", ["item_position", "cascade_doubly_robust", "examination"])
+def test_ranks_below_all_documents_take_no_memory(estimator: Estimator) -> None:
+    """A cutoff below all ranks gives the estimate of a cutoff at the last one."""
+    log, rankings = _random_log(0, 200), [ranking_of("new", BEST)]
+
+    def estimated(metric: str) -> tuple[list[SystemEstimate], int]:
+        by_rank = rank_weights(metric)
+        tracemalloc.start()
+        try:
+            examination = [1.0] * 4 if estimator == "examination" else None
+            found = evaluate_rankings(log, rankings, by_rank, estimator, examination=examination)
+            return [each.estimate for each in found.estimated], tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    (short, _), (deep, peak_bytes) = estimated("clicks@4"), estimated("clicks@999999")
+    assert deep == short
+    assert peak_bytes < 8 * 999_999
 
 
 @pytest.mark.parametrize("cutoff", ["1000000", "99999999999999"])

@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from core.clicks.counterfactual import Estimator, NewRanking, evaluate_rankings, rank_weights
+from core.clicks.counterfactual import Estimator, evaluate_rankings, rank_weights
 from core.clicks.counterfactual.importance import (
     SlotEstimator,
     doubly_robust_values,
@@ -68,8 +68,8 @@ def test_estimates_of_a_ranking(estimator: Estimator, normalised: bool) -> None:
     clicks = (rng.random((n, length)) < 0.3).astype(float)
     order = np.array([rng.permutation(length) for _ in range(n_queries)])
     log = log_of(queries, documents, clicks, propensities, n_documents=length)
-    exact = NewRanking("new", ranking_of("new", order).ranks, ranking_of("new", order).lengths)
-    found = evaluate_rankings(log, [exact], rank_weights("dcg@3"), estimator, normalised=normalised)
+    ranking = ranking_of("new", order)
+    found = evaluate_rankings(log, [ranking], rank_weights("dcg@3"), estimator, normalised=normalised)
     # Propensities of a log are float32: 1/3 is off by 1e-8.
     value = found.estimated[1].estimate.value
     assert value == pytest.approx(DETERMINISTIC[estimator, normalised], abs=1e-7)

@@ -17,7 +17,7 @@ def chain_states(
 ) -> list[States]:
     """Return each way to examine and be satisfied that gives these clicks, with its probability.
 
-    Attributes:
+    Args:
         attractiveness: α by rank.
         satisfaction: σ by rank.
         persistence: γ.
@@ -46,7 +46,13 @@ def chain_states(
 
 
 def browsing_probability(attractiveness: ArrayLike, examination: ArrayLike, clicks: Sequence[bool]) -> float:
-    """Return the probability of clicks; examination (n, n) by place and place after the last click."""
+    """Return the probability of clicks.
+
+    Args:
+        attractiveness: α by rank.
+        examination: (n, n + 1) θ by rank, from 0, and rank of the last click, from 1, or 0 for none.
+        clicks: Clicks by rank.
+    """
     alphas, theta, probability, last = np.asarray(attractiveness), np.asarray(examination), 1.0, 0
     for place, click in enumerate(clicks):
         p = alphas[place] * theta[place, last]

@@ -8,6 +8,7 @@ import pytest
 from core.clicks.models import (
     ClickModelSpec,
     compare_click_models,
+    evaluate_click_model,
     fit_click_model,
     held_out_lists,
     relevance_interval,
@@ -74,6 +75,23 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
     assert "is not significant" in alone.sentence
     with pytest.raises(InvalidInput, match="leaves no list for the estimation"):
         compare_click_models(log, ["ctr"], held_out=1.0)
+
+
+def test_lists_below_the_greatest_used_rank_are_not_evaluated() -> None:
+    """A list whose impressions are all at greater ranks has no likelihood, and does not raise the mean."""
+    sessions = draw_sessions()
+    second_pages = as_log(sessions * 2)
+    ranks = second_pages.ranks.copy()
+    ranks[len(ranks) // 2 :] += 20
+    log, spec = replace(second_pages, ranks=ranks), replace(QUICK, max_rank=10)
+    model = fit_click_model(as_log(sessions), spec)
+    alone, both = (evaluate_click_model(model, each) for each in (as_log(sessions), log))
+    assert both.log_likelihood == alone.log_likelihood
+    users = np.tile(np.arange(60, dtype=np.int32), 2)
+    compared = compare_click_models(replace(log, list_users=users), ["ctr", "pbm"], spec, held_out=0.5)
+    only = compare_click_models(as_log(sessions, users[:60].tolist()), ["ctr", "pbm"], spec, held_out=0.5)
+    assert compared.differences == only.differences
+    assert compared.held_out_lists == only.held_out_lists
 
 
 def test_the_first_of_models_that_do_not_differ_has_the_highest_log_likelihood() -> None:

@@ -101,6 +101,18 @@ def test_queries_and_events_of_ubi_may_be_two_files(read: Read) -> None:
     assert plain(read(lines(*events), lines(*queries)).log) == [whole[0], whole[1], whole[2]]
 
 
+def test_events_without_any_query_name_the_file_of_queries(read: Read) -> None:
+    """Only UBI's queries have the texts that belong to the query ids of such events."""
+    with pytest.raises(DatasetError, match="file `queries`, on the command line by `--queries`"):
+        read(lines(event("impression", "1", "a", 1), event("click", "1", "a", 1)))
+
+
+def test_the_format_of_long_lines_is_detected(read: Read) -> None:
+    """The first list may be longer than the sample of a table's header."""
+    documents = [f"document {number:060d}" for number in range(2_000)]
+    assert read(lines({"query": "shoes", "documents": documents})).log.n_impressions == 2_000
+
+
 def test_sessions_are_lists(read: Read) -> None:
     """Documents are ids or objects, in their order unless they have ranks."""
     text = lines(
@@ -142,6 +154,12 @@ def queries_without_a_user() -> list[dict[str, object]]:
         {"query_id": str(place), "user_query": "shoes", "query_response_hit_ids": ["a"], "client_id": ""}
         for place in range(2)
     ]
+
+
+@pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
+def test_a_value_that_is_no_time_is_unknown(read: Read, time: object) -> None:
+    """Such a list has no time, and the log no column of times."""
+    assert read(lines({"documents": ["a"], "time": time})).log.list_times is None
 
 
 @pytest.mark.parametrize("base", [0, 1])

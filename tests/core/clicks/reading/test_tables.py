@@ -22,7 +22,7 @@ LISTS = [("shoes", [("a", 1, False), ("b", 2, True)]), ("hats", [("c", 1, True)]
 def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
     tmp_path: Path, base: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lists have the order of their first rows across many parts on disk; a document counts once a list."""
+    """Lists have the order of their first rows across many parts on disk; a document counts once per list."""
     monkeypatch.setattr(spool, "LISTS_PER_PART", 7)
     monkeypatch.setattr("core.clicks.reading.assembly.LISTS_PER_PART", 7)
     draw = random.Random(base)
@@ -150,7 +150,7 @@ def test_an_impression_without_a_valid_rank_does_not_hide_a_ranked_one(read: Rea
 
 
 def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
-    """Rows of the Open Bandit dataset do not show which impressions belong together, so each is one list."""
+    """Rows of the Open Bandit dataset do not name the list of an impression, so each is one list."""
     header = ",timestamp,item_id,position,click,propensity_score,user_feature_0\n"
     first = "0,2019-11-24 00:03:13.442536+00:00,14,3,0,0.029411764705882353,cef3\n"
     second = "1,2019-11-24 00:03:36.705207+00:00,10,1,1,0.029411764705882353,cef3\n"
@@ -236,5 +236,8 @@ def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
     with pytest.raises(InvalidInput) as unweighted:
         read(TABLE, actions={"purchase": 5})
     assert unweighted.value.problems[0].pointer == "/actions"
+    for weight in (-1, 2e9, 10**400, float("nan"), "1"):
+        with pytest.raises(InvalidInput, match=r"/actions/click: must be a name.*and a weight from 0 to 1e9"):
+            read(TABLE, actions={"click": weight})
     with pytest.raises(DatasetError, match="expected sessions, lines of JSON objects, but found a table"):
         read(TABLE, format="sessions")

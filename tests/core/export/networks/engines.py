@@ -11,14 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.core.export.engines import F, Json, Score
+from tests.core.export.engines import F, Json, Score, only
 
 _MODEL = "org.apache.solr.ltr.model"
-
-
-def _only(found: Json, required: set[str], optional: frozenset[str] = frozenset()) -> Json:
-    assert required <= set(found) <= required | optional, sorted(found)
-    return found
 
 
 def _float_of_double(value: Any) -> Any:
@@ -50,15 +45,15 @@ def _normalised(x: Any, feature: Json) -> Any:
 
 
 def _linear_model(params: Json, names: list[str], inputs: list[Any]) -> Any:
-    weights, total = _only(params, {"weights"})["weights"], F(0.0)
+    weights, total = only(params, {"weights"})["weights"], F(0.0)
     for name, x in zip(names, inputs, strict=True):
         total = F(total + F(x * _float_of_double(weights[name])))
     return total
 
 
 def _network_model(params: Json, _: list[str], inputs: list[Any]) -> Any:
-    for layer in _only(params, {"layers"})["layers"]:
-        _only(layer, {"matrix", "bias", "activation"})
+    for layer in only(params, {"layers"})["layers"]:
+        only(layer, {"matrix", "bias", "activation"})
         outputs = []
         for row, bias in zip(layer["matrix"], layer["bias"], strict=True):
             total = _float_of_double(bias)
@@ -75,8 +70,8 @@ def solr(content: bytes, names: list[str], features: bytes) -> Score:
 
     A missing feature has its default value.
     """
-    model = _only(json.loads(content), {"class", "name", "store", "features", "params"})
-    assert [_only(feature, {"name"}, frozenset({"norm"}))["name"] for feature in model["features"]] == names
+    model = only(json.loads(content), {"class", "name", "store", "features", "params"})
+    assert [only(feature, {"name"}, frozenset({"norm"}))["name"] for feature in model["features"]] == names
     stored = {feature["name"]: feature["params"] for feature in json.loads(features)}
     defaults = [F(stored[name].get("defaultValue", "0")) for name in names]
     scored = {f"{_MODEL}.LinearModel": _linear_model, f"{_MODEL}.NeuralNetworkModel": _network_model}
@@ -94,8 +89,8 @@ def ltr_plugin(content: bytes, names: list[str]) -> Score:
 
     FeatureNormalizingRanker normalises the features before; a missing feature is 0 there.
     """
-    model = _only(_only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
-    _only(model, {"type", "definition"}, frozenset({"feature_normalizers"}))
+    model = only(only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
+    only(model, {"type", "definition"}, frozenset({"feature_normalizers"}))
     assert model["type"] == "model/linear"
     assert isinstance(model["definition"], str)
     weights = json.loads(model["definition"])
@@ -107,7 +102,7 @@ def ltr_plugin(content: bytes, names: list[str]) -> Score:
         for name, x in zip(names, row, strict=True):
             value = F(0.0) if math.isnan(x) else F(x)
             if name in norms:
-                norm = _only(_only(norms[name], {"standard"})["standard"], {"mean", "standard_deviation"})
+                norm = only(only(norms[name], {"standard"})["standard"], {"mean", "standard_deviation"})
                 value = F(F(value - F(norm["mean"])) / F(norm["standard_deviation"]))
             total = F(total + F(F(weights.get(name, 0.0)) * value))
         return float(total)

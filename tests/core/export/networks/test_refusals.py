@@ -78,6 +78,17 @@ def test_scales_beyond_float32_are_refused(format: str, means: float, deviations
         exported(beyond, format, never_missing=True)
 
 
+@pytest.mark.parametrize("format", ["solr", "elasticsearch-linear"])
+def test_scores_beyond_float32_are_refused(format: str) -> None:
+    """The parity report has no NaN, which JSON does not have; in float64 the same scores are finite."""
+    network = random_network(N_FEATURES, kind="none")
+    (layer,) = network.layers
+    large = replace(network, layers=(replace(layer, weights=layer.weights * np.float32(1e38)),))
+    with pytest.raises(ModelError, match=r"computes scores that are not finite.*onnx, c or python"):
+        parity(exported(large, format, never_missing=True))
+    assert parity(exported(large, "c")).exact
+
+
 @pytest.mark.parametrize(
     ("hidden", "format", "words"),
     [
