@@ -1,7 +1,5 @@
 """Upload datasets: the form fields, and the datasets created from the files."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,7 +13,6 @@ from starlette.responses import Response
 from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, checked_name
-from app.http.bodies import parse_json
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
@@ -45,8 +42,6 @@ MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
         "project": 400,
     }
 )
-_LABEL_FIELDS = frozenset({"name", "project"})
-_JSON_FIELDS = ("columns", "feature_names")
 IMPORT_EXAMPLES: Any = {
     "bucket": {
         "summary": "Several objects of a bucket as one dataset",
@@ -201,15 +196,8 @@ class DatasetUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing, contradicts another or is invalid.
         """
-        problems = [*_contradictions(received.files), *project_problems(received.fields)]
-        options = {name: value for name, value in received.fields.items() if name not in _LABEL_FIELDS}
-        for name in _JSON_FIELDS:
-            if name in options:
-                try:
-                    options[name] = parse_json(options[name].encode())
-                except ValueError as error:
-                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
-                    del options[name]
+        options, problems = received.options(("columns", "feature_names"))
+        problems = [*_contradictions(received.files), *project_problems(received.fields), *problems]
         try:
             reading_options(options)
         except InvalidInput as invalid:
@@ -221,12 +209,6 @@ class DatasetUpload:
         for part in parts:
             checked_name(upload.name_of(part))
         return upload
-
-    def request_digest(self) -> str:
-        """Return a digest of the upload's files and fields, for idempotency; independent of their order."""
-        files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
-        content = json.dumps([files, self.received.fields], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
 
     def name_of(self, part: str) -> str:
         """Return the display name of the dataset in a part."""
@@ -310,7 +292,7 @@ async def upload_dataset(
     ids = new_dataset_ids()
     limit = services.settings.max_upload_bytes
     upload = await receive_form(request, services, upload_keys(ids), MAX_FIELD_BYTES, limit, DatasetUpload.of)
-    idempotent = idempotency.of(upload.request_digest())
+    idempotent = idempotency.of(upload.received.request_digest)
     return await run_in_threadpool(register_upload, services, caller.key_id, idempotent, upload, ids)
 
 
@@ -341,7 +323,8 @@ def register_upload(
     settings = services.settings
 
     def record(tx: Transaction) -> tuple[JSONResponse, list[Job]]:
-        # Resumable uploads are marked as used, so their bytes no longer count: add them as the dataset's.
+        # `record_files` has marked resumable uploads as used, so the quota no longer counts them as uploads:
+        # count all bytes as the datasets'.
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
         datasets = upload.add(tx, ids, key_id)

@@ -239,6 +239,8 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
 
     assert pointer(made, rankings={"a": ["d1"]}) == "/rankings"
     assert pointer(made, rankings={"a": ["d1", "d1"], "b": ["d1"]}) == "/rankings/a"
+    slash = create(client, rankings=["a/b", "~"])
+    assert pointer(slash, rankings={"a/b": [], "~": ["d1"]}) == "/rankings/a~1b"
     assert pointer(made, query={"id": "q", "documents": DOCUMENTS}) == "/query/documents"
     assert pointer(of_models, rankings=RANKINGS) == "/query/documents"
     assert pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.settings import ApiSettings
+from app.studies.requests import MAX_TRIALS
 from core.store import Store
 from core.store.repositories.studies import TrialResult
 from tests.app.conftest import TestClient
@@ -298,6 +299,17 @@ def test_a_clone_keeps_the_limits_that_are_not_changed(
     clone = client.post(f"/v1/studies/{first['id']}/clone", json={"budget": changes})
     assert clone.status_code == 202, clone.text
     assert clone.json()["budget"] == expected
+
+
+def test_a_study_with_more_trials_than_a_request_may_have_is_cloned(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
+    """A trial by hand extends a budget beyond the maximum of a request; the clone has the maximum."""
+    first = client.post("/v1/studies", json=request_of(budget={"trials": MAX_TRIALS})).json()
+    client.post(f"/v1/studies/{first['id']}/trials", json={"parameters": {LEAVES: 8}})
+    clone = client.post(f"/v1/studies/{first['id']}/clone", json={})
+    assert clone.status_code == 202, clone.text
+    assert clone.json()["budget"]["trials"] == MAX_TRIALS
 
 
 class TestOfAQuota:
