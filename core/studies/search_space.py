@@ -296,6 +296,8 @@ def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
         raise InvalidInput.at("/step", "must be above 0")
     if log and step is not None:
         raise InvalidInput.at("/step", "cannot be combined with log")
+    if step is not None and not math.isfinite((high - low) / step):
+        raise InvalidInput.at("/step", "is too small for the range of values")
     return Dimension(pointer, values["type"], low, high, log, step, when=when)
 
 

@@ -215,6 +215,7 @@ def test_clicks_count_within_their_window(client: TestClient, store: Store, appl
         ({"rankings": ["a", "a"]}, "/rankings"),
         ({"rankings": ["a", "b", "c"], "method": "balanced"}, "/method"),
         ({"difference": 0.5}, "/difference"),
+        ({"difference": 1e-200}, "/difference"),
         ({"length": 0}, "/length"),
     ],
 )

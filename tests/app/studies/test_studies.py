@@ -70,6 +70,10 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
         ({LEAVES: {"type": "int", "low": 1, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
         ({LEAVES: {"type": "float", "low": 2.5, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
         ({LEAVES: {"type": "int", "low": 9, "high": 4}}, "~1hyperparameters~1num_leaves/high"),
+        (
+            {RATE: {"type": "float", "low": 0.1, "high": 0.3, "step": 1e-320}},
+            "~1hyperparameters~1learning_rate/step",
+        ),
         ({"/loss/name": {"type": "choice", "choices": ["lambdarank", "nonesuch"]}}, "~1loss~1name/choices/1"),
         ({"/seed": {"type": "int", "low": 1, "high": 2}}, "~1seed"),
         ({"/loss/mu": {"type": "float", "low": 1.0, "high": 2.0}}, "~1loss~1mu/low"),
