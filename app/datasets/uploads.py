@@ -225,37 +225,32 @@ class DatasetUpload:
     def add(self, tx: Transaction, ids: Mapping[str, str], key_id: str | None = None) -> list[Dataset]:
         """Record a dataset for each part, owned by the API key of the upload; `ids` has one id per part."""
         ids = {part: ids[part] for part in self.parts}
-        ids_by_part = None if self.parts == (FILE,) else ids
-        return [self._add(tx, part, ids[part], ids_by_part, key_id) for part in self.parts]
+        return [
+            tx.datasets.add(
+                self.name_of(part),
+                self._source(part),
+                dataset_id,
+                size_bytes=self.received.files[part].size_bytes,
+                sha256=self.received.files[part].sha256,
+                parts=None if self.parts == (FILE,) else ids,
+                key_id=key_id,
+                project=self.received.fields.get("project"),
+            )
+            for part, dataset_id in ids.items()
+        ]
 
-    def _add(
-        self,
-        tx: Transaction,
-        part: str,
-        dataset_id: str,
-        ids_by_part: dict[str, str] | None,
-        key_id: str | None,
-    ) -> Dataset:
-        file = self.received.files[part]
-        source = {"kind": "upload", "filename": file.filename, "format": self.format, "options": self.options}
+    def _source(self, part: str) -> dict[str, Any]:
+        filename = self.received.files[part].filename
+        source = {"kind": "upload", "filename": filename, "format": self.format, "options": self.options}
         sizes = self.received.files.get(part + _QUERY_SIZES_SUFFIX)
         if sizes is not None:
             source["query_sizes_filename"] = sizes.filename
-        return tx.datasets.add(
-            self.name_of(part),
-            source,
-            dataset_id,
-            size_bytes=file.size_bytes,
-            sha256=file.sha256,
-            parts=ids_by_part,
-            key_id=key_id,
-            project=self.received.fields.get("project"),
-        )
+        return source
 
 
 def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
-    judged = [part for part in (FILE, *PARTS) if part in files]
-    if not judged:
+    parts = [part for part in (FILE, *PARTS) if part in files]
+    if not parts:
         detail = "required: the dataset, as a part with this name and a filename; or train, validation, test"
         return [InputProblem(f"/{FILE}", detail)]
     problems = [
@@ -265,7 +260,7 @@ def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
         for field in files
         if field.endswith(_QUERY_SIZES_SUFFIX) and field.removesuffix(_QUERY_SIZES_SUFFIX) not in files
     ]
-    if FILE in files and len(judged) > 1:
+    if FILE in files and len(parts) > 1:
         problems.append(InputProblem(f"/{FILE}", f"send either file or {', '.join(PARTS)}"))
     return problems
 

@@ -292,13 +292,23 @@ def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
         raise InvalidInput.at("/high", f"must be at least low, {low:g}")
     if log and low <= 0:
         raise InvalidInput.at("/low", "must be above 0 if log is true")
-    if step is not None and step <= 0:
-        raise InvalidInput.at("/step", "must be above 0")
-    if log and step is not None:
-        raise InvalidInput.at("/step", "cannot be combined with log")
-    if step is not None and not math.isfinite((high - low) / step):
-        raise InvalidInput.at("/step", "is too small for the range of values")
+    if step is not None:
+        _check_step(step, high - low, log=log)
     return Dimension(pointer, values["type"], low, high, log, step, when=when)
+
+
+def _check_step(step: float, width: float, *, log: bool) -> None:
+    """Check the step of a number.
+
+    Raises:
+        InvalidInput: The step is not positive, is combined with `log`, or is too small for the width.
+    """
+    if step <= 0:
+        raise InvalidInput.at("/step", "must be above 0")
+    if log:
+        raise InvalidInput.at("/step", "cannot be combined with log")
+    if not math.isfinite(width / step):
+        raise InvalidInput.at("/step", "is too small for the range of values")
 
 
 def _choice(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[Any, ...]]) -> Dimension:

@@ -62,7 +62,7 @@ def test_all_options_are_recorded(client: TestClient) -> None:
 
 
 def test_parts_become_datasets(client: TestClient) -> None:
-    """Each part is a dataset of its name, as in an upload."""
+    """Each part becomes a dataset whose name ends with the part, as in an upload."""
     body = {"name": "toy", "parts": {"test": "hf:org/toy/test.csv", "train": "hf:org/toy/train.csv"}}
     first = client.post("/v1/datasets", json=body).json()
     assert first["name"] == "toy train"
@@ -135,7 +135,7 @@ class TestByDefault:
 
 
 def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
-    """An upload with the same idempotency key is a different request."""
+    """A repeated idempotency key returns the first answer; an upload with this key is refused."""
     headers, body = {"Idempotency-Key": "once"}, {"source": "s3://clicks/2026/x"}
     first = client.post("/v1/datasets", json=body, headers=headers).json()
     assert client.post("/v1/datasets", json=body, headers=headers).json() == first

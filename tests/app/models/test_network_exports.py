@@ -1,4 +1,4 @@
-"""Exports of linear scorers and networks over HTTP: paths, archives and errors are those of forests."""
+"""Exports of linear scorers and networks over HTTP."""
 
 import io
 import json
