@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.clicks import schemas
 from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE
-from app.datasets.schemas import checked_name
+from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
@@ -138,7 +138,8 @@ class LogUpload:
     @property
     def name(self) -> str:
         """Display name of the log."""
-        return self.received.fields.get("name", self.received.files[FILE].filename)
+        default_name = self.received.files[FILE].filename[-MAX_BASE_NAME_LENGTH:]
+        return self.received.fields.get("name", default_name)
 
     @property
     def size_bytes(self) -> int:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, checked_name
+from app.datasets.schemas import MAX_BASE_NAME_LENGTH, REPEATED_FEATURES, SPLIT_QUERIES, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
@@ -214,7 +214,7 @@ class DatasetUpload:
         """Return the display name of the dataset in a part."""
         given = self.received.fields.get("name")
         if given is None:
-            return self.received.files[part].filename
+            return self.received.files[part].filename[-MAX_BASE_NAME_LENGTH:]
         return given if part == FILE or not given else f"{given} {part}"
 
     @property

@@ -84,7 +84,7 @@ class RunUpload:
         if problems:
             raise InvalidInput(*problems)
         file = received.files["file"]
-        name = received.fields.get("name", file.filename).strip()
+        name = received.fields.get("name", file.filename[-_MAX_NAME:]).strip()
         if not name.isprintable() or not 1 <= len(name) <= _MAX_NAME:
             raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
         content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
