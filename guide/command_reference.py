@@ -20,7 +20,7 @@ Spellings of earlier versions work in this release, and print the new spelling o
 
 **Service.** A command uses the service at `--url` (`RANKERY_URL`). Without one, it uses the running
 service of the data folder (`--data-dir`, `RANKERY_DATA_DIR`), such as `rankery serve`. If no service runs,
-it fails within a second with the command that starts one. Only `rankery train FILE` and `rankery
+it fails within seconds with the command that starts one. Only `rankery train FILE` and `rankery
 demo` start a temporary service. If the service has keys, set `RANKERY_API_KEY`.
 
 **Programs.** With `--json` standard output is JSON only; progress and warnings go to standard error, and

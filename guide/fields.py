@@ -51,8 +51,8 @@ def kind(schema: Schema) -> str:
         return f"list of {kind(schema['items'])}" if schema.get("items") else "list"
     if isinstance(schema.get("additionalProperties"), dict):
         return f"object of {kind(schema['additionalProperties']) or 'anything'}"
-    word = schema.get("format") if schema.get("format") in _TYPE_NAMES else schema.get("type")
-    return _TYPE_NAMES.get(str(word), "anything")
+    type_or_format = schema.get("format") if schema.get("format") in _TYPE_NAMES else schema.get("type")
+    return _TYPE_NAMES.get(str(type_or_format), "anything")
 
 
 def bounds(schema: Schema) -> str:
@@ -65,11 +65,11 @@ def bounds(schema: Schema) -> str:
 
 def _limits(schema: Schema) -> Iterator[str]:
     for alternative in (schema, *schema.get("anyOf", ())):
-        for bound, words in _BOUNDS.items():
+        for bound, phrase in _BOUNDS.items():
             if bound in alternative:
                 value = alternative[bound]
                 text = f"`{value}`" if bound == "pattern" else f"{value:,}"
-                yield words.format(text)
+                yield phrase.format(text)
 
 
 def table(schema: Schema) -> str:
@@ -99,5 +99,4 @@ def parameters(listed: list[Schema]) -> str:
 
 def _described(field: Schema) -> str:
     """Return a field's description, then its bounds."""
-    described, bound = field.get("description", ""), bounds(field)
-    return f"{described}{'; ' if described and bound else ''}{bound}"
+    return "; ".join(filter(None, (field.get("description"), bounds(field))))

@@ -162,7 +162,7 @@ def display(latex: str) -> str:
 
 
 def _replace_inline(text: str) -> str:
-    return _INLINE.sub(lambda found: inline(found["latex"]), text)
+    return _INLINE.sub(lambda formula: inline(formula["latex"]), text)
 
 
 def _parts(latex: str, kind: str) -> str:
@@ -171,6 +171,6 @@ def _parts(latex: str, kind: str) -> str:
 
 
 def _mathml(latex: str, kind: str) -> str:
-    words = " ".join(latex.split())
-    drawn = convert(words, display=kind)
-    return drawn.replace("<math ", f'<math alttext="{escape(words)}" ', 1).translate(_MARKUP)
+    one_line = " ".join(latex.split())
+    mathml = convert(one_line, display=kind)
+    return mathml.replace("<math ", f'<math alttext="{escape(one_line)}" ', 1).translate(_MARKUP)

@@ -63,9 +63,10 @@ def _anchor(operation: Schema) -> str:
 
 
 def _operation(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
-    scopes = operation.get("security") or []
-    needed = next(
-        (f"Needs a key with the scope `{s[0]}`." for o in scopes for s in o.values()), "Needs no key."
+    alternatives = operation.get("security") or []
+    key = next(
+        (f"Needs a key with the scope `{scopes[0]}`." for each in alternatives for scopes in each.values()),
+        "Needs no key.",
     )
     return "\n".join(
         (
@@ -73,10 +74,10 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: dict[
             f'<p class="operation"><span class="method {method}">{method.upper()}</span>'
             f" <code>{path}</code></p>\n",
             operation.get("description", ""),
-            f"\n{needed}\n",
+            f"\n{key}\n",
             parameters(operation.get("parameters", [])),
             _body(operation["requestBody"], schemas) if "requestBody" in operation else "",
-            _answers(operation["responses"]),
+            _responses(operation["responses"]),
         )
     )
 
@@ -105,20 +106,20 @@ def _example(summary: str, value: Any) -> str:
     return f'??? example "{summary}"\n\n    ```json\n{indented}\n    ```\n'
 
 
-def _answers(responses: dict[str, Any]) -> str:
+def _responses(responses: dict[str, Any]) -> str:
     rows = [
-        f"| `{status}` | {cell(response['description'])} | {_answer(response)} |"
+        f"| `{status}` | {cell(response['description'])} | {_content(response)} |"
         for status, response in sorted(responses.items())
     ]
     return "| status | meaning | body |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
 
 
-def _answer(response: dict[str, Any]) -> str:
-    found = (
+def _content(response: dict[str, Any]) -> str:
+    types = (
         kind(content["schema"]) if content.get("schema", {}).get("$ref") else f"`{media_type}`"
         for media_type, content in response.get("content", {}).items()
     )
-    return ", ".join(dict.fromkeys(found))
+    return ", ".join(dict.fromkeys(types))
 
 
 def _objects(schemas: dict[str, Any]) -> str:

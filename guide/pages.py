@@ -36,11 +36,11 @@ def write_pages(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_DOCS, folder, ignore=shutil.ignore_patterns("adr"))
     if screenshots.FOLDER.is_dir():
-        shutil.copytree(screenshots.FOLDER, folder / screenshots.PLACE)
+        shutil.copytree(screenshots.FOLDER, folder / screenshots.GUIDE_FOLDER)
     for page in folder.rglob("*.md"):
         page.write_text(_completed(page.read_text(), depth=len(page.relative_to(folder).parts) - 1))
-    for place, content in _generated_files().items():
-        target = folder / place
+    for path, content in _generated_files().items():
+        target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content)
 
@@ -48,8 +48,8 @@ def write_pages(folder: Path) -> None:
 def _completed(text: str, depth: int) -> str:
     """Replace placeholders and formulas in a page that is `depth` folders below the root."""
 
-    def screenshot(found: re.Match[str]) -> str:
-        return textwrap.indent(screenshots.figure(found["name"], depth), found["indent"])
+    def screenshot(placeholder: re.Match[str]) -> str:
+        return textwrap.indent(screenshots.figure(placeholder["name"], depth), placeholder["indent"])
 
     return replace_formulas(_PLACEHOLDER.sub(_replacement, _SCREENSHOT.sub(screenshot, text)))
 
@@ -65,5 +65,5 @@ def _generated_files() -> dict[str, str]:
     }
 
 
-def _replacement(found: re.Match[str]) -> str:
-    return _REPLACEMENTS[found["kind"]](*filter(None, [found["name"]]))
+def _replacement(placeholder: re.Match[str]) -> str:
+    return _REPLACEMENTS[placeholder["kind"]](*filter(None, [placeholder["name"]]))

@@ -16,8 +16,8 @@ def stylesheet() -> str:
     [declarations] = _RULE.findall((_STATIC / "styles" / "tokens.css").read_text())
     declarations = re.sub(r"color-scheme:[^;]*;\s*", "", declarations)
     return "".join(
-        f"{selector} {{\n  color-scheme: {word};\n{declarations.rstrip()}\n}}\n"
-        for selector, word in zip(_SCHEMES, ("light", "dark"), strict=True)
+        f"{selector} {{\n  color-scheme: {scheme};\n{declarations.rstrip()}\n}}\n"
+        for selector, scheme in zip(_SCHEMES, ("light", "dark"), strict=True)
     )
 
 

@@ -11,19 +11,16 @@ import rankery.lightgbm
 import rankery.metrics
 from rankery import client, errors
 
-_RESOURCES = (
+# Stored objects, whose fields are documented in the HTTP reference.
+_STORED = (
     client.Dataset,
     client.Job,
     client.Model,
     client.Evaluation,
     client.Comparison,
     client.Ranking,
-    client.Grid,
-    client.Schedule,
-    client.Webhook,
-    client.Pages,
 )
-# Fields of stored objects are documented in the HTTP reference.
+_RESOURCES = (*_STORED, client.Grid, client.Schedule, client.Webhook, client.Pages)
 _OBJECTS = "http/objects.md"
 _MAX_SIGNATURE_LENGTH = 100
 # Methods called by notebooks and pydantic.
@@ -83,14 +80,7 @@ def _function(named: tuple[str, Any]) -> str:
 
 def _class(cls: type) -> Iterator[str]:
     yield f"## {cls.__name__}\n\n{_prose(cls)}\n\n"
-    if cls in _RESOURCES and cls.__name__ in (
-        "Dataset",
-        "Job",
-        "Model",
-        "Evaluation",
-        "Comparison",
-        "Ranking",
-    ):
+    if cls in _STORED:
         yield f"The fields are those of [{cls.__name__}]({_OBJECTS}#{cls.__name__.lower()}).\n\n"
     for name, member in _methods(cls):
         anchor = f"{cls.__name__}-{name}".lower().replace("_", "-")
@@ -134,11 +124,11 @@ def _prose(target: Any) -> str:
     markdown: list[str] = []
     section = None
     for line in lines:
-        if found := _SECTION.match(line):
-            section = found[1]
+        if heading := _SECTION.match(line):
+            section = heading[1]
             markdown += ["", f"**{section}**", ""]
         elif section in ("Args", "Attributes", "Raises"):
-            markdown.append(re.sub(r"^ +", "  ", re.sub(r"^ {4}(\*{0,2}\w+): ", _item, line)))
+            markdown.append(re.sub(r"^ +", "  ", re.sub(r"^ {4}(\*{0,2}\w+): ", r"- `\1`: ", line)))
         else:
             markdown.append(line.removeprefix("    ") if section else line)
     return "\n".join(markdown).strip()
@@ -150,10 +140,6 @@ def _fenced(lines: list[str]) -> list[str]:
         return lines
     first = lines.index("Example:") + 1
     return [*lines[:first], "    ```pycon", *lines[first:], "    ```"]
-
-
-def _item(found: re.Match[str]) -> str:
-    return f"- `{found[1]}`: "
 
 
 def _errors() -> Iterator[str]:

@@ -243,15 +243,15 @@ def _plain(schema: Any, *, is_answer: bool) -> Any:
         return [_plain(value, is_answer=is_answer) for value in schema]
     if not isinstance(schema, Mapping):
         return schema
-    kept = {key: value for key, value in schema.items() if key not in _BOUNDS or key == "properties"}
+    members = {key: value for key, value in schema.items() if key not in _BOUNDS or key == "properties"}
     for key in _FOR_DOCUMENTATION:
-        kept.pop(key, None)
-    if kept.get("additionalProperties") is False:
-        del kept["additionalProperties"]
-    if "$ref" in kept:
-        return {key: value for key, value in kept.items() if key in ("$ref", "description")}
+        members.pop(key, None)
+    if members.get("additionalProperties") is False:
+        del members["additionalProperties"]
+    if "$ref" in members:
+        return {key: value for key, value in members.items() if key in ("$ref", "description")}
     plain: Document = {}
-    for key, value in kept.items():
+    for key, value in members.items():
         if key == "properties":
             plain[key] = {name: _plain(one, is_answer=is_answer) for name, one in value.items()}
         elif key in ("enum", "required", "const", "default"):

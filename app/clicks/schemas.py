@@ -127,8 +127,7 @@ class AddressLogRequest(RequestModel):
         Raises:
             InvalidInput: An option is invalid.
         """
-        given = {name: getattr(self, name) for name in ("columns", "actions", "rank_base")}
-        options = {name: value for name, value in given.items() if value is not None}
+        options = self.model_dump(include={"columns", "actions", "rank_base"}, exclude_none=True)
         log_options(options)
         return options
 

@@ -54,11 +54,10 @@ def import_click_log(
     with_pattern = body.files is not None
     addresses = requested_addresses(body.source, "/source", allowed, with_pattern=with_pattern)
     first = f"{addresses[0]}/{body.files}" if body.files else addresses[0]
-    chosen = {"files": body.files, "credentials": body.credentials}
     source = {
         "kind": "address",
         "addresses": addresses,
-        **{name: value for name, value in chosen.items() if value is not None},
+        **body.model_dump(include={"files", "credentials"}, exclude_none=True),
         "format": body.format,
         "options": options,
     }
@@ -88,8 +87,7 @@ def _create_from_upload(
         if getattr(body, name) is not None:
             raise InvalidInput.at(f"/{name}", "can only be used with URLs, not with uploads")
     log_id = new_id("clk_")
-    texts = {"name": body.name, "format": body.format, "project": body.project}
-    fields = {name: text for name, text in texts.items() if text is not None}
+    fields = body.model_dump(include={"name", "format", "project"}, exclude_none=True)
     fields |= {name: json.dumps(value) for name, value in body.options().items()}
     with FormReceiver(services, key_id, upload_keys(log_id), services.settings.max_upload_bytes) as receiver:
         receiver.refer(FILE, reference[1], "/source")

@@ -1,7 +1,5 @@
 """Upload click logs: the form fields, and the log created from the files."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,8 +12,7 @@ from starlette.responses import Response
 
 from app.clicks import schemas
 from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE
-from app.datasets.schemas import checked_name
-from app.http.bodies import parse_json
+from app.datasets.schemas import MAX_BASE_NAME_LENGTH, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
@@ -26,7 +23,7 @@ from app.http.schemas import FILE_PART, NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedForm, UploadKeys, missing_file, receive_form, record_files
 from core.clicks.reading.options import log_options
-from core.errors import InputProblem, InvalidInput
+from core.errors import InvalidInput
 from core.jobs.folders import click_log_folder
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import ClickLog, Job, Transaction, new_id
@@ -37,7 +34,6 @@ QUERIES = "queries"
 MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
     {"name": 4_096, "format": 64, "columns": 2**16, "actions": 2**16, "rank_base": 8, "project": 400}
 )
-_JSON_FIELDS = ("columns", "actions", "rank_base")
 ADDRESS_EXAMPLES: Any = {
     "bucket": {
         "summary": "A month of a table in a bucket",
@@ -127,17 +123,8 @@ class LogUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing or invalid.
         """
-        problems = [*missing_file(received.files, "click log"), *project_problems(received.fields)]
-        options: dict[str, Any] = {
-            name: value for name, value in received.fields.items() if name not in ("name", "project")
-        }
-        for name in _JSON_FIELDS:
-            if name in options:
-                try:
-                    options[name] = parse_json(options[name].encode())
-                except ValueError as error:
-                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
-                    del options[name]
+        options, problems = received.options(("columns", "actions", "rank_base"))
+        problems = [*missing_file(received.files, "click log"), *project_problems(received.fields), *problems]
         try:
             log_options(options)
         except InvalidInput as invalid:
@@ -151,18 +138,13 @@ class LogUpload:
     @property
     def name(self) -> str:
         """Display name of the log."""
-        return self.received.fields.get("name", self.received.files[FILE].filename)
+        default_name = self.received.files[FILE].filename[-MAX_BASE_NAME_LENGTH:]
+        return self.received.fields.get("name", default_name)
 
     @property
     def size_bytes(self) -> int:
         """Total size of the files."""
         return sum(file.size_bytes for file in self.received.files.values())
-
-    def request_digest(self) -> str:
-        """Return a digest of the upload's files and fields, for idempotency; independent of their order."""
-        files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
-        content = json.dumps([files, self.received.fields], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
 
     def add(self, tx: Transaction, log_id: str, key_id: str | None) -> ClickLog:
         """Record the log, owned by the API key of the upload."""
@@ -226,7 +208,7 @@ async def upload_click_log(
     log_id = new_id("clk_")
     limit = services.settings.max_upload_bytes
     upload = await receive_form(request, services, upload_keys(log_id), MAX_FIELD_BYTES, limit, LogUpload.of)
-    idempotent = idempotency.of(upload.request_digest())
+    idempotent = idempotency.of(upload.received.request_digest)
     return await run_in_threadpool(register_log, services, caller.key_id, idempotent, upload, log_id)
 
 

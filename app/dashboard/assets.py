@@ -75,9 +75,9 @@ def _root_path(request: Request) -> dict[str, Any]:
 @pass_context
 def _help(context: Context, page: str, label: str) -> Markup:
     """Return a question mark that links to a page of the guide."""
-    words = f"{label} in the guide"
+    title = f"{label} in the guide"
     link = Markup('<a class="help" href="{}" title="{}" aria-label="{}">?</a>')
-    return link.format(_url(context, f"/guide/{page}"), words, words)
+    return link.format(_url(context, f"/guide/{page}"), title, title)
 
 
 @pass_context

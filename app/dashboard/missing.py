@@ -25,16 +25,16 @@ class MissingPages(HttpMiddleware):
         if not expects_page(request):
             await self.app(scope, receive, send)
             return
-        answered = missing = False
+        is_missing = page_sent = False
 
         async def send_page(message: Message) -> None:
-            nonlocal answered, missing
+            nonlocal is_missing, page_sent
             if message["type"] == "http.response.start":
-                missing = message["status"] == HTTPStatus.NOT_FOUND
-            if not missing:
+                is_missing = message["status"] == HTTPStatus.NOT_FOUND
+            if not is_missing:
                 await send(message)
-            elif message["type"] == "http.response.body" and not answered:
-                answered = True
+            elif message["type"] == "http.response.body" and not page_sent:
+                page_sent = True
                 detail = _detail(message.get("body", b""))
                 status = HTTPStatus.NOT_FOUND
                 answer = page_response(request, "missing", TITLE, status=status, detail=detail)

@@ -115,12 +115,13 @@ def _redirect_to(target: str) -> Response:
 
 
 def _form_page(request: Request, target: str, refusal: Refusal | None = None) -> Response:
+    headers = (refusal.headers or {}) if refusal else {}
     return templates().TemplateResponse(
         request,
         "sign_in.html",
         {"next": same_site_url(target), "error": refusal.detail if refusal else None},
         status_code=int(refusal.kind.status if refusal else HTTPStatus.OK),
-        headers={**(refusal.headers or {} if refusal else {}), "cache-control": "no-store"},
+        headers={**headers, "cache-control": "no-store"},
     )
 
 
@@ -136,7 +137,7 @@ async def _form_fields(request: Request) -> dict[str, str]:
         if len(content) > MAX_FORM_BYTES:
             raise too_large(MAX_FORM_BYTES)
     try:
-        found = parse_qs(content.decode("utf-8", "replace"), max_num_fields=_MAX_FIELDS)
+        fields = parse_qs(content.decode("utf-8", "replace"), max_num_fields=_MAX_FIELDS)
     except ValueError:
         return {}
-    return {name: values[-1] for name, values in found.items()}
+    return {name: values[-1] for name, values in fields.items()}

@@ -62,15 +62,15 @@ def modules_of(page: str) -> tuple[str, ...]:
     Returns:
         Paths below `files_url()`, such as `page/dom.js`.
     """
-    found: set[Path] = set()
+    modules: set[Path] = set()
     scripts = (FOLDER / "page" / "header.js", FOLDER / "views" / f"{page}.js")
     waiting = [script for script in scripts if script.is_file()]  # the 404 page has no view script
     while waiting:
         script = waiting.pop()
         imported = {(script.parent / target).resolve() for target in _IMPORT.findall(script.read_text())}
-        waiting += imported - found
-        found |= imported
-    return tuple(sorted(str(path.relative_to(FOLDER.resolve())) for path in found))
+        waiting += imported - modules
+        modules |= imported
+    return tuple(sorted(str(path.relative_to(FOLDER.resolve())) for path in modules))
 
 
 def without_jsdoc(script: str) -> str:

@@ -26,7 +26,7 @@ from core.errors import WrongState
 from core.store import Dataset, Store
 from core.store.artifacts.keys import features_key, queries_key
 
-_INDEXES_KEPT = 8
+_CACHED_INDEXES = 8
 MAX_CELLS = 200_000  # feature values in one response: 2 to 4 MB of JSON
 
 
@@ -102,7 +102,7 @@ class DatasetFiles:
             profiles = json.load(file)
         return FeatureProfiles(items=profiles)
 
-    def opened(self) -> BinaryIO:
+    def open(self) -> BinaryIO:
         """Verify and open the stored Parquet file; the caller closes it."""
         self._store.verified.check(self.data_key)
         return self._store.artifacts.open(self.data_key)
@@ -124,7 +124,7 @@ def _qrels(store: Store, data_key: str) -> Iterator[str]:
         yield from write_qrels(read_judgments(file))
 
 
-@functools.lru_cache(_INDEXES_KEPT)
+@functools.lru_cache(_CACHED_INDEXES)
 def query_index(store: Store, data_key: str) -> QueryIndex:
     """Return the cached index of a stored dataset's queries; read it on the first use."""
     with store.verified.open(queries_key(data_key)) as file:
@@ -152,14 +152,14 @@ def _other_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def _document(rows: RankingDataset, row: int) -> JudgedDocument:
-    known = {name: column[row] for name, column in rows.document_columns.items() if column[row]}
+    columns = {name: column[row] for name, column in rows.document_columns.items() if column[row]}
     return JudgedDocument(
         document_id=rows.document_ids[row],
         label=_number(rows.labels[row]),
         weight=None if rows.document_weights is None else float(rows.document_weights[row]),
-        document_title=known.get(DOCUMENT_TITLE),
-        document_url=known.get(DOCUMENT_URL),
-        columns=_other_columns(known),
+        document_title=columns.get(DOCUMENT_TITLE),
+        document_url=columns.get(DOCUMENT_URL),
+        columns=_other_columns(columns),
         features=[_number(value) for value in rows.features[row]],
     )
 

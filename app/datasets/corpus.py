@@ -20,8 +20,7 @@ def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
         raise WrongState(
             "dataset", dataset_id, dataset.status, "its counts are available after it has been read"
         )
-    found = recognise(_counts_by_part(tx, dataset), dataset.source.get("folder"))
-    return Corpus.model_validate(found)
+    return Corpus.model_validate(recognise(_counts_by_part(tx, dataset), dataset.source.get("folder")))
 
 
 def _counts_by_part(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:

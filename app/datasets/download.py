@@ -22,7 +22,7 @@ router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 PARQUET = "application/vnd.apache.parquet"
 _LETOR = "text/plain; charset=utf-8"
-_FOOTERS_KEPT = 8
+_CACHED_FOOTERS = 8
 _CONTENT: dict[str, Any] = {
     PARQUET: {"schema": {"type": "string", "format": "binary"}},
     "text/plain": {"schema": {"type": "string"}, "example": "2 qid:1 1:0.5 2:3.0 #docid = d1\n"},
@@ -56,7 +56,7 @@ def download_dataset(
     without categories supports range requests, with a strong `ETag`. Other downloads have no known length and
     cannot be resumed.
     """
-    return _answer(dataset_id, request, services.store, format)
+    return _download(dataset_id, request, services.store, format)
 
 
 @router.head(
@@ -73,12 +73,12 @@ def describe_download(
     dataset_id: str, request: Request, services: UseServices, format: Format = "parquet"
 ) -> Response:
     """Return the headers of a download, with its size and `ETag` where they are known."""
-    return _answer(dataset_id, request, services.store, format)
+    return _download(dataset_id, request, services.store, format)
 
 
-def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Response:
+def _download(dataset_id: str, request: Request, store: Store, format: str) -> Response:
     files = DatasetFiles(store, dataset_id)
-    file = files.opened()
+    file = files.open()
     try:
         if format == "parquet":
             ranged = _ranged_file(store, files.data_key, file)
@@ -113,7 +113,7 @@ def _ranged_file(store: Store, data_key: str, file: BinaryIO) -> RangedFile | No
     return RangedFile(named.size_bytes, f'"{digest}"', lambda start, stop: named.blocks(file, start, stop))
 
 
-@functools.lru_cache(_FOOTERS_KEPT)
+@functools.lru_cache(_CACHED_FOOTERS)
 def _named_file(store: Store, data_key: str) -> NamedFile | None:
     with store.artifacts.open(data_key) as file:
         return named_file(file)

@@ -15,8 +15,8 @@ from core.store import Dataset, Model, Ranking, Store, Transaction
 from core.store.artifacts.keys import features_key, model_key
 from core.types import Precision
 
-_CONTENTS_KEPT = 256
-_MODELS_KEPT = 256
+_CACHED_NAMES = 256  # lists of feature names
+_CACHED_MODELS = 256
 _PARTS: tuple[PartName, ...] = ("test", "validation", "train")
 _RANKING_PREFIX = "rnk_"
 
@@ -115,14 +115,14 @@ class DatasetFits:
         """Return the reason why a model cannot be used, if any, and the features that the dataset lacks."""
         if (dataset.statistics or {}).get("features") == 0:
             return "has judgments without features", ()
-        known = feature_names if feature_names is not None else _names_of(self._store, dataset.data_key)
-        if known is None:
+        names = feature_names if feature_names is not None else _names_of(self._store, dataset.data_key)
+        if names is None:
             return None, ()
         most_absent: tuple[str, ...] = ()
         for model in self._models:
-            absent = AbsentFeatures.among(known, model.used)
+            absent = AbsentFeatures.among(names, model.used)
             if absent.are_majority:
-                return _missing_features_reason(model, absent, len(known)), absent.names
+                return _missing_features_reason(model, absent, len(names)), absent.names
             most_absent = max(most_absent, absent.names, key=len)
         return None, most_absent
 
@@ -152,13 +152,13 @@ def _used_features(store: Store, model: Model) -> tuple[str, ...]:
     return tuple(model.feature_names[column] for column in columns)
 
 
-@functools.lru_cache(_MODELS_KEPT)
+@functools.lru_cache(_CACHED_MODELS)
 def _used_columns(store: Store, model_id: str, sha256: str, precision: Precision) -> tuple[int, ...]:
     scorer = read_model(store.verified.read_bytes(model_key(model_id), sha256), precision)
     return scorer.used_features
 
 
-@functools.lru_cache(_CONTENTS_KEPT)
+@functools.lru_cache(_CACHED_NAMES)
 def _names_of(store: Store, data_key: str | None) -> list[str] | None:
     """Read feature names from the stored profiles, for datasets recorded without feature names."""
     if data_key is None:

@@ -73,9 +73,11 @@ def get_folder(
 
     The files are recognised by their names in MSLR-WEB10K and 30K, Yahoo, Istella, LETOR 3.0 and 4.0.
     """
-    found = DataRoots(services.settings.data_roots).recognise(folder)
-    parts = {part: FolderPart(file=name, size_bytes=found.sizes[part]) for part, name in found.parts.items()}
-    return DataFolder(folder=found.folder, parts=parts, folders=list(found.folders))
+    judged = DataRoots(services.settings.data_roots).recognise(folder)
+    parts = {
+        part: FolderPart(file=name, size_bytes=judged.sizes[part]) for part, name in judged.parts.items()
+    }
+    return DataFolder(folder=judged.folder, parts=parts, folders=list(judged.folders))
 
 
 @router.post(

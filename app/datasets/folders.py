@@ -7,6 +7,7 @@ from pydantic import Field
 from app.datasets.ingestion import queue_ingestion
 from app.datasets.schemas import (
     MAX_BASE_NAME_LENGTH,
+    OPTION_NAMES,
     ColumnRoles,
     FeatureNames,
     PartName,
@@ -71,10 +72,9 @@ class FolderDatasetRequest(RequestModel):
         Raises:
             InvalidInput: The options contradict each other, or are given without `files`.
         """
-        names = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        options = self.model_dump(include=set(OPTION_NAMES), exclude_none=True)
         if self.files is None:
-            without_files = [*given, *(["format"] if self.format is not None else [])]
+            without_files = [*options, *(["format"] if self.format is not None else [])]
             problems = [
                 InputProblem(f"/{name}", "requires files, which is missing") for name in without_files
             ]
@@ -82,8 +82,8 @@ class FolderDatasetRequest(RequestModel):
             problems = [InputProblem("/part", "cannot be combined with files")] if self.part else []
         if problems:
             raise InvalidInput(*problems)
-        reading_options(given)
-        return given
+        reading_options(options)
+        return options
 
 
 class FolderDatasets:
@@ -113,10 +113,10 @@ class FolderDatasets:
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(self.parts))
 
-    def known(self, tx: Transaction) -> list[Dataset]:
+    def existing(self, tx: Transaction) -> list[Dataset]:
         """Return existing datasets of the same files, ready or pending; empty unless every part has one."""
-        found = [self._existing_dataset(tx, part) for part in self.parts]
-        return [dataset for dataset in found if dataset is not None] if None not in found else []
+        datasets = [self._existing_dataset(tx, part) for part in self.parts]
+        return [dataset for dataset in datasets if dataset is not None] if None not in datasets else []
 
     def _existing_dataset(self, tx: Transaction, part: str) -> Dataset | None:
         source = self._source(part)
@@ -174,7 +174,7 @@ class JoinedFiles:
         files = DataFiles(settings.data_roots, settings.storage_patience_seconds)
         self._request = request
         self._options = request.options()
-        self._found = files.find(request.folder, request.files or "")
+        self._files = files.find(request.folder, request.files or "")
 
     def allow(self, tx: Transaction, settings: ApiSettings, key_id: str | None) -> None:
         """Check the quotas of the API key.
@@ -183,25 +183,25 @@ class JoinedFiles:
             ByteQuotaExceeded: The key exceeds its quota of bytes.
             JobQuotaExceeded: The key exceeds its quota of jobs.
         """
-        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, self._found.size_bytes)
+        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, self._files.size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, 1)
 
     def add(self, tx: Transaction, key_id: str | None) -> list[Dataset]:
         """Record the dataset, owned by the API key of the request."""
-        found, request = self._found, self._request
+        files, request = self._files, self._request
         source: dict[str, Any] = {
             "kind": "folder",
-            "folder": found.folder,
+            "folder": files.folder,
             "files": request.files,
-            "filenames": list(found.names),
-            "modified": found.modified,
+            "filenames": list(files.names),
+            "modified": files.modified,
             "format": request.format or "auto",
         }
         if self._options:
             source["options"] = self._options
-        base_name = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
+        base_name = f"{files.folder.removeprefix('.')}/{request.files}".lstrip("/")
         name = request.name or checked_name(base_name[-MAX_BASE_NAME_LENGTH:])
-        size_bytes, project = found.size_bytes, request.project
+        size_bytes, project = files.size_bytes, request.project
         return [tx.datasets.add(name, source, size_bytes=size_bytes, key_id=key_id, project=project)]
 
 
@@ -234,10 +234,9 @@ def add_folder(
     requested = FolderDatasets(
         DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder, project=project)
     )
-    known = requested.known(tx)
-    if known:
-        jobs = [None if dataset.status == "ready" else tx.jobs.get(dataset.job_id or "") for dataset in known]
-        return dict(zip(requested.parts, zip(known, jobs, strict=True), strict=True))
+    if existing := requested.existing(tx):
+        jobs = [None if each.status == "ready" else tx.jobs.get(each.job_id or "") for each in existing]
+        return dict(zip(requested.parts, zip(existing, jobs, strict=True), strict=True))
     requested.allow(tx, settings, key_id)
     return {
         part: (dataset, queue_ingestion(tx, dataset, key_id))

@@ -92,44 +92,30 @@ HoldOut = Annotated[
         custom_error_message=f"must be {_HOLD_OUT_MESSAGE}",
     ),
 ]
+_WITHIN_DATASET_FORMS = {
+    "fold": "held-out-fold",
+    "fold_column": "fold-column",
+    **_HOLD_OUT_FORMS,
+    "folds": "random-folds",
+}
+_WithinDatasetForms = (
+    Annotated[RandomFolds, Tag("random-folds")] | Annotated[FoldColumn, Tag("fold-column")] | _HoldOutForms
+)
+_WITHIN_DATASET_MESSAGE = f'{{"folds": 5}}, {{"fold_column": "fold"}}, {_HOLD_OUT_MESSAGE}'
 Validation = Annotated[
-    Annotated[HeldOutDataset, Tag("held-out-dataset")]
-    | Annotated[RandomFolds, Tag("random-folds")]
-    | Annotated[FoldColumn, Tag("fold-column")]
-    | _HoldOutForms,
+    Annotated[HeldOutDataset, Tag("held-out-dataset")] | _WithinDatasetForms,
     Discriminator(
-        _form_discriminator(
-            {
-                "dataset_id": "held-out-dataset",
-                "fold": "held-out-fold",
-                "fold_column": "fold-column",
-                **_HOLD_OUT_FORMS,
-                "folds": "random-folds",
-            }
-        ),
+        _form_discriminator({"dataset_id": "held-out-dataset", **_WITHIN_DATASET_FORMS}),
         custom_error_type="validation_form",
-        custom_error_message='must be {"dataset_id": "ds_…"}, {"folds": 5}, {"fold_column": "fold"},'
-        f" {_HOLD_OUT_MESSAGE}",
+        custom_error_message=f'must be {{"dataset_id": "ds_…"}}, {_WITHIN_DATASET_MESSAGE}',
     ),
 ]
 NamedValidation = Annotated[
-    Annotated[NamedDataset, Tag("named-dataset")]
-    | Annotated[RandomFolds, Tag("random-folds")]
-    | Annotated[FoldColumn, Tag("fold-column")]
-    | _HoldOutForms,
+    Annotated[NamedDataset, Tag("named-dataset")] | _WithinDatasetForms,
     Discriminator(
-        _form_discriminator(
-            {
-                "dataset": "named-dataset",
-                "fold": "held-out-fold",
-                "fold_column": "fold-column",
-                **_HOLD_OUT_FORMS,
-                "folds": "random-folds",
-            }
-        ),
+        _form_discriminator({"dataset": "named-dataset", **_WITHIN_DATASET_FORMS}),
         custom_error_type="named_validation_form",
-        custom_error_message='must be {"dataset": "name"}, {"folds": 5}, {"fold_column": "fold"},'
-        f" {_HOLD_OUT_MESSAGE}",
+        custom_error_message=f'must be {{"dataset": "name"}}, {_WITHIN_DATASET_MESSAGE}',
     ),
 ]
 LabelMap = Annotated[

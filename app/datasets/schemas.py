@@ -37,6 +37,7 @@ MAX_BASE_NAME_LENGTH = 180  # of a default name, before a part is appended
 PartName = Literal["train", "validation", "test"]
 
 # Fields of requests that read a dataset.
+OPTION_NAMES = frozenset({"non_contiguous_queries", "repeated_features", "columns", "feature_names"})
 Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
 SPLIT_QUERIES = "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them"
 REPEATED_FEATURES = "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row"

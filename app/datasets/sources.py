@@ -11,6 +11,7 @@ from starlette.responses import Response
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import (
     MAX_BASE_NAME_LENGTH,
+    OPTION_NAMES,
     SPLIT_QUERIES,
     Address,
     ColumnRoles,
@@ -46,8 +47,6 @@ from core.errors import InputProblem, InvalidInput
 from core.store import Dataset as DatasetRow
 from core.store import Transaction, new_id
 from core.store.sources.addresses import AllowedAddresses
-
-_OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
 
 _Addresses = Address | Annotated[list[Address], Field(min_length=1, max_length=MAX_FILES)]
 
@@ -99,9 +98,9 @@ class AddressDatasetRequest(RequestModel):
         Raises:
             InvalidInput: The options contradict each other.
         """
-        given = {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) is not None}
-        reading_options(given)
-        return given
+        options = self.model_dump(include=set(OPTION_NAMES), exclude_none=True)
+        reading_options(options)
+        return options
 
     def uploads(self) -> dict[str, NamedUpload]:
         """Return the named resumable uploads by form part; empty for a request with addresses.
@@ -115,7 +114,7 @@ class AddressDatasetRequest(RequestModel):
         }
         if not any(text.startswith(UPLOAD_PREFIX) for texts in texts_by_part.values() for text in texts):
             return {}
-        found: dict[str, NamedUpload] = {}
+        uploads: dict[str, NamedUpload] = {}
         problems = [
             InputProblem(f"/{name}", "can only be used with URLs, not with uploads")
             for name in ("files", "credentials")
@@ -133,18 +132,17 @@ class AddressDatasetRequest(RequestModel):
                     InputProblem(pointer, "must be upload:upl_…; uploads cannot be combined with URLs")
                 )
             else:
-                found[part] = NamedUpload(reference[1], pointer)
+                uploads[part] = NamedUpload(reference[1], pointer)
         if problems:
             raise InvalidInput(*problems)
-        return found
+        return uploads
 
     def fields(self) -> dict[str, str]:
         """Return the text fields of the equivalent upload form."""
-        texts = {"name": self.name, "format": self.format, "project": self.project}
-        given = {name: text for name, text in texts.items() if text is not None}
+        fields = self.model_dump(include={"name", "format", "project"}, exclude_none=True)
         for name, value in self.options().items():
-            given[name] = value if isinstance(value, str) else json.dumps(value)
-        return given
+            fields[name] = value if isinstance(value, str) else json.dumps(value)
+        return fields
 
 
 class RequestedSources:
@@ -179,10 +177,9 @@ class RequestedSources:
         request = self._request
         ids = {part: new_id("ds_") for part in self._parts}
         ids_by_part: dict[str, str] = {part: ids[part] for part in ids if part is not None}
-        chosen = {name: getattr(request, name) for name in ("files", "credentials")}
         source = {
             "kind": "address",
-            **{name: value for name, value in chosen.items() if value is not None},
+            **request.model_dump(include={"files", "credentials"}, exclude_none=True),
             "format": request.format,
             "options": self._options,
         }
@@ -205,9 +202,9 @@ class RequestedSources:
 
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
-        base_name = self._request.name or (f"{first}/{files}" if files else first)
-        base_name = base_name[-MAX_BASE_NAME_LENGTH:]
-        return checked_name(base_name if part is None else f"{base_name} {part}")
+        default_name = (f"{first}/{files}" if files else first)[-MAX_BASE_NAME_LENGTH:]
+        base_name = self._request.name or default_name
+        return checked_name(base_name if part is None else f"{base_name[-MAX_BASE_NAME_LENGTH:]} {part}")
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.

@@ -1,7 +1,5 @@
 """Upload datasets: the form fields, and the datasets created from the files."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,8 +12,7 @@ from starlette.responses import Response
 
 from app.datasets import schemas
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
-from app.datasets.schemas import REPEATED_FEATURES, SPLIT_QUERIES, checked_name
-from app.http.bodies import parse_json
+from app.datasets.schemas import MAX_BASE_NAME_LENGTH, REPEATED_FEATURES, SPLIT_QUERIES, checked_name
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
 from app.http.labels import PROJECT_PART, project_problems
@@ -45,8 +42,6 @@ MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
         "project": 400,
     }
 )
-_LABEL_FIELDS = frozenset({"name", "project"})
-_JSON_FIELDS = ("columns", "feature_names")
 IMPORT_EXAMPLES: Any = {
     "bucket": {
         "summary": "Several objects of a bucket as one dataset",
@@ -201,15 +196,8 @@ class DatasetUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing, contradicts another or is invalid.
         """
-        problems = [*_contradictions(received.files), *project_problems(received.fields)]
-        options = {name: value for name, value in received.fields.items() if name not in _LABEL_FIELDS}
-        for name in _JSON_FIELDS:
-            if name in options:
-                try:
-                    options[name] = parse_json(options[name].encode())
-                except ValueError as error:
-                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
-                    del options[name]
+        options, problems = received.options(("columns", "feature_names"))
+        problems = [*_contradictions(received.files), *project_problems(received.fields), *problems]
         try:
             reading_options(options)
         except InvalidInput as invalid:
@@ -222,17 +210,11 @@ class DatasetUpload:
             checked_name(upload.name_of(part))
         return upload
 
-    def request_digest(self) -> str:
-        """Return a digest of the upload's files and fields, for idempotency; independent of their order."""
-        files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
-        content = json.dumps([files, self.received.fields], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
-
     def name_of(self, part: str) -> str:
         """Return the display name of the dataset in a part."""
         given = self.received.fields.get("name")
         if given is None:
-            return self.received.files[part].filename
+            return self.received.files[part].filename[-MAX_BASE_NAME_LENGTH:]
         return given if part == FILE or not given else f"{given} {part}"
 
     @property
@@ -243,37 +225,32 @@ class DatasetUpload:
     def add(self, tx: Transaction, ids: Mapping[str, str], key_id: str | None = None) -> list[Dataset]:
         """Record a dataset for each part, owned by the API key of the upload; `ids` has one id per part."""
         ids = {part: ids[part] for part in self.parts}
-        ids_by_part = None if self.parts == (FILE,) else ids
-        return [self._add(tx, part, ids[part], ids_by_part, key_id) for part in self.parts]
+        return [
+            tx.datasets.add(
+                self.name_of(part),
+                self._source(part),
+                dataset_id,
+                size_bytes=self.received.files[part].size_bytes,
+                sha256=self.received.files[part].sha256,
+                parts=None if self.parts == (FILE,) else ids,
+                key_id=key_id,
+                project=self.received.fields.get("project"),
+            )
+            for part, dataset_id in ids.items()
+        ]
 
-    def _add(
-        self,
-        tx: Transaction,
-        part: str,
-        dataset_id: str,
-        ids_by_part: dict[str, str] | None,
-        key_id: str | None,
-    ) -> Dataset:
-        file = self.received.files[part]
-        source = {"kind": "upload", "filename": file.filename, "format": self.format, "options": self.options}
+    def _source(self, part: str) -> dict[str, Any]:
+        filename = self.received.files[part].filename
+        source = {"kind": "upload", "filename": filename, "format": self.format, "options": self.options}
         sizes = self.received.files.get(part + _QUERY_SIZES_SUFFIX)
         if sizes is not None:
             source["query_sizes_filename"] = sizes.filename
-        return tx.datasets.add(
-            self.name_of(part),
-            source,
-            dataset_id,
-            size_bytes=file.size_bytes,
-            sha256=file.sha256,
-            parts=ids_by_part,
-            key_id=key_id,
-            project=self.received.fields.get("project"),
-        )
+        return source
 
 
 def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
-    judged = [part for part in (FILE, *PARTS) if part in files]
-    if not judged:
+    parts = [part for part in (FILE, *PARTS) if part in files]
+    if not parts:
         detail = "required: the dataset, as a part with this name and a filename; or train, validation, test"
         return [InputProblem(f"/{FILE}", detail)]
     problems = [
@@ -283,7 +260,7 @@ def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
         for field in files
         if field.endswith(_QUERY_SIZES_SUFFIX) and field.removesuffix(_QUERY_SIZES_SUFFIX) not in files
     ]
-    if FILE in files and len(judged) > 1:
+    if FILE in files and len(parts) > 1:
         problems.append(InputProblem(f"/{FILE}", f"send either file or {', '.join(PARTS)}"))
     return problems
 
@@ -310,7 +287,7 @@ async def upload_dataset(
     ids = new_dataset_ids()
     limit = services.settings.max_upload_bytes
     upload = await receive_form(request, services, upload_keys(ids), MAX_FIELD_BYTES, limit, DatasetUpload.of)
-    idempotent = idempotency.of(upload.request_digest())
+    idempotent = idempotency.of(upload.received.request_digest)
     return await run_in_threadpool(register_upload, services, caller.key_id, idempotent, upload, ids)
 
 
@@ -341,7 +318,8 @@ def register_upload(
     settings = services.settings
 
     def record(tx: Transaction) -> tuple[JSONResponse, list[Job]]:
-        # Resumable uploads are marked as used, so their bytes no longer count: add them as the dataset's.
+        # `record_files` has marked resumable uploads as used, so the quota no longer counts them as uploads:
+        # count all bytes as the datasets'.
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
         datasets = upload.add(tx, ids, key_id)

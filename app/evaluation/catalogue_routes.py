@@ -126,5 +126,5 @@ def list_metrics() -> MetricCatalogue:
             for name, metric in METRICS.items()
         ],
         presets={name: Conventions.model_validate(preset) for name, preset in PRESETS.items()},
-        diagnostics=[DiagnosticDescription.model_validate(found) for found in DIAGNOSTICS.values()],
+        diagnostics=[DiagnosticDescription.model_validate(each) for each in DIAGNOSTICS.values()],
     )

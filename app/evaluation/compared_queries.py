@@ -19,8 +19,8 @@ from app.evaluation.comparison_schemas import (
 from app.evaluation.query_selection import (
     Selection,
     ValuesOf,
-    known_metric,
     read_segments,
+    requested_metric,
     select_rows,
 )
 from app.evaluation.ranking_schemas import RankedDocument
@@ -40,7 +40,7 @@ class SelectedPair:
         a: Index of system A.
         b: Index of system B.
         metric: The metric, None for the first metric of the comparison.
-        sort: `a` or `b` for the values of that system, else for the difference of both.
+        sort: `a` or `b` to sort by the values of that system; otherwise by the difference B − A.
     """
 
     a: int = 0
@@ -66,25 +66,25 @@ class ComparedQueries:
 
     def comparison(self) -> Comparison:
         """Return the conclusions, with the texts of the queries that change most."""
-        shown = Comparison.model_validate(self._comparison)
-        shown.reference = self._spec.get("reference")
-        shown.correction = self._spec.get("correction") or "holm"
-        shown.pool_folds = bool(self._spec.get("pool_folds"))
-        changed = [query for pair in shown.pairs for query in (*pair.most_improved, *pair.most_harmed)]
+        comparison = Comparison.model_validate(self._comparison)
+        comparison.reference = self._spec.get("reference")
+        comparison.correction = self._spec.get("correction") or "holm"
+        comparison.pool_folds = bool(self._spec.get("pool_folds"))
+        changed = [query for pair in comparison.pairs for query in (*pair.most_improved, *pair.most_harmed)]
         texts = self._texts.of_queries([query.query_id for query in changed])
         for query in changed:
             query.query_text = texts.get(query.query_id)
-        return shown
+        return comparison
 
     def page(
-        self, selection: Selection, pair: "SelectedPair", cursor: str | None, limit: int
+        self, selection: Selection, pair: SelectedPair, cursor: str | None, limit: int
     ) -> ComparedQueryPage:
         """Return a page of the selected queries.
 
         Raises:
             InvalidInput: There is no such system, metric or segment, or the cursor is of another selection.
         """
-        metric = known_metric(pair.metric, self._comparison.metrics, "/metric")
+        metric = requested_metric(pair.metric, self._comparison.metrics, "/metric")
         self._check_systems(pair.a, pair.b)
         system, minus = {"a": (pair.a, None), "b": (pair.b, None)}.get(pair.sort or "", (pair.b, pair.a))
         names = [system["name"] for system in self._comparison.systems]
@@ -94,11 +94,11 @@ class ComparedQueries:
             selected = select_rows(
                 file, segments, selection, ValuesOf(name, metric, system, minus), cursor, limit
             )
-        texts = self._texts.of_queries([row["query_id"] for row in selected.rows])
+        query_ids = [row.pop("query_id") for row in selected.rows]
+        texts = self._texts.of_queries(query_ids)
         items = [
             ComparedQuery(query_id=query_id, query_text=texts.get(query_id), values=row)
-            for row in selected.rows
-            for query_id in (row.pop("query_id"),)
+            for query_id, row in zip(query_ids, selected.rows, strict=True)
         ]
         return ComparedQueryPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)
 
@@ -108,7 +108,7 @@ class ComparedQueries:
         Raises:
             InvalidInput: There is no such system or metric.
         """
-        metric = known_metric(metric, self._comparison.metrics, "/metric")
+        metric = requested_metric(metric, self._comparison.metrics, "/metric")
         self._check_systems(a, b)
         with self._artifacts.open(self._key) as file:
             difference = ValuesOf("", metric, b, a).read(pq.read_table(file, columns=[metric]))

@@ -1,6 +1,6 @@
 """Sort and filter the queries of a result by one value each."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -44,7 +44,7 @@ class Selection:
     """Filters and order of the requested queries.
 
     Attributes:
-        is_sorted: Whether queries are sorted by their value; otherwise by their place in the dataset.
+        is_sorted: Whether queries are sorted by their value; otherwise by their position in the dataset.
         order: `asc` or `desc`.
         least: Smallest value, None for any.
         most: Largest value, None for any.
@@ -73,15 +73,15 @@ class Selection:
             values: (n_queries,) NaN where undefined; `least` and `most` leave such queries out.
             members: (n_queries,) whether a query is in the segment, None for all.
         """
-        kept = np.ones(len(values), bool) if members is None else members.copy()
+        is_selected = np.ones(len(values), bool) if members is None else members.copy()
         if self.least is not None:
-            kept &= values >= self.least
+            is_selected &= values >= self.least
         if self.most is not None:
-            kept &= values <= self.most
-        found = np.flatnonzero(kept)
-        keys = values[found] if self.is_sorted else found.astype(np.float64)
+            is_selected &= values <= self.most
+        positions = np.flatnonzero(is_selected)
+        keys = values[positions] if self.is_sorted else positions.astype(np.float64)
         order = np.argsort(keys if self.order == "asc" else -keys, kind="stable")  # NaN sorts last either way
-        return found[order]
+        return positions[order]
 
 
 def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) -> Histogram:
@@ -150,8 +150,8 @@ def select_rows(
     values = values_of.read(table)
     positions = selection.positions(values, members)
     first = row_cursor(cursor, len(positions))
-    chosen = positions[first : first + limit]
-    stop = first + len(chosen)
+    page = positions[first : first + limit]
+    stop = first + len(page)
     summary = None
     if cursor is None:
         segment_values = values if members is None else values[members]
@@ -160,7 +160,7 @@ def select_rows(
             histogram=histogram_of(values_of.name, segment_values, around_zero=values_of.around_zero),
             segments=[QuerySegment.model_validate(segment) for segment in segments.all()] if segments else [],
         )
-    rows = table.take(pa.array(chosen, pa.int64())).to_pylist()
+    rows = table.take(pa.array(page, pa.int64())).to_pylist()
     return SelectedRows(rows, str(stop) if stop < len(positions) else None, summary)
 
 
@@ -205,16 +205,16 @@ def read_segments(artifacts: VerifiedArtifacts, key: str) -> StoredSegments | No
         return None
 
 
-def known_metric(metric: str | None, known: Mapping[str, Any] | list[str], pointer: str) -> str:
-    """Return the requested metric, or the first metric if none is requested.
+def requested_metric(metric: str | None, metrics: Collection[str], pointer: str) -> str:
+    """Return the requested metric, or the first metric of the result if none is requested.
 
     Raises:
         InvalidInput: The result does not have the metric.
     """
     if metric is None:
-        return next(iter(known))
-    if metric not in known:
-        raise InvalidInput.at(pointer, f"must be one of the metrics of this result: {', '.join(known)}")
+        return next(iter(metrics))
+    if metric not in metrics:
+        raise InvalidInput.at(pointer, f"must be one of the metrics of this result: {', '.join(metrics)}")
     return metric
 
 
@@ -225,8 +225,8 @@ def _members(segments: StoredSegments | None, name: str) -> npt.NDArray[np.bool_
         )
     members = segments.members(name)
     if members is None:
-        known = ", ".join(segment.name for segment in segments.all()) or "none"
+        names = ", ".join(segment.name for segment in segments.all()) or "none"
         raise InvalidInput.at(
-            "/segment", f"is no segment of at least {MIN_QUERIES} queries; there are: {known}"
+            "/segment", f"is no segment of at least {MIN_QUERIES} queries; there are: {names}"
         )
     return members

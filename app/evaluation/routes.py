@@ -22,8 +22,8 @@ from app.evaluation.query_selection import (
     Order,
     Selection,
     ValuesOf,
-    known_metric,
     read_segments,
+    requested_metric,
     select_rows,
 )
 from app.evaluation.schemas import (
@@ -57,8 +57,8 @@ OptionalId = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
 comparisons_router = Router(prefix="/v1/comparisons", tags=["results"], route_class=JsonRoute)
 
-PlaceOfA = Annotated[int, Query(ge=0, le=19, description="Index of A in `systems`, from 0")]
-PlaceOfB = Annotated[int, Query(ge=0, le=19, description="Index of B in `systems`, from 0")]
+IndexOfA = Annotated[int, Query(ge=0, le=19, description="Index of A in `systems`, from 0")]
+IndexOfB = Annotated[int, Query(ge=0, le=19, description="Index of B in `systems`, from 0")]
 ComparedMetric = Annotated[
     MetricName | None, Query(description="A metric of the comparison; by default the first one")
 ]
@@ -123,8 +123,8 @@ def list_compared_queries(
     minimum: Least = None,
     maximum: Most = None,
     segment: InSegment = None,
-    a: PlaceOfA = 0,
-    b: PlaceOfB = 1,
+    a: IndexOfA = 0,
+    b: IndexOfB = 1,
     metric: ComparedMetric = None,
     cursor: Cursor = None,
     limit: Limit = 100,
@@ -146,8 +146,8 @@ def list_compared_queries(
 def get_differences(
     comparison_id: str,
     services: UseServices,
-    a: PlaceOfA = 0,
-    b: PlaceOfB = 1,
+    a: IndexOfA = 0,
+    b: IndexOfB = 1,
     metric: ComparedMetric = None,
 ) -> Differences:
     """Show B − A over the queries in ascending order, for a plot."""
@@ -304,7 +304,7 @@ def list_evaluation_queries(
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
     selection = Selection(sort is not None, order, minimum, maximum, segment)
-    metric = known_metric(sort, evaluation.summaries, "/sort")
+    metric = requested_metric(sort, evaluation.summaries, "/sort")
     artifacts = services.store.verified
     with artifacts.open(evaluation_key(evaluation.id)) as file:
         segments = read_segments(artifacts, evaluation_segments_key(evaluation.id))

@@ -57,15 +57,15 @@ class RunUpload:
 
     Attributes:
         upload_id: Id of the stored bytes.
-        sha256: Checksum of the whole form.
+        request_digest: Digest of the form, for idempotency.
         dataset_id: Dataset whose queries the run ranks.
         name: Display name.
         file: The received file.
-        project: The project of the ranking; None for that of the dataset.
+        project: Requested project of the ranking; None for the dataset's project.
     """
 
     upload_id: str
-    sha256: str
+    request_digest: str
     dataset_id: str
     name: str
     file: ReceivedFile
@@ -84,13 +84,13 @@ class RunUpload:
         if problems:
             raise InvalidInput(*problems)
         file = received.files["file"]
-        name = received.fields.get("name", file.filename).strip()
+        name = received.fields.get("name", file.filename[-_MAX_NAME:]).strip()
         if not name.isprintable() or not 1 <= len(name) <= _MAX_NAME:
             raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
         content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
-        sha256 = hashlib.sha256(content.encode()).hexdigest()
+        digest = hashlib.sha256(content.encode()).hexdigest()
         return cls(
-            upload_id, sha256, received.fields["dataset_id"], name, file, received.fields.get("project")
+            upload_id, digest, received.fields["dataset_id"], name, file, received.fields.get("project")
         )
 
     def spec(self) -> ImportRunJob:
@@ -118,4 +118,5 @@ def register_run(
         return accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"), [job]
 
     folders = [run_folder(upload.upload_id)]
-    return record_files(services, key_id, idempotency.of(upload.sha256), [upload.file], folders, record)
+    idempotent = idempotency.of(upload.request_digest)
+    return record_files(services, key_id, idempotent, [upload.file], folders, record)

@@ -20,7 +20,7 @@ from core.store import Model, Store, Transaction
 from core.store.artifacts.keys import validation_key
 from core.types import Float64Array
 
-_COLUMNS_KEPT = 256  # each takes 8 bytes per validation query
+_CACHED_COLUMNS = 256  # each takes 8 bytes per validation query
 
 
 def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> TrainingRanking:
@@ -38,8 +38,8 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
         jobs = [job for job in tx.jobs.several(job_ids) if job.kind == "train"]
         models = tx.models.several((job.result or {}).get("model_id", "") for job in jobs)
         test_summaries = _test_summaries(tx, jobs)
-        shown = {job.id: job for job in Job.all_of(tx, jobs)}
-        missing = [job_id for job_id in job_ids if job_id not in shown]
+        responses = {job.id: job for job in Job.all_of(tx, jobs)}
+    missing = [job_id for job_id in job_ids if job_id not in responses]
     metric = metric or _main_metric(jobs)
     higher_is_better = _higher_is_better(metric) if metric else True
     trainings = [_Training(job, models.get((job.result or {}).get("model_id", "")), metric) for job in jobs]
@@ -48,7 +48,7 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
     items = [
         _ranked(
             training,
-            shown[training.job.id],
+            responses[training.job.id],
             test_summaries.get(training.job.id),
             comparisons.get(training.job.id),
         )
@@ -125,7 +125,7 @@ def _comparisons_with_best(
     return dict(zip(values, comparisons, strict=True)), n_queries
 
 
-@functools.lru_cache(_COLUMNS_KEPT)
+@functools.lru_cache(_CACHED_COLUMNS)
 def _query_values(store: Store, model_id: str, metric: str) -> Float64Array:
     with store.verified.open(validation_key(model_id)) as file:
         column = pq.read_table(file, columns=[metric]).column(metric)
@@ -134,11 +134,11 @@ def _query_values(store: Store, model_id: str, metric: str) -> Float64Array:
 
 
 def _ranked(
-    training: _Training, shown: Job, test_summary: Json | None, against: AgainstBest | None
+    training: _Training, response: Job, test_summary: Json | None, against: AgainstBest | None
 ) -> RankedTraining:
     summary = (test_summary or {}).get(training.metric or "")
     return RankedTraining(
-        job=shown,
+        job=response,
         model=training.model.reference if training.model else None,
         validation=training.interval,
         test=None if summary is None else Interval.model_validate(summary, from_attributes=False),
@@ -177,7 +177,8 @@ def _main_metric(jobs: Iterable[JobRow]) -> str | None:
 
 
 def _test_summaries(tx: Transaction, jobs: Iterable[JobRow]) -> Mapping[str, Json]:
-    made = {job.id: (job.result or {}).get("evaluation_id") for job in jobs}
-    evaluations = {job_id: evaluation_id for job_id, evaluation_id in made.items() if evaluation_id}
+    evaluations = {
+        job.id: evaluation_id for job in jobs if (evaluation_id := (job.result or {}).get("evaluation_id"))
+    }
     summaries = tx.evaluations.summaries_of(list(evaluations.values()))
     return {job_id: summaries.get(evaluation_id, {}) for job_id, evaluation_id in evaluations.items()}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Body, Query
 from starlette.responses import Response
 
-from app.experiments.papers import paper_entry, whole_paper
+from app.experiments.papers import paper_response
 from app.experiments.schemas import (
     REQUEST_EXAMPLES,
     Experiment,
@@ -19,6 +19,7 @@ from app.experiments.schemas import (
     ExperimentTraining,
     ExperimentTrainings,
     Paper,
+    PaperEntry,
     PaperList,
     PaperName,
     Status,
@@ -57,7 +58,7 @@ _REPORT: dict[int | str, dict[str, Any]] = {
 @papers_router.get("", summary="List papers", responses={**NOT_MODIFIED, **problems()})
 def list_papers() -> PaperList:
     """List the papers whose tables can be trained and measured again."""
-    return PaperList(items=[paper_entry(paper) for paper in papers()])
+    return PaperList(items=[PaperEntry.model_validate(paper) for paper in papers()])
 
 
 @papers_router.get("/{name}", summary="Show a paper", responses={**NOT_MODIFIED, **problems(404)})
@@ -65,7 +66,7 @@ def get_paper(name: str) -> Paper:
     """Show a paper's tables with methods, claims and printed numbers, and deviations from its set-up."""
     if name not in PAPERS:
         raise NotFound("paper", name)
-    return whole_paper(PAPERS[name])
+    return paper_response(PAPERS[name])
 
 
 @router.post(

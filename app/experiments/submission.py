@@ -57,7 +57,7 @@ def submit_experiment(
         source = str(request.data)
     else:
         _refuse_folds(request)
-        datasets, jobs = _synthetic_datasets(tx, planned, key_id, project)
+        datasets, jobs = _synthetic_datasets(tx, settings, planned, key_id, project)
         source = planned.data
     experiment = tx.experiments.add(
         paper=planned.paper.name,
@@ -76,8 +76,8 @@ def submit_experiment(
 
 def _project(tx: Transaction, request: ExperimentRequest) -> str | None:
     """Return the requested project, or that of the training data."""
-    given = request.dataset_ids
-    return tx.projects.of_new(request.project, tx.datasets.get(given.train).project if given else None)
+    datasets = request.dataset_ids
+    return tx.projects.of_new(request.project, tx.datasets.get(datasets.train).project if datasets else None)
 
 
 def _kind_of_data(request: ExperimentRequest) -> str | None:
@@ -129,7 +129,7 @@ def folders_of(folder: str, folds: Sequence[int] | None) -> list[tuple[int, str]
 
 
 def _synthetic_datasets(
-    tx: Transaction, planned: Plan, key_id: str | None, project: str | None
+    tx: Transaction, settings: ApiSettings, planned: Plan, key_id: str | None, project: str | None
 ) -> tuple[list[dict[str, Any]], list[Job]]:
     """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
     entries, jobs = [], []
@@ -139,6 +139,7 @@ def _synthetic_datasets(
         title = f"{planned.paper.name} {planned.scale} {name} {part}"
         dataset = _existing(tx, title, source, project)
         if dataset is None:
+            tx.quotas.allow_jobs(key_id, settings.max_active_jobs)
             dataset = tx.datasets.add(title, source, key_id=key_id, project=project)
             jobs.append(queue_ingestion(tx, dataset, key_id))
         entries.append(_entry(0, name, part, dataset.id))

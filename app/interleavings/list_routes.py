@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from app.http.bodies import JsonRequest, parse_json
 from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.pointers import pointer_of
 from app.http.route import Handle, JsonRoute, Router
 from app.http.services import services_of
 from app.interleavings.schemas import LIST_EXAMPLES, ListRequest, ShownList
@@ -121,21 +122,23 @@ async def list_of_models(
         ScoreNotFinite: A score is NaN or infinite.
         StoreUnavailable: The lists cannot be read or written.
     """
-    kept = services.lists.look_up(row, [query["id"]], user)
+    stored_lists = services.lists.look_up(row, [query["id"]], user)
     reader = JsonReader(to_json({"queries": [query]}))
     try:
         ranked = await score_by_models(reader, models, services.models, services.settings)
     except InvalidInput as invalid:
-        located = (
-            (each.pointer.replace("/queries/0", "/query", 1), each.detail) for each in invalid.problems
-        )
-        raise InvalidInput(*(InputProblem(pointer, detail) for pointer, detail in located)) from invalid
+        raise InvalidInput(*map(_at_query, invalid.problems)) from invalid
     except RequestValidationError as invalid:
         faults = [{**fault, "loc": ("body", "query", *fault["loc"][3:])} for fault in invalid.errors()]
         raise RequestValidationError(faults) from invalid
     (documents,), (query_id,) = ranked.candidates.document_ids, ranked.candidates.query_ids
-    shown = (await kept.all()).get(query_id)
-    return shown or await services.lists.new(row, ranked.rankings(models, 0), documents, query_id, user)
+    stored = (await stored_lists.all()).get(query_id)
+    return stored or await services.lists.new(row, ranked.rankings(models, 0), documents, query_id, user)
+
+
+def _at_query(problem: InputProblem) -> InputProblem:
+    """Return a problem of a scoring request with the pointer in the request for a list."""
+    return InputProblem(problem.pointer.replace("/queries/0", "/query", 1), problem.detail)
 
 
 async def list_of_rankings(
@@ -151,17 +154,17 @@ async def list_of_rankings(
         InvalidInput: A ranking is missing, unknown, empty, or holds a document twice.
         StoreUnavailable: The lists cannot be read or written.
     """
-    given = rankings or {}
-    if set(given) != set(row.rankers):
+    rankings = rankings or {}
+    if set(rankings) != set(row.rankers):
         raise InvalidInput.at(
             "/rankings", f"must have exactly one ranking for each of {', '.join(row.rankers)}"
         )
     numbers: dict[str, int] = {}
-    for name, ids in given.items():
+    for name, ids in rankings.items():
         if not ids or len(set(ids)) < len(ids):
             problem = "has a document twice" if ids else "must have at least one document"
-            raise InvalidInput.at(f"/rankings/{name}", problem)
+            raise InvalidInput.at(pointer_of("rankings", name), problem)
         for document in ids:
             numbers.setdefault(document, len(numbers))
-    orders = [[numbers[document] for document in given[name]] for name in row.rankers]
+    orders = [[numbers[document] for document in rankings[name]] for name in row.rankers]
     return await services.lists.of(row, orders, list(numbers), query, user)

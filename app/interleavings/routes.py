@@ -77,9 +77,9 @@ def create_interleaving(
             project=tx.projects.of_new(body.project),
             **body.model_dump(include={"method", "length", "seed", "unit", "click_window_seconds"}),
         )
-        shown = Interleaving.of(row).model_dump(mode="json")
+        created = Interleaving.of(row).model_dump(mode="json")
         location = {"Location": f"/v1/interleavings/{row.id}"}
-        return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
+        return idempotency.keep(tx, JSONResponse(created, status.HTTP_201_CREATED, location))
 
 
 @router.get("", summary="List interleavings", responses={**NOT_MODIFIED, **problems(422)})
@@ -142,11 +142,11 @@ def _record(
         counts["late"] += len(documents)
         return
     ids: list[str] = shown.content["documents"]
-    places = [ids.index(document) for document in documents if document in ids]
-    recorded = tx.interleavings.record_clicks(shown, places)
+    positions = [ids.index(document) for document in documents if document in ids]
+    recorded = tx.interleavings.record_clicks(shown, positions)
     counts["recorded"] += recorded
-    counts["repeated"] += len(places) - recorded
-    counts["unknown"] += len(documents) - len(places)
+    counts["repeated"] += len(positions) - recorded
+    counts["unknown"] += len(documents) - len(positions)
 
 
 def _is_late(row: InterleavingRow, shown: ShownListRow) -> bool:
@@ -165,15 +165,15 @@ def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWrit
     with services.store.read() as tx:
         row = tx.interleavings.get(interleaving_id)
         until = utc_now() - timedelta(seconds=row.click_window_seconds)
-        counted = tx.interleavings.credits(row.id, until)
+        list_credits = tx.interleavings.credits(row.id, until)
         counts = tx.interleavings.counts(row.id)
-    found = verdict_of_lists(row.rankers, counted, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
+    verdict = verdict_of_lists(row.rankers, list_credits, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
     return InterleavingVerdict(
-        sentence=found.sentence,
-        winner=found.winner,
+        sentence=verdict.sentence,
+        winner=verdict.winner,
         lists=counts.lists,
-        clicked_lists=found.clicked_lists,
-        waiting_lists=counts.clicked - found.clicked_lists,
+        clicked_lists=verdict.clicked_lists,
+        waiting_lists=counts.clicked - verdict.clicked_lists,
         sample_size=sample_size(SequentialRule(**row.rule).of_each_pair(len(row.rankers))),
-        pairs=[PairVerdict.model_validate(pair) for pair in found.pairs],
+        pairs=[PairVerdict.model_validate(pair) for pair in verdict.pairs],
     )

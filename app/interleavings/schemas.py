@@ -119,7 +119,7 @@ class InterleavingRequest(RequestModel):
     )
     difference: float = Field(
         0.05,
-        gt=0,
+        ge=1e-6,  # the sample size grows with the inverse square
         lt=0.5,
         description="Minimum difference of interest: the share of decided units that prefer the better"
         " ranker, minus one half",

@@ -24,7 +24,7 @@ class LabelRequest(Selection[F], Generic[F]):
 
     @property
     def moves(self) -> bool:
-        """Return whether the request has a project."""
+        """Whether the request moves the objects to a project, or out of theirs."""
         return "project" in self.model_fields_set
 
     def check(self) -> None:

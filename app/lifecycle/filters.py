@@ -43,12 +43,12 @@ class Filter(RequestModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no field is given, or only fields that match all objects; `all` must be given for those."""
-        given = self.model_dump(exclude_none=True)
-        return all(value == [] or (name == "latest" and value is False) for name, value in given.items())
+        """Whether `all` is needed: no field is given, or only an empty `tag` or a false `latest`."""
+        fields = self.model_dump(exclude_none=True)
+        return all(value == [] or (name == "latest" and value is False) for name, value in fields.items())
 
     def before(self) -> datetime | None:
-        """Return the latest creation time of matching objects, None for any."""
+        """Return the time before which matching objects were created, None for any."""
         moments = [self.created_before] if self.created_before else []
         if self.older_than_days is not None:
             moments.append(utc_now() - timedelta(days=self.older_than_days))
@@ -56,11 +56,11 @@ class Filter(RequestModel):
 
     def of_list(self) -> dict[str, Any]:
         """Return the filters as arguments for the kind's list query."""
-        own = {"all", "older_than_days", "created_before"}
-        given = self.model_dump(exclude=own, exclude_none=True)
-        if "tag" in given:
-            given["tags"] = wanted_tags(given.pop("tag"))
-        return {self.renamed.get(name, name): value for name, value in given.items()}
+        absent_from_lists = {"all", "older_than_days", "created_before"}
+        arguments = self.model_dump(exclude=absent_from_lists, exclude_none=True)
+        if "tag" in arguments:
+            arguments["tags"] = wanted_tags(arguments.pop("tag"))
+        return {self.renamed.get(name, name): value for name, value in arguments.items()}
 
 
 class JobFilter(Filter):
@@ -163,9 +163,9 @@ class Selection(RequestModel, Generic[F]):
             return _resolved(store, kind, dict.fromkeys(self.ids or ()))
         if self.filter.is_empty:
             raise InvalidInput.at("/filter", 'name at least one filter, or {"all": true}')
-        found = _matching(store, kind, self.filter)
+        object_ids = _matching(store, kind, self.filter)
         # Collect all ids first: after the latest version is deleted, its predecessor is the latest.
-        return list(found) if isinstance(self.filter, ModelFilter) and self.filter.latest else found
+        return list(object_ids) if isinstance(self.filter, ModelFilter) and self.filter.latest else object_ids
 
 
 class DeleteRequest(Selection[F], Generic[F]):

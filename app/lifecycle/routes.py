@@ -72,7 +72,7 @@ def delete_job(
 ) -> Deletion:
     """Move a job to the trash; 409 with `holders` while it has dependents or results.
 
-    Holders are aliases, comparisons, schedules, studies, experiments and active jobs.
+    Holders are aliases, comparisons, interleavings, schedules, studies, experiments and active jobs.
     """
     return delete_one(request, JOB, job_id, with_results=with_results, permanently=permanently)
 

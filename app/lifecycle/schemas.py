@@ -1,5 +1,6 @@
 """Schemas of deletions, the trash and the storage."""
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -243,17 +244,7 @@ class Storage(ResponseModel):
     def of(cls, measured: MeasuredStorage, trash_days: float) -> "Storage":
         """Return the response of a measurement."""
         kinds = [
-            StorageKind(
-                kind=kind.name,
-                label=LABELS[kind.name],
-                objects=kind.objects,
-                size_bytes=kind.size_bytes,
-                trash_objects=kind.trash_objects,
-                trash_bytes=kind.trash_bytes,
-                retention_days=kind.retention_days,
-                retention_objects=kind.retention_objects,
-                retention_bytes=kind.retention_bytes,
-            )
+            StorageKind.model_validate({**asdict(kind), "kind": kind.name, "label": LABELS[kind.name]})
             for kind in measured.kinds
         ]
         return cls(

@@ -127,8 +127,7 @@ async def get_storage(
 
 
 def _ids_to_empty(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
-    given = [each for each in (body.ids, body.all, body.older_than_days) if each is not None]
-    if len(given) != 1:
+    if sum(each is not None for each in (body.ids, body.all, body.older_than_days)) != 1:
         raise InvalidInput.at("", "must have exactly one of ids, all and older_than_days")
     return iter(body.ids) if body.ids is not None else _ids_older_than(store, body.older_than_days or 0.0)
 

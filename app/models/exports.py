@@ -24,13 +24,7 @@ _NO_DATA = (
 
 @dataclass(frozen=True)
 class ExportedFile:
-    """A download.
-
-    Attributes:
-        content: Its bytes.
-        media_type: Media type.
-        filename: Suggested file name.
-    """
+    """A file to download, with the name under which browsers save it."""
 
     content: bytes | str
     media_type: str
@@ -45,21 +39,13 @@ class ExportWithParity:
         export: The export.
         report: The parity report.
         dataset: The compared documents, None where no dataset could be read.
-        about: Further fields of `parity.json`.
+        about: Model, dataset and options of the comparison, which `parity.json` has beside the report.
     """
 
     export: Export
     report: ParityReport
     dataset: RankingDataset | None
     about: dict[str, Any]
-
-    def view(self) -> dict[str, Any]:
-        """Return the report as a response."""
-        return {**self.about, **asdict(self.report)}
-
-    def zipped(self) -> bytes:
-        """Return the archive."""
-        return archive(self.export, self.report, self.about, golden_vectors(self.export, self.dataset))
 
 
 def model_of(services: Services, reference: str) -> Model:
@@ -74,21 +60,23 @@ def model_of(services: Services, reference: str) -> Model:
 
 def export_file(query: ExportQuery, model: Model, store: Store) -> ExportedFile:
     """Export a model as a file for another engine; raise the errors of `exported`."""
-    made = exported(store, model, query)
-    return ExportedFile(
-        made.content, made.target.media_type, f"{model.name}-{model.version}-{made.target.filename}"
-    )
+    export = exported(store, model, query)
+    filename = f"{model.name}-{model.version}-{export.target.filename}"
+    return ExportedFile(export.content, export.target.media_type, filename)
 
 
 def archive_file(query: ParityQuery, model: Model, store: Store) -> ExportedFile:
     """Export a model as an archive with its parity report; raise the errors of `export_with_parity`."""
-    filename = f"{model.name}-{model.version}-{query.format}.zip"
-    return ExportedFile(export_with_parity(store, model, query).zipped(), "application/zip", filename)
+    compared = export_with_parity(store, model, query)
+    vectors = golden_vectors(compared.export, compared.dataset)
+    content = archive(compared.export, compared.report, compared.about, vectors)
+    return ExportedFile(content, "application/zip", f"{model.name}-{model.version}-{query.format}.zip")
 
 
 def parity_json(query: ParityQuery, model: Model, store: Store) -> bytes:
     """Return the parity report as JSON; raise the errors of `export_with_parity`."""
-    report = ExportParity.model_validate(export_with_parity(store, model, query).view())
+    compared = export_with_parity(store, model, query)
+    report = ExportParity.model_validate({**compared.about, **asdict(compared.report)})
     # Like parity.json in archives, without the fields of other kinds of models.
     return report.model_dump_json(exclude_unset=True).encode()
 
@@ -141,9 +129,9 @@ def _documents(
         return dataset_id, _read(store, model, scorer, dataset_id)
     with store.read() as tx:
         tested_on = tx.jobs.get(model.job_id).spec.get("test_dataset_id")
-    for known_id in filter(None, (tested_on, model.dataset_id)):
+    for candidate_id in filter(None, (tested_on, model.dataset_id)):
         try:
-            return known_id, _read(store, model, scorer, known_id)
+            return candidate_id, _read(store, model, scorer, candidate_id)
         except (NotFound, WrongState, DatasetError, FeaturesAbsent):
             continue
     return None, None

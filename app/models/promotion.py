@@ -24,8 +24,8 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
 
     Raises:
         InvalidInput: The gate is invalid, or the metric does not fit the labels of its dataset.
-        NotFound: When a dataset or the click log does not exist.
-        WrongState: When a dataset or the click log is not ready.
+        NotFound: A dataset or the click log does not exist.
+        WrongState: A dataset or the click log is not ready.
     """
     problems: list[InputProblem] = list(_field_problems(request))
     if request.metric is not None:

@@ -26,7 +26,7 @@ class InspectedModel:
 
     def __init__(self, stored_models: StoredModels, model: Model) -> None:
         self._model = model
-        self._names = tuple(self._model.feature_names)
+        self._names = tuple(model.feature_names)
         scorer = stored_models.of(model.id)
         if not isinstance(scorer, TreeModel):
             raise WrongState("model", model.reference, f"of the kind {scorer.kind}", _NO_TREES)
@@ -34,18 +34,18 @@ class InspectedModel:
 
     def importance(self) -> ModelImportance:
         """Return the importance of each feature, largest gain first."""
-        found = split_importance(self._text)
-        gain_share = found.gain / max(found.gain.sum(), np.finfo(np.float64).tiny)
-        split_share = found.split / max(int(found.split.sum()), 1)
+        importance = split_importance(self._text)
+        gain_share = importance.gain / max(importance.gain.sum(), np.finfo(np.float64).tiny)
+        split_share = importance.split / max(int(importance.split.sum()), 1)
         features = [
             FeatureImportance(
                 feature=self._names[i],
-                gain=float(found.gain[i]),
+                gain=float(importance.gain[i]),
                 gain_share=float(gain_share[i]),
-                split=int(found.split[i]),
+                split=int(importance.split[i]),
                 split_share=float(split_share[i]),
             )
-            for i in np.argsort(-found.gain, kind="stable")
+            for i in np.argsort(-importance.gain, kind="stable")
         ]
         return ModelImportance(model_id=self._model.id, trees=len(self._text.trees), features=features)
 

@@ -135,11 +135,11 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
         "rankery_job_attempts", "Attempts of jobs by ending", labels=("kind", "ending")
     )
     lost = dict.fromkeys(_KINDS, 0.0)
-    for tally in _counts_of(counters, JOB_ATTEMPTS):
-        kind, ending = tally.labels["kind"], tally.labels["ending"]
-        attempts.add_metric([kind, ending], tally.value)
+    for count in _counts_of(counters, JOB_ATTEMPTS):
+        kind, ending = count.labels["kind"], count.labels["ending"]
+        attempts.add_metric([kind, ending], count.value)
         if ending == LOST:
-            lost[kind] = tally.value
+            lost[kind] = count.value
     yield attempts
     leases = CounterMetricFamily(
         "rankery_leases_lost", "Running jobs whose worker stopped renewing its lease", labels=("kind",)
@@ -157,12 +157,12 @@ def _durations(counters: Sequence[Count]) -> Metric:
         labels=("kind", "status"),
     )
     buckets: dict[tuple[str, str], dict[str, float]] = {}
-    for tally in _counts_of(counters, JOB_SECONDS_BUCKET):
-        key = (tally.labels["kind"], tally.labels["status"])
-        buckets.setdefault(key, {})[tally.labels["le"]] = tally.value
-    for tally in _counts_of(counters, JOB_SECONDS):
-        key = (tally.labels["kind"], tally.labels["status"])
-        seconds.add_metric(key, _cumulative(buckets.get(key, {})), tally.value)
+    for count in _counts_of(counters, JOB_SECONDS_BUCKET):
+        key = (count.labels["kind"], count.labels["status"])
+        buckets.setdefault(key, {})[count.labels["le"]] = count.value
+    for count in _counts_of(counters, JOB_SECONDS):
+        key = (count.labels["kind"], count.labels["status"])
+        seconds.add_metric(key, _cumulative(buckets.get(key, {})), count.value)
     return seconds
 
 
@@ -193,8 +193,8 @@ def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
         (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to download or prepare"),
     ):
         family = CounterMetricFamily(metric, description, labels=("cache",))
-        for tally in _counts_of(counters, name):
-            family.add_metric([tally.labels["cache"]], tally.value)
+        for count in _counts_of(counters, name):
+            family.add_metric([count.labels["cache"]], count.value)
         yield family
 
 
@@ -213,8 +213,8 @@ def _stored(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
 
 
 def _counts_of(counters: Iterable[Count], name: str) -> Iterator[Count]:
-    return (tally for tally in counters if tally.name == name)
+    return (count for count in counters if count.name == name)
 
 
 def _sum(counters: Iterable[Count], name: str) -> float:
-    return sum(tally.value for tally in _counts_of(counters, name))
+    return sum(count.value for count in _counts_of(counters, name))

@@ -130,13 +130,13 @@ async def readyz(
     return readiness_response(await readiness.check(purpose))
 
 
-def readiness_response(found: ReadinessResult) -> Response:
+def readiness_response(result: ReadinessResult) -> Response:
     """Return 200 if all needed parts work, else a 503 problem that names the faulty parts."""
-    down = found.down
-    if down:
-        return not_ready([*down, f"damaged artifacts: {', '.join(found.damaged)}"] if found.damaged else down)
-    checks = {name: fault or "ok" for name, fault in found.faults.items()}
-    return JSONResponse(Ready(checks=checks, damaged_artifacts=list(found.damaged)).model_dump())
+    if down := result.down:
+        damaged = [f"damaged artifacts: {', '.join(result.damaged)}"] if result.damaged else []
+        return not_ready([*down, *damaged])
+    checks = {name: fault or "ok" for name, fault in result.faults.items()}
+    return JSONResponse(Ready(checks=checks, damaged_artifacts=list(result.damaged)).model_dump())
 
 
 metrics_router = Router(include_in_schema=False)

@@ -21,6 +21,7 @@ from app.jobs.cancellation import cancel_all
 from app.studies.requests import (
     CHANGE_EXAMPLES,
     CLONE_EXAMPLES,
+    MAX_TRIALS,
     STUDY_EXAMPLES,
     TRIAL_EXAMPLES,
     CloneRequest,
@@ -194,7 +195,8 @@ def clone_study(
     """
     with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)
-        budget = {"trials": origin.trials, "seconds": origin.seconds, "patience": origin.patience}
+        trials = min(origin.trials, MAX_TRIALS)  # trials by hand are added beyond the maximum of a request
+        budget = {"trials": trials, "seconds": origin.seconds, "patience": origin.patience}
         request = cloned(origin.spec, budget, origin.parallel_trials, body)
         study = _submit(tx, services, request, caller.key_id)
         created = idempotency.keep(tx, accepted(_response(tx, study), f"/v1/studies/{study.id}"))
@@ -210,13 +212,13 @@ def change_study(
     services: UseServices,
 ) -> Study:
     """Change the budget or the number of parallel trials of a running or paused study."""
-    given = {name: getattr(body, name) for name in body.model_fields_set}
+    changes = {name: getattr(body, name) for name in body.model_fields_set}
     for name in ("trials", "parallel_trials"):
-        if name in given and given[name] is None:
+        if name in changes and changes[name] is None:
             raise InvalidInput.at(f"/{name}", "must not be null")
     with services.store.begin() as tx:
         before = set(tx.studies.active_jobs(study_id))
-        row = tx.studies.change_budget(study_id, **given)
+        row = tx.studies.change_budget(study_id, **changes)
         study, queued = _response(tx, row), tx.studies.active_jobs(study_id)
         if set(queued) - before:
             _check_quota(tx, services, row)
@@ -236,8 +238,8 @@ async def get_study_importance(
     spec, past = await run_in_threadpool(_spec_and_past_trials, services, study_id)
 
     def computed() -> StudyImportance:
-        found = importances(spec.space, past, higher_is_better=spec.higher_is_better)
-        return StudyImportance(method=METHOD, trials=len(past), importances=found)
+        by_pointer = importances(spec.space, past, higher_is_better=spec.higher_is_better)
+        return StudyImportance(method=METHOD, trials=len(past), importances=by_pointer)
 
     return await expensive.answer(("study-importance", study_id, len(past)), computed)
 
@@ -255,10 +257,10 @@ def _submit(tx: Transaction, services: Services, request: StudyRequest, key_id: 
 
 
 def _check_quota(tx: Transaction, services: Services, study: StudyRow) -> None:
-    """Refuse a change that queued more jobs than the API key of the study may have.
+    """Refuse a change that has queued more jobs than the API key of the study may have.
 
     Raises:
-        JobQuotaExceeded: There are more jobs than that.
+        JobQuotaExceeded: The key has more active jobs than its quota.
     """
     tx.quotas.allow_jobs(study.key_id, services.settings.max_active_jobs, adding=0)
 

@@ -276,10 +276,10 @@ class Trial(ResponseModel):
     @classmethod
     def of(cls, row: TrialRow) -> "Trial":
         """Return the response of a stored trial."""
-        shown = cls.model_validate(row)
+        trial = cls.model_validate(row)
         if row.started_at and row.finished_at:
-            shown.seconds = round((row.finished_at - row.started_at).total_seconds(), 3)
-        return shown
+            trial.seconds = round((row.finished_at - row.started_at).total_seconds(), 3)
+        return trial
 
     @field_validator("folds", mode="before")
     @classmethod

@@ -1,5 +1,6 @@
 """Validate studies before their first trial is queued."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from app.http.schemas import Json
@@ -29,12 +30,7 @@ def study_spec(tx: Transaction, request: StudyRequest) -> Json:
     requested["base"]["hyperparameters"] = request.base.hyperparameters.model_dump(
         mode="json", exclude_unset=True
     )
-    problems = list(_problems(request))
-    try:
-        check_differences(request.objective.metric)
-    except InvalidInput as invalid:
-        problems.append(InputProblem("/objective/metric", invalid.problems[0].detail))
-    if problems:
+    if problems := list(_problems(request)):
         raise InvalidInput(*problems)
     base = _base(tx, requested)
     space = _space(requested["search_space"], base)
@@ -74,17 +70,17 @@ def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> St
     Raises:
         InvalidInput: The changes are invalid.
     """
-    given = changes.model_dump(mode="json", exclude_none=True)
+    changed = changes.model_dump(mode="json", exclude_none=True)
     if changes.budget is not None:
-        given["budget"] = budget | changes.budget.model_dump(mode="json", exclude_unset=True)
+        changed["budget"] = budget | changes.budget.model_dump(mode="json", exclude_unset=True)
     requested: dict[str, Any] = {
         **{name: spec[name] for name in _STORED_FIELDS},
         "base": spec["asked_base"],
         "budget": budget,
         "parallel_trials": parallel,
-        **given,
+        **changed,
     }
-    if "test" in given:
+    if "test" in changed:
         requested["test_dataset_id"] = None
     return StudyRequest.model_validate(requested)
 
@@ -103,24 +99,22 @@ def check_parameters(spec: Json, parameters: Json) -> None:
         raise invalid.below("/parameters") from invalid
 
 
-def _problems(request: StudyRequest) -> list[InputProblem]:
-    found: list[InputProblem] = []
+def _problems(request: StudyRequest) -> Iterator[InputProblem]:
     if request.base.scorer is not None and request.base.scorer.kind == WeightedSum.kind:
-        found.append(
-            InputProblem(
-                "/base/scorer/kind", "must not be sum: a sum of models has no hyperparameters to tune"
-            )
-        )
+        detail = "must not be sum: a sum of models has no hyperparameters to tune"
+        yield InputProblem("/base/scorer/kind", detail)
     if request.test is None and request.test_dataset_id is None:
-        found.append(
-            InputProblem("/test", "required for the conclusion; hold queries out, or set test_dataset_id")
-        )
+        detail = "required for the conclusion; hold queries out, or set test_dataset_id"
+        yield InputProblem("/test", detail)
     if request.alias is not None:
         try:
             check_name(request.alias, "/alias")
         except InvalidInput as invalid:
-            found += invalid.problems
-    return found
+            yield from invalid.problems
+    try:
+        check_differences(request.objective.metric)
+    except InvalidInput as invalid:
+        yield InputProblem("/objective/metric", invalid.problems[0].detail)
 
 
 def _base(tx: Transaction, requested: Json) -> Json:

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, TracebackType
@@ -12,7 +13,7 @@ from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
-from app.http.bodies import too_large
+from app.http.bodies import parse_json, too_large
 from app.http.caller import caller_in
 from app.http.idempotency import IdempotentRequest
 from app.http.services import Services
@@ -74,6 +75,32 @@ class ReceivedForm:
 
     files: dict[str, ReceivedFile]
     fields: dict[str, str]
+
+    @property
+    def request_digest(self) -> str:
+        """Digest of the files and fields, for idempotency; independent of their order."""
+        files = {field: [file.filename, file.sha256] for field, file in self.files.items()}
+        content = json.dumps([files, self.fields], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def options(self, json_fields: Iterable[str]) -> tuple[dict[str, Any], list[InputProblem]]:
+        """Return all fields except name and project, and a problem for each invalid field, which is left out.
+
+        Args:
+            json_fields: Fields whose JSON is parsed.
+        """
+        options: dict[str, Any] = {
+            name: value for name, value in self.fields.items() if name not in ("name", "project")
+        }
+        problems = []
+        for name in json_fields:
+            if name in options:
+                try:
+                    options[name] = parse_json(options[name].encode())
+                except ValueError as error:
+                    problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
+                    del options[name]
+        return options, problems
 
 
 class FormReceiver:

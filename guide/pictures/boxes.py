@@ -16,9 +16,9 @@ def boxes_and_arrows(boxes: Iterable[Box], arrows: Iterable[Arrow]) -> list[str]
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
         ' orient="auto"><path class="head" d="M0 0L8 4L0 8Z"/></marker></defs>'
     ]
-    for path, x, y, words in arrows:
+    for path, x, y, label in arrows:
         parts.append(f'<path class="arrow" d="{path}" marker-end="url(#arrow)"/>')
-        parts.append(text(x, y, words, "tick"))
+        parts.append(text(x, y, label, "tick"))
     for x, y, width, height, name, description in boxes:
         parts.append(f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{height}" rx="8"/>')
         parts.append(text(x + width / 2, y + 24, name, "panel", "middle"))

@@ -20,9 +20,9 @@ def discounts() -> str:
     parts = axes.ticks(
         {1.0: "1", 5.0: "5", 10.0: "10", 15.0: "15", 20.0: "20"}, {0.0: "0", 0.5: "½", 1.0: "1"}
     )
-    for row, (words, (values, style)) in enumerate(lines.items()):
+    for row, (label, (values, style)) in enumerate(lines.items()):
         parts.append(axes.line(ranks, values, style))
-        parts.append(text(420, 36 + 20 * row, words, f"label {style}"))
+        parts.append(text(420, 36 + 20 * row, label, f"label {style}"))
     parts.append(text(368, 274, "rank", "tick", "middle"))
     return figure(
         710,

@@ -27,9 +27,9 @@ def figure(width: int, height: int, parts: Sequence[str], description: str, capt
     )
 
 
-def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
+def text(x: float, y: float, content: str, style: str = "", anchor: str = "start") -> str:
     """Return a text element."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}" text-anchor="{anchor}">{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}" text-anchor="{anchor}">{escape(content)}</text>'
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class Axes:
     def ticks(self, x_labels: Mapping[float, str], y_labels: Mapping[float, str]) -> list[str]:
         """Draw horizontal grid lines, and tick labels by value."""
         parts = []
-        for value, words in y_labels.items():
+        for value, label in y_labels.items():
             x, y = self.at(self.x[0], value)
             parts.append(f'<path class="grid" d="M{x:.1f} {y:.1f}H{self.left + self.width:.1f}"/>')
-            parts.append(text(x - 8, y + 4, words, "tick", "end"))
-        for value, words in x_labels.items():
+            parts.append(text(x - 8, y + 4, label, "tick", "end"))
+        for value, label in x_labels.items():
             x, y = self.at(value, self.y[0])
-            parts.append(text(x, y + 18, words, "tick", "middle"))
+            parts.append(text(x, y + 18, label, "tick", "middle"))
         return parts
 
     def line(self, x: Float64Array, y: Float64Array, style: str) -> str:
         """Draw a line through pairs of values; values outside the y axis are left out."""
         inside = (y >= self.y[0]) & (y <= self.y[1])
-        places = [self.at(a, b) for a, b in zip(x[inside], y[inside], strict=True)]
-        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
+        points = [self.at(a, b) for a, b in zip(x[inside], y[inside], strict=True)]
+        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
         return f'<path class="line {style}" d="M{path}"/>'
 
 

@@ -22,7 +22,7 @@ def selections() -> str:
     for panel, (name, options) in enumerate(_PANELS.items()):
         left = 46 + panel * (side + 42)
         parts.append(text(left, 18, name, "panel"))
-        parts += squares(left, 30, _SQUARE, kept(**options))
+        parts += squares(left, 30, _SQUARE, pairs(**options))
         for rank, label in enumerate(LABELS):
             middle = 30 + (rank + 0.5) * _SQUARE + 3
             parts.append(text(left - 5, middle, f"{label:.0f}", "tick", "end"))
@@ -40,14 +40,14 @@ def selections() -> str:
     )
 
 
-def kept(**options: object) -> Float64Array:
+def pairs(**options: object) -> Float64Array:
     """Return 1 for each pair with a gradient, 0 for other pairs above the diagonal, and NaN elsewhere."""
     n = len(LABELS)
-    pairs = np.full((n, n), np.nan)
+    matrix = np.full((n, n), np.nan)
     for above in range(n):
         for below in range(above + 1, n):
-            pairs[above, below] = float(LABELS[above] != LABELS[below] and _is_pair(above, below, **options))
-    return pairs
+            matrix[above, below] = float(LABELS[above] != LABELS[below] and _is_pair(above, below, **options))
+    return matrix
 
 
 def _is_pair(above: int, below: int, **options: object) -> bool:

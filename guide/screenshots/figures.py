@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 FOLDER = Path(__file__).parents[2] / "build" / "screenshots"
-# Folder of the screenshots in the guide.
-PLACE = "images/screenshots"
+GUIDE_FOLDER = "images/screenshots"
 WIDTH, HEIGHT = 1120, 780
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -95,7 +94,7 @@ def figure(name: str, depth: int, folder: Path = FOLDER) -> str:
     if not all(file_of(name, scheme, folder).is_file() for scheme in SCHEMES):
         return ""
     images = "\n".join(
-        f"![{shot.description}]({'../' * depth}{PLACE}/{file_of(name, scheme).name}#only-{scheme})"
+        f"![{shot.description}]({'../' * depth}{GUIDE_FOLDER}/{file_of(name, scheme).name}#only-{scheme})"
         f'{{ width="{WIDTH}" height="{HEIGHT}" loading=lazy }}'
         for scheme in SCHEMES
     )

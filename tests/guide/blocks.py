@@ -46,12 +46,12 @@ def blocks(page: Path) -> Iterator[Block]:
             continue
         if opened["rest"]:
             raise ValueError(f"{page}:{number}: {line}")
-        held = []
+        content = []
         for _, inner in lines:
             if inner.strip() == opened["fence"]:
                 break
-            held.append(inner)
+            content.append(inner)
         else:
             raise ValueError(f"{page}:{number}: the block does not end")
-        text = textwrap.dedent("\n".join(held)) + "\n"
+        text = textwrap.dedent("\n".join(content)) + "\n"
         yield Block(page, number + 1, opened["language"], opened["title"], text)

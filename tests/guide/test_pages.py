@@ -66,14 +66,14 @@ def test_a_page_is_true(
         if block.language in SHOWN:
             continue
         if block.title is not None:
-            _hold_file(block, tmp_path)
+            _compare_or_write(block, tmp_path)
         elif block.language in COMMANDS:
             printed = run(block, block.text.replace(ADDRESS, guide_service)).replace(guide_service, ADDRESS)
         else:
             assert block.language in PRINTED, f"{block} is neither run nor checked"
             assert printed is not None, f"{block} follows nothing that prints"
-            assert re.fullmatch(_pattern(block.text), _neat(printed)), (
-                f"{block} shows not what is printed:\n{printed}"
+            assert re.fullmatch(_pattern(block.text), _stripped(printed)), (
+                f"{block} differs from the output:\n{printed}"
             )
 
 
@@ -85,7 +85,7 @@ def test_every_block_can_be_run_or_compared(page: Path, tmp_path: Path) -> None:
         if block.language in SHOWN:
             continue
         if block.title is not None:
-            _hold_file(block, tmp_path)
+            _compare_or_write(block, tmp_path)
         elif block.language == "python":
             compile(block.text, str(block), "exec")
         elif block.language == "bash":
@@ -97,19 +97,19 @@ def test_every_block_can_be_run_or_compared(page: Path, tmp_path: Path) -> None:
         is_printing = is_printing or block.language in COMMANDS
 
 
-def _hold_file(block: Block, folder: Path) -> None:
+def _compare_or_write(block: Block, folder: Path) -> None:
     """Compare an excerpt with the file of the repository, or write the file that the page shows."""
     original = ROOT / str(block.title)
     if original.exists():
         lines = [line.strip() for line in original.read_text().splitlines()]
         shown = [line.strip() for line in block.text.splitlines()]
-        held = any(lines[i : i + len(shown)] == shown for i in range(len(lines)))
-        assert held, f"{block} is not in {block.title}"
+        is_excerpt = any(lines[i : i + len(shown)] == shown for i in range(len(lines)))
+        assert is_excerpt, f"{block} is not in {block.title}"
     else:
         (folder / str(block.title)).write_text(block.text)
 
 
-def _neat(text: str) -> str:
+def _stripped(text: str) -> str:
     """Return text without margins, trailing spaces and empty lines."""
     lines = textwrap.dedent(text).splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip())
@@ -117,4 +117,4 @@ def _neat(text: str) -> str:
 
 def _pattern(shown: str) -> str:
     """Return the regular expression of the shown output, in which `…` matches any text."""
-    return ".*?".join(re.escape(part) for part in _neat(shown).split("…")).join(("(?s:", ")"))
+    return ".*?".join(re.escape(part) for part in _stripped(shown).split("…")).join(("(?s:", ")"))

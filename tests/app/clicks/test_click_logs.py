@@ -66,6 +66,12 @@ def test_a_wrong_option_is_refused_without_a_trace(
     assert list(store.artifacts.files()) == []
 
 
+def test_the_name_defaults_to_the_end_of_the_filename(client: TestClient) -> None:
+    """A log whose file has a long name is accepted without a given name."""
+    answer = client.post("/v1/click-logs", files={"file": ("x" * 230 + ".csv", TABLE)})
+    assert (answer.status_code, answer.json()["name"]) == (202, "x" * 176 + ".csv")
+
+
 def test_a_form_needs_a_file(client: TestClient) -> None:
     """The queries of UBI alone are not a log."""
     answer = client.post("/v1/click-logs", files={"queries": ("queries.ndjson", b"{}")})

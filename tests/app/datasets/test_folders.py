@@ -110,16 +110,6 @@ def test_what_cannot_be_read_is_refused(
     assert client.get("/v1/datasets").json()["items"] == []
 
 
-def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
-    """A repeated idempotency key returns the first answer."""
-    headers = {"Idempotency-Key": "once"}
-    answers = [
-        client.post("/v1/datasets/folders", json={"folder": "web/Fold1"}, headers=headers) for _ in range(2)
-    ]
-    assert answers[0].json() == answers[1].json()
-    assert len(client.get("/v1/datasets").json()["items"]) == 3
-
-
 def test_datasets_of_unchanged_files_are_reused(
     client: TestClient, store: Store, settings: ApiSettings, root: Path
 ) -> None:

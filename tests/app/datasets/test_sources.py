@@ -62,7 +62,7 @@ def test_all_options_are_recorded(client: TestClient) -> None:
 
 
 def test_parts_become_datasets(client: TestClient) -> None:
-    """Each part is a dataset of its name, as in an upload."""
+    """Each part becomes a dataset whose name ends with the part, as in an upload."""
     body = {"name": "toy", "parts": {"test": "hf:org/toy/test.csv", "train": "hf:org/toy/train.csv"}}
     first = client.post("/v1/datasets", json=body).json()
     assert first["name"] == "toy train"
@@ -71,6 +71,13 @@ def test_parts_become_datasets(client: TestClient) -> None:
     assert (test["name"], test["parts"]) == ("toy test", first["parts"])
     assert test["source"]["addresses"] == ["hf://datasets/org/toy/test.csv"]
     assert len(client.get("/v1/jobs").json()["items"]) == 2
+
+
+def test_a_given_name_is_kept_whole(client: TestClient) -> None:
+    """Only a default name, which is an address, is shortened."""
+    name = "n" * 200
+    dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x", "name": name}).json()
+    assert dataset["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -128,7 +135,7 @@ class TestByDefault:
 
 
 def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
-    """An upload with the same idempotency key is a different request."""
+    """A repeated idempotency key returns the first answer; an upload with this key is refused."""
     headers, body = {"Idempotency-Key": "once"}, {"source": "s3://clicks/2026/x"}
     first = client.post("/v1/datasets", json=body, headers=headers).json()
     assert client.post("/v1/datasets", json=body, headers=headers).json() == first

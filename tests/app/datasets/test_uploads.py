@@ -260,8 +260,10 @@ def test_a_filename_is_only_a_label(client: TestClient, filename: str, kept: str
 
 
 def test_the_name_defaults_to_the_filename(client: TestClient) -> None:
-    """A dataset without a given name has the name of its file."""
+    """A dataset without a given name has the name of its file, of a long one the end."""
     assert client.post("/v1/datasets", files={"file": ("fold1.txt", LETOR)}).json()["name"] == "fold1.txt"
+    long = client.post("/v1/datasets", files={"file": ("x" * 230 + ".txt", LETOR)})
+    assert (long.status_code, long.json()["name"]) == (202, "x" * 176 + ".txt")
 
 
 def test_an_aborted_upload_leaves_nothing(

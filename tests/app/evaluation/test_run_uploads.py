@@ -39,11 +39,12 @@ def test_a_run_is_kept_until_a_job_has_read_it(
 def test_the_name_of_the_system_defaults_to_the_filename(
     client: TestClient, ready_dataset: Callable[[], str]
 ) -> None:
-    """A run without a given name has the name of its file, like a dataset."""
-    response = client.post(
-        "/v1/rankings", files={"file": ("bm25.run", RUN)}, data={"dataset_id": ready_dataset()}
-    )
+    """A run without a given name has the name of its file, of a long one the end, like a dataset."""
+    data = {"dataset_id": ready_dataset()}
+    response = client.post("/v1/rankings", files={"file": ("bm25.run", RUN)}, data=data)
     assert response.json()["spec"]["name"] == "bm25.run"
+    long = client.post("/v1/rankings", files={"file": ("x" * 230 + ".run", RUN)}, data=data)
+    assert (long.status_code, long.json()["spec"]["name"]) == (202, "x" * 196 + ".run")
 
 
 def test_a_bad_upload_is_refused_and_leaves_nothing(

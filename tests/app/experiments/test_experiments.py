@@ -53,6 +53,22 @@ def test_generated_datasets_are_made_once(client: TestClient) -> None:
     assert "report" not in listed[0]
 
 
+class TestOfAQuota:
+    """Experiments that need more jobs than the quota allows."""
+
+    @pytest.fixture
+    def settings(self, settings: ApiSettings) -> ApiSettings:
+        """Settings that allow two active jobs."""
+        return settings.model_copy(update={"max_active_jobs": 2})
+
+    @pytest.mark.parametrize("data", [{}, {"data": "web/Fold1"}])
+    def test_jobs_of_the_datasets_count(self, client: TestClient, data: dict[str, Any]) -> None:
+        """Three datasets need three jobs; a refused experiment creates none of them."""
+        refused = client.post("/v1/experiments", json=ASKED | data)
+        assert (refused.status_code, refused.json().get("type")) == (429, "/problems/too-many-jobs")
+        assert client.get("/v1/datasets").json()["items"] == []
+
+
 @pytest.mark.parametrize(
     ("changed", "pointer"),
     [

@@ -215,6 +215,7 @@ def test_clicks_count_within_their_window(client: TestClient, store: Store, appl
         ({"rankings": ["a", "a"]}, "/rankings"),
         ({"rankings": ["a", "b", "c"], "method": "balanced"}, "/method"),
         ({"difference": 0.5}, "/difference"),
+        ({"difference": 1e-200}, "/difference"),
         ({"length": 0}, "/length"),
     ],
 )
@@ -239,6 +240,8 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
 
     assert pointer(made, rankings={"a": ["d1"]}) == "/rankings"
     assert pointer(made, rankings={"a": ["d1", "d1"], "b": ["d1"]}) == "/rankings/a"
+    slash = create(client, rankings=["a/b", "~"])
+    assert pointer(slash, rankings={"a/b": [], "~": ["d1"]}) == "/rankings/a~1b"
     assert pointer(made, query={"id": "q", "documents": DOCUMENTS}) == "/query/documents"
     assert pointer(of_models, rankings=RANKINGS) == "/query/documents"
     assert pointer(of_models, query={"id": "q", "documents": []}) == "/query/documents"

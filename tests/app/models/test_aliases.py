@@ -132,13 +132,13 @@ def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gated: s
 
 
 def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gated: str) -> None:
-    """The gate names the metric as comparisons do."""
+    """The gate stores the name of the metric in Rankery."""
     asked = {**GATE, "metric": "nDCG@5", "dataset_id": gated}
     assert client.put(f"{CHAMPION}/gate", json=asked).json()["metric"] == "ndcg@5"
 
 
 def test_a_gate_is_shown_with_its_defaults(client: TestClient, gated: str) -> None:
-    """The gate shows its rule and the preset of its contract; its dataset cannot be deleted before it."""
+    """A gate shows its rule and the preset of its contract; its dataset cannot be deleted before the gate."""
     gate = client.get(f"{CHAMPION}/gate").json()
     assert {name: gate[name] for name in GATE} == GATE
     assert (gate["p"], gate["min_slice_queries"], gate["contract"]["preset"]) == (0.05, 30, "default")

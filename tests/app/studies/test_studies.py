@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.settings import ApiSettings
+from app.studies.requests import MAX_TRIALS
 from core.store import Store
 from core.store.repositories.studies import TrialResult
 from tests.app.conftest import TestClient
@@ -69,6 +70,10 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
         ({LEAVES: {"type": "int", "low": 1, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
         ({LEAVES: {"type": "float", "low": 2.5, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
         ({LEAVES: {"type": "int", "low": 9, "high": 4}}, "~1hyperparameters~1num_leaves/high"),
+        (
+            {RATE: {"type": "float", "low": 0.1, "high": 0.3, "step": 1e-320}},
+            "~1hyperparameters~1learning_rate/step",
+        ),
         ({"/loss/name": {"type": "choice", "choices": ["lambdarank", "nonesuch"]}}, "~1loss~1name/choices/1"),
         ({"/seed": {"type": "int", "low": 1, "high": 2}}, "~1seed"),
         ({"/loss/mu": {"type": "float", "low": 1.0, "high": 2.0}}, "~1loss~1mu/low"),
@@ -302,6 +307,17 @@ def test_a_clone_keeps_the_limits_that_are_not_changed(
     clone = client.post(f"/v1/studies/{first['id']}/clone", json={"budget": changes})
     assert clone.status_code == 202, clone.text
     assert clone.json()["budget"] == expected
+
+
+def test_a_study_with_more_trials_than_a_request_may_have_is_cloned(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
+    """A trial by hand extends a budget beyond the maximum of a request; the clone has the maximum."""
+    first = client.post("/v1/studies", json=request_of(budget={"trials": MAX_TRIALS})).json()
+    client.post(f"/v1/studies/{first['id']}/trials", json={"parameters": {LEAVES: 8}})
+    clone = client.post(f"/v1/studies/{first['id']}/clone", json={})
+    assert clone.status_code == 202, clone.text
+    assert clone.json()["budget"]["trials"] == MAX_TRIALS
 
 
 class TestOfAQuota:
