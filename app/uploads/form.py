@@ -15,6 +15,7 @@ from starlette.responses import Response
 from app.http.bodies import too_large
 from app.http.caller import caller_in
 from app.http.idempotency import IdempotentRequest
+from app.http.schemas import FILE_PART
 from app.http.services import Services
 from app.uploads.multipart import FormParser
 from app.uploads.resumable import StoredUpload, find_complete
@@ -297,7 +298,6 @@ def record_files(
         NotFound: A resumable upload has been deleted meanwhile.
         WrongState: A resumable upload was used before.
     """
-    recorded = False
     try:
         with idempotency.begin(services.store) as tx:
             for file in files:
@@ -305,10 +305,9 @@ def record_files(
                     tx.uploads.use(file.upload_id, key_id, file.sha256)
             response, jobs = record(tx)
             created = idempotency.keep(tx, response)
-        recorded = True
-    finally:
-        if not recorded:
-            services.store.artifacts.delete_all(list(folders))
+    except BaseException:
+        services.store.artifacts.delete_all(folders)
+        raise
     services.submitted(*jobs)
     return created
 
@@ -328,9 +327,7 @@ def file_body(
         examples: Bodies by name, each with its summary.
     """
     file = {
-        "type": "string",
-        "format": "binary",
-        "minLength": 1,
+        **FILE_PART,
         "description": f"{description}. Or the text `upload:upl_…`, a finished resumable upload",
     }
     schema = {
