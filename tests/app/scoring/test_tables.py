@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.arrow_headers import Flatbuffer, declared
+from app.scoring.arrow_headers import Flatbuffer, validated_stream
 from app.scoring.tables import MEDIA_TYPE, read_table
 from core.errors import InvalidInput
 from core.store import Model
@@ -185,7 +185,7 @@ def test_a_header_with_shared_texts_is_refused(client: TestClient, add_model: Ca
     header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
     found = header.items(header.targets(header.targets(header.root(), 2), 2))
     text = stream.index(b"x" * 30_000) - 4
-    for place in header.places(found, 1) + 8:
+    for place in header.field_offsets(found, 1) + 8:
         struct.pack_into("<I", stream, place, text - place)
     response = _post(client, bytes(stream))
     assert response.status_code == 422
@@ -197,15 +197,15 @@ def test_a_header_with_shared_names_of_lists_is_refused() -> None:
     fields = [pa.field("x" * 30_000, pa.float64()), pa.field("y", pa.float64())]
     lists = [pa.array([[0.5, 1.5]], pa.list_(field, 2)) for field in fields]
     stream = bytearray(_stream(pa.table(lists, names=["a", "b"])))
-    assert declared(bytes(stream), "/", 2, 1).rows == 1
+    assert validated_stream(bytes(stream), "/", 2, 1).rows == 1
     header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
     columns = header.items(header.targets(header.targets(header.root(), 2), 1))
-    names = header.places(header.items(header.targets(columns, 5)), 0) + 8
+    names = header.field_offsets(header.items(header.targets(columns, 5)), 0) + 8
     text = stream.index(b"x" * 30_000) - 4
     for place in names:
         struct.pack_into("<I", stream, place, text - place)
     with pytest.raises(InvalidInput, match="refers to data beyond its end"):
-        declared(bytes(stream), "/", 2, 1)
+        validated_stream(bytes(stream), "/", 2, 1)
 
 
 def test_nested_columns_are_refused_unread(client: TestClient, add_model: Callable[[str], Model]) -> None:
@@ -225,4 +225,4 @@ def test_a_damaged_stream_does_not_end_the_process(at: int) -> None:
     if at < len(damaged):
         damaged[at] ^= 0xFF
     with suppress(InvalidInput):
-        assert len(read_table(declared(bytes(damaged), "/", 10, 1000), "/")) <= 1000
+        assert len(read_table(validated_stream(bytes(damaged), "/", 10, 1000), "/")) <= 1000
