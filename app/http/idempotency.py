@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.schemas import PRINTABLE
-from core.errors import InvalidInput
+from core.errors import InvalidInput, WrongState
 from core.store import Store, Transaction
 
 HEADER = "Idempotency-Key"
@@ -96,9 +96,12 @@ class IdempotentRequest:
         """Store the response for repeated requests, and return it.
 
         Raises:
-            WrongState: Another request with the key was answered at the same moment.
+            Replayed: A concurrent request was answered first; the route ends with that response.
+            InvalidInput: A concurrent request with the key was another one.
         """
-        if self._key is not None:
+        if self._key is None:
+            return answer
+        try:
             tx.idempotency.remember(
                 self._key,
                 self._endpoint,
@@ -107,6 +110,9 @@ class IdempotentRequest:
                 body=json.loads(bytes(answer.body)),
                 headers={name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers},
             )
+        except WrongState:
+            self.replay(tx)
+            raise
         return answer
 
 
