@@ -102,7 +102,6 @@ def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *_data_problems(request),
         *label_map_problems(request.label_map),
         *_feature_problems(request),
-        *_loss_problems(request),
         *_tree_option_problems(request),
         *_sum_problems(request),
         *_teacher_problems(request),
@@ -176,19 +175,16 @@ def _scorer_kind(request: TrainRequest) -> str:
     return Trees.kind if request.scorer is None else str(request.scorer.kind)
 
 
-def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    if _scorer_kind(request) == WeightedSum.kind and request.loss is not None:
-        yield InputProblem(
-            "/loss",
-            "can only be used if a scorer is trained; a sum of models fits its weights to the first metric",
-        )
-
-
 def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Yield the problems of a request for a sum of models, which learns weights only."""
     scorer = request.scorer
     if scorer is None or scorer.kind != WeightedSum.kind:
         return
+    if request.loss is not None:
+        yield InputProblem(
+            "/loss",
+            "can only be used if a scorer is trained; a sum of models fits its weights to the first metric",
+        )
     if scorer.weights is None and request.validation is None:
         yield InputProblem("/validation", "is required to fit the weights; or set /scorer/weights")
     if isinstance(request.validation, RandomFolds | FoldColumn):
