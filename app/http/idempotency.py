@@ -72,9 +72,14 @@ class IdempotentRequest:
             Replayed: The request was answered before; the route ends with that response.
             InvalidInput: The key came with another request before.
         """
-        with store.begin() as tx:
-            self.replay(tx)
-            yield tx
+        try:
+            with store.begin() as tx:
+                self.replay(tx)
+                yield tx
+        except WrongState:  # perhaps by a concurrent request with the same key
+            with store.read() as tx:
+                self.replay(tx)
+            raise
 
     def replay(self, tx: Transaction) -> None:
         """End the route with the stored response of the key, if any.
@@ -96,12 +101,9 @@ class IdempotentRequest:
         """Store the response for repeated requests, and return it.
 
         Raises:
-            Replayed: A concurrent request was answered first; the route ends with that response.
-            InvalidInput: A concurrent request with the key was another one.
+            WrongState: A concurrent request with the key was answered first; `begin` replays its response.
         """
-        if self._key is None:
-            return answer
-        try:
+        if self._key is not None:
             tx.idempotency.remember(
                 self._key,
                 self._endpoint,
@@ -110,9 +112,6 @@ class IdempotentRequest:
                 body=json.loads(bytes(answer.body)),
                 headers={name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers},
             )
-        except WrongState:
-            self.replay(tx)
-            raise
         return answer
 
 
