@@ -131,7 +131,8 @@ class Webhooks(Deliveries):
             else:
                 delivery.next_attempt_at = now + timedelta(seconds=outcome.retry_after_seconds)
         if outcome.disabled_reason is not None:
-            self._dispatch_all(webhook)
+            if webhook.enabled:
+                self._dispatch_all(webhook)
             webhook.enabled, webhook.disabled_reason = False, outcome.disabled_reason
         self._session.flush()
         return True

@@ -247,6 +247,18 @@ def test_events_before_the_receiver_was_gone_are_kept(store: Store, webhook: Web
     assert _states(store, webhook) == [("a", "dead"), ("b", "waiting")]
 
 
+def test_events_of_a_pause_are_not_sent_if_the_receiver_is_gone(store: Store, webhook: Webhook) -> None:
+    """An attempt that ends after the webhook was disabled does not queue the events since then."""
+    _happen(store, "a")
+    _dispatch(store)
+    (claimed,) = _claim(store)
+    with store.begin() as tx:
+        tx.webhooks.change(webhook.id, {"enabled": False})
+    _happen(store, "b")
+    _record(store, claimed, Outcome(LOG, delivered=False, disabled_reason="The receiver is gone."))
+    assert _states(store, webhook) == [("a", "dead")]
+
+
 def test_redelivery(store: Store, webhook: Webhook) -> None:
     """A delivery that is dead or delivered is sent again under the same id, and keeps its log."""
     _happen(store, "a")
