@@ -36,8 +36,8 @@ class Authenticator:
         Raises:
             StoreUnavailable: The database does not answer.
         """
-        known = self.key_cache.keys_exist
-        return await LOOKUPS.run(self.key_cache.read_whether_keys_exist) if known is None else known
+        cached = self.key_cache.keys_exist
+        return await LOOKUPS.run(self.key_cache.read_whether_keys_exist) if cached is None else cached
 
     async def identify(self, credential: Credential, address: str) -> Caller:
         """Return the caller of a credential.
@@ -48,7 +48,7 @@ class Authenticator:
         """
         if caller := self.key_cache.fresh(credential):
             return caller
-        threads = LOOKUPS if self.key_cache.was_accepted(credential) else UNKNOWN_CREDENTIALS
+        threads = LOOKUPS if self.key_cache.last_known(credential) else UNKNOWN_CREDENTIALS
         caller = await threads.run(lambda: self.key_cache.read(credential))
         if caller is not None:
             return caller

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from app.auth.credentials import Credential
@@ -37,8 +38,8 @@ class ApiKeyCache:
     @property
     def keys_exist(self) -> bool | None:
         """Whether a key was ever created, or None if the database must be read again."""
-        fresh = self._keys_exist or time.monotonic() - self._read_at < FRESH_SECONDS
-        return self._keys_exist if fresh else None
+        is_fresh = self._keys_exist or time.monotonic() - self._read_at < FRESH_SECONDS
+        return self._keys_exist if is_fresh else None
 
     def read_whether_keys_exist(self) -> bool:
         """Read from the database whether a key exists; a positive result is cached for ever.
@@ -57,12 +58,8 @@ class ApiKeyCache:
         cached = self._callers.get(credential)
         return cached.caller if cached and time.monotonic() - cached.read_at < FRESH_SECONDS else None
 
-    def was_accepted(self, credential: Credential) -> bool:
-        """Return whether a credential was accepted at the last database read."""
-        return credential in self._callers
-
     def last_known(self, credential: Credential) -> Caller | None:
-        """Return the caller of a credential at the last database read, or None."""
+        """Return the caller of a credential at its last database read, None if it was not accepted."""
         cached = self._callers.get(credential)
         return None if cached is None else cached.caller
 
@@ -113,12 +110,9 @@ class ApiKeyCache:
 
     def record_use(self, key_id: str) -> None:
         """Record a use of the key; ignore a database failure."""
-        try:
-            with self._store.begin() as tx:
-                tx.notifies_clients = False
-                tx.api_keys.note_use(key_id)
-        except StoreUnavailable:
-            pass
+        with suppress(StoreUnavailable), self._store.begin() as tx:
+            tx.notifies_clients = False
+            tx.api_keys.note_use(key_id)
 
     def _remember(self, credential: Credential, caller: Caller | None, read_at: float) -> None:
         with self._lock:

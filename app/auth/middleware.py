@@ -124,5 +124,5 @@ def expects_page(request: Request) -> bool:
 def _redirect_to_sign_in(request: Request) -> Response:
     # Path and query as sent, percent-encoded.
     path, query = request.scope.get("raw_path") or b"/", request.scope["query_string"]
-    wanted = path + (b"?" + query if query else b"")
-    return RedirectResponse(f"{SIGN_IN}?next={quote(wanted, safe='')}", HTTPStatus.SEE_OTHER)
+    target = path + (b"?" + query if query else b"")
+    return RedirectResponse(f"{SIGN_IN}?next={quote(target, safe='')}", HTTPStatus.SEE_OTHER)

@@ -31,10 +31,10 @@ class Hosts:
             by_address: Whether any IP address is accepted, since DNS rebinding cannot forge addresses. False
                 while no key is needed: then only this machine may send requests.
         """
-        found = [_AUTHORITY.fullmatch(host) for host in headers.getlist("host")]
-        if len(found) != 1 or found[0] is None:
+        authorities = [_AUTHORITY.fullmatch(host) for host in headers.getlist("host")]
+        if len(authorities) != 1 or authorities[0] is None:
             return False
-        name = found[0][1].strip("[]").rstrip(".").lower()
+        name = authorities[0][1].strip("[]").rstrip(".").lower()
         return name in self._names or is_loopback(name) or (by_address and _is_address(name))
 
 

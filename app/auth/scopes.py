@@ -77,7 +77,7 @@ RULES = (
         reading=ADMIN,
         writing=ADMIN,
     ),
-    _rule(list(SCORING), reading=READ, writing=SCORE),
+    _rule(SCORING, reading=READ, writing=SCORE),
     _rule(
         [
             *(f"/v1/interleavings/{{interleaving_id}}/{part}" for part in ("lists", "events")),

@@ -18,8 +18,8 @@ from core.store import Store
 POLL_SECONDS = 0.2
 # Longer with PostgreSQL: each poll takes a round trip to the server and a connection of the pool.
 POLL_SECONDS_OF_POSTGRESQL = 0.5
-RECENT = 1_000
-READ_BATCH = 500
+MAX_RECENT_EVENTS = 1_000
+READ_BATCH = 500  # events
 
 _log = structlog.stdlib.get_logger("rankery.events")
 
@@ -191,9 +191,9 @@ class EventFeed:
         last = self._recent[-1].id if self._recent else self._complete_after or 0
         more = True
         while more:
-            found, last, more = await self.stored(last, (), None)
-            self._recent.extend(found)
-            while len(self._recent) > RECENT:
+            events, last, more = await self.stored(last, (), None)
+            self._recent.extend(events)
+            while len(self._recent) > MAX_RECENT_EVENTS:
                 self._complete_after = self._recent.popleft().id
 
     async def _latest_revision(self) -> str:

@@ -163,9 +163,9 @@ class EventStream(StreamingResponse):
             oldest = "null" if gap.oldest is None else gap.oldest
             return f'event: gap\ndata: {{"after":{gap.after},"oldest":{oldest}}}\n\n'.encode()
 
-        found = await EVENTS.run(find_gap)
+        gap_message = await EVENTS.run(find_gap)
         ready = f"id: {min(after, latest)}\nevent: ready\ndata: {{}}\n\n".encode()
-        return min(after, latest), retry + found + ready
+        return min(after, latest), retry + gap_message + ready
 
     async def _events_after(self, last: int) -> tuple[int, bytes, bool]:
         """Return the id up to which events were read, their messages, and whether there are more."""

@@ -33,13 +33,13 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
         """Redirect to the guide's first page."""
         return RedirectResponse("/guide/")
 
-    def headings() -> Response:
+    def list_headings() -> Response:
         """List the guide's pages and headings."""
-        found = [heading._asdict() for heading in headings_of(site)]
-        return JSONResponse(found, headers={"cache-control": f"private, max-age={_HEADINGS_SECONDS}"})
+        headings = [heading._asdict() for heading in headings_of(site)]
+        return JSONResponse(headings, headers={"cache-control": f"private, max-age={_HEADINGS_SECONDS}"})
 
     application.add_api_route("/guide", guide, include_in_schema=False)
-    application.add_api_route("/guide/headings.json", headings, include_in_schema=False)
+    application.add_api_route("/guide/headings.json", list_headings, include_in_schema=False)
     application.mount("/guide", _Guide(site), name="guide")
 
 
@@ -95,7 +95,7 @@ class Heading(NamedTuple):
 
 
 def headings_of(site: Path) -> list[Heading]:
-    """Return the pages of a built guide, then the headings of those outside the reference.
+    """Return the pages of a built guide, then the headings of all pages outside the reference.
 
     Args:
         site: Folder of the guide.
@@ -115,12 +115,12 @@ def _read(index: Path, modified_nanoseconds: int) -> list[Heading]:  # noqa: ARG
     documents: list[dict[str, Any]] = json.loads(index.read_text())["docs"]
     titles = {document["location"]: _text(document["title"]) for document in documents}
     pages = [Heading(path, title, "") for path, title in titles.items() if "#" not in path]
-    below = [
+    sections = [
         Heading(path, title, titles.get(path.split("#")[0], ""))
         for path, title in titles.items()
         if "#" in path and not path.startswith(_REFERENCE)
     ]
-    return pages + below
+    return pages + sections
 
 
 def _text(title: str) -> str:

@@ -22,7 +22,7 @@ def address_of(scope: Scope) -> str | None:
 
 
 def recorded_address(scope: Scope) -> str | None:
-    """Return the client address of a request, as audit entries have it, or None."""
+    """Return the client address of a request, cut to the length of the audit log's column, or None."""
     address = address_of(scope)
     return address and address[:_MAX_RECORDED_LENGTH]
 
@@ -44,7 +44,7 @@ def customer_of(address: str) -> str:
 def is_within(address: str, networks: Sequence[Network]) -> bool:
     """Return whether an address belongs to one of the networks."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return any(found in network for network in networks)
+    return any(parsed in network for network in networks)

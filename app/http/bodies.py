@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import Request
 from pydantic_core import from_json
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope
 
@@ -61,11 +62,6 @@ class JsonRequest(Request):
             self._parsed.append(parse_json(await self.body(), self._max_containers))
         return self._parsed[0]
 
-    @property
-    def media_type(self) -> str:
-        """Return the media type of the body, without parameters."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
     def require_json(self, or_else: str | None = None) -> None:
         """Refuse a body of another media type.
 
@@ -75,8 +71,8 @@ class JsonRequest(Request):
         Raises:
             HTTPException: 415.
         """
-        media_type = self.media_type
-        if media_type == "application/json" or (media_type == "" and not self._has_body()):
+        media_type = media_type_of(self.headers)
+        if media_type == "application/json" or (media_type == "" and not has_body(self.headers)):
             return
         accepted = f"application/json or {or_else}" if or_else else "application/json"
         raise HTTPException(
@@ -85,8 +81,15 @@ class JsonRequest(Request):
             headers={"Accept": accepted.replace(" or ", ", ")},
         )
 
-    def _has_body(self) -> bool:
-        return self.headers.get("content-length", "0") != "0" or "transfer-encoding" in self.headers
+
+def media_type_of(headers: Headers) -> str:
+    """Return the media type of a body, without parameters; empty without a Content-Type."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def has_body(headers: Headers) -> bool:
+    """Return whether a request has a body."""
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def parse_json(content: bytes, max_containers: int = MAX_CONTAINERS) -> Any:

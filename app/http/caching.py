@@ -60,8 +60,8 @@ class ResponseCache:
 
     def find(self, key: CacheKey, revision: str) -> bytes | None:
         """Return the cached response of a URL, or None if it is absent or may be stale."""
-        kept_revision, body = self._bodies.get(key, ("", b""))
-        if kept_revision != revision:
+        cached_revision, body = self._bodies.get(key, ("", b""))
+        if cached_revision != revision:
             return None
         self._bodies.move_to_end(key)
         return body

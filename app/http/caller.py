@@ -7,7 +7,6 @@ from typing import Annotated
 
 import structlog
 from fastapi import Depends, Request
-from starlette.types import Scope
 from starlette.types import Scope as AsgiScope
 
 from app.http.addresses import address_of, customer_of
@@ -81,6 +80,6 @@ def _caller(request: Request) -> Caller:
 UseCaller = Annotated[Caller, Depends(_caller)]
 
 
-def rate_limit_key(scope: Scope) -> str:
+def rate_limit_key(scope: AsgiScope) -> str:
     """Return the rate-limit key of a caller: its API key, else its address or /64 network."""
     return caller_in(scope).key_id or customer_of(address_of(scope) or "unknown")

@@ -6,6 +6,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder, IdentityResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http.middleware import HttpMiddleware
+
 MIN_BYTES = 1_000  # a smaller response fits into one packet without compression
 _LEVEL = 4  # level 6 makes JSON a few per cent smaller, but takes 50% more time
 _THREAD_BYTES = 2**15  # compress larger parts in a thread: 0.5 ms would delay scoring
@@ -19,22 +21,16 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return accepted.get("gzip", accepted.get("*", False))
 
 
-class Compression:
+class Compression(HttpMiddleware):
     """ASGI middleware that compresses larger responses to GET, except files, and weakens their ETags.
 
     Responses to POST are not compressed: a search engine waits for scores. The response with a new API key
     also repeats the caller's input; compressed, its size would reveal the secret (BREACH).
-
-    Args:
-        app: Next ASGI application.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI connection."""
-        if scope["type"] != "http" or scope["method"] != "GET":
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if scope["method"] != "GET":
             await self.app(scope, receive, send)
         elif accepts_gzip(Headers(scope=scope).get("accept-encoding", "")):
             await _Responder(self.app)(scope, receive, send)

@@ -43,8 +43,8 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
         "forwarded_allow_ips": [str(network) for network in settings.trusted_proxies],
         "http": Bounded,
         "ws": "none",
-        "limit_concurrency": settings.max_connections
-        + 1,  # uvicorn refuses the connection that reaches the limit
+        # uvicorn refuses the connection that reaches the limit.
+        "limit_concurrency": settings.max_connections + 1,
         "timeout_keep_alive": settings.keep_alive_seconds,
     }
 
@@ -159,13 +159,13 @@ class TimeoutProtocol(H11Protocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def _start_stall_timer(self, left_before: int) -> None:
-        self._stall = self.loop.call_later(self.stall_seconds, self._abort_stalled_reader, left_before)
+    def _start_stall_timer(self, unsent_bytes: int) -> None:
+        self._stall = self.loop.call_later(self.stall_seconds, self._abort_stalled_reader, unsent_bytes)
 
-    def _abort_stalled_reader(self, left_before: int) -> None:
-        left = self.transport.get_write_buffer_size()
-        if left < left_before:
-            self._start_stall_timer(left)
+    def _abort_stalled_reader(self, unsent_bytes_before: int) -> None:
+        unsent_bytes = self.transport.get_write_buffer_size()
+        if unsent_bytes < unsent_bytes_before:
+            self._start_stall_timer(unsent_bytes)
         else:
             self.transport.abort()
 
@@ -177,7 +177,6 @@ class TimeoutProtocol(H11Protocol):
 def _too_many(limit: int) -> Response:
     detail = (
         f"at most {limit} concurrent connections of an address are accepted; list proxies, which may have"
-        " more, in"
-        " RANKERY_TRUSTED_PROXIES"
+        " more, in RANKERY_TRUSTED_PROXIES"
     )
     return http_problem(HTTPStatus.TOO_MANY_REQUESTS, detail, {"Connection": "close", "Retry-After": "1"})

@@ -31,8 +31,8 @@ class HeaderLimits(HttpMiddleware):
 
 
 def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
-    target = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
-    if target > MAX_TARGET_BYTES:
+    target_bytes = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
+    if target_bytes > MAX_TARGET_BYTES:
         return HTTPStatus.REQUEST_URI_TOO_LONG, f"the URL must have at most {MAX_TARGET_BYTES} bytes"
     headers = scope["headers"]
     if {name for name, _ in headers} >= _FRAMING:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.schemas import PRINTABLE
-from core.errors import InvalidInput
+from core.errors import InvalidInput, WrongState
 from core.store import Store, Transaction
 
 HEADER = "Idempotency-Key"
@@ -72,9 +72,14 @@ class IdempotentRequest:
             Replayed: The request was answered before; the route ends with that response.
             InvalidInput: The key came with another request before.
         """
-        with store.begin() as tx:
-            self.replay(tx)
-            yield tx
+        try:
+            with store.begin() as tx:
+                self.replay(tx)
+                yield tx
+        except WrongState:  # perhaps by a concurrent request with the same key
+            with store.read() as tx:
+                self.replay(tx)
+            raise
 
     def replay(self, tx: Transaction) -> None:
         """End the route with the stored response of the key, if any.
@@ -96,7 +101,7 @@ class IdempotentRequest:
         """Store the response for repeated requests, and return it.
 
         Raises:
-            WrongState: Another request with the key was answered at the same moment.
+            WrongState: A concurrent request with the key was answered first; `begin` replays its response.
         """
         if self._key is not None:
             tx.idempotency.remember(

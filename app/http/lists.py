@@ -1,7 +1,7 @@
 """Parameters and pages that all lists share: sorting, search by prefix, and the choice of fields."""
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -106,12 +106,12 @@ def list_query(
             lists without metrics.
     """
 
-    async def read(**given: Any) -> ListQuery:
+    async def read(**parameters: Any) -> ListQuery:
         if item is not None:
-            check_fields(item, given["fields"])
+            check_fields(item, parameters["fields"])
         if metric is not None:
-            given["metric"] = check_metric(given["sort"], given["metric"])
-        return ListQuery(**given)
+            parameters["metric"] = check_metric(parameters["sort"], parameters["metric"])
+        return ListQuery(**parameters)
 
     names: Any = Literal.__getitem__((*columns, *(() if metric is None else ("metric",))))
     declared: dict[str, tuple[Any, Any]] = {
@@ -152,7 +152,7 @@ def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: st
             wanted[name] = None
         elif members is not None:
             members.add(member)
-    return SelectedFields(items=[_chosen(item, wanted) for item in items], next_cursor=next_cursor)
+    return SelectedFields(items=[_selected(item, wanted) for item in items], next_cursor=next_cursor)
 
 
 def check_fields(item: type[ResponseModel], fields: str | None) -> None:
@@ -161,10 +161,10 @@ def check_fields(item: type[ResponseModel], fields: str | None) -> None:
     Raises:
         InvalidInput: At `/fields`, with the names of the existing fields.
     """
-    known = list(item.model_fields)
+    names = list(item.model_fields)
     requested = [path.partition(".")[0] for path in fields.split(",")] if fields else []
-    if unknown := next((name for name in requested if name not in known), None):
-        raise InvalidInput.at("/fields", f"unknown field {unknown!r}; the fields are {', '.join(known)}")
+    if unknown := next((name for name in requested if name not in names), None):
+        raise InvalidInput.at("/fields", f"unknown field {unknown!r}; the fields are {', '.join(names)}")
 
 
 def check_metric(sort: str, metric: str | None) -> str:
@@ -182,17 +182,17 @@ def check_metric(sort: str, metric: str | None) -> str:
         raise unknown.below("/metric") from unknown
 
 
-def _chosen(item: ResponseModel, wanted: dict[str, set[str] | None]) -> Json:
-    shown = item.model_dump(mode="json", include=set(wanted))
+def _selected(item: ResponseModel, wanted: dict[str, set[str] | None]) -> Json:
+    """Return the wanted fields of an item; a field with a set of names is cut to these members."""
     return {
         name: value if (members := wanted[name]) is None else _members(value, members)
-        for name, value in shown.items()
+        for name, value in item.model_dump(mode="json", include=set(wanted)).items()
     }
 
 
-def _members(value: Any, members: Iterable[str]) -> Any:
+def _members(value: Any, members: Collection[str]) -> Any:
     if isinstance(value, list):
         return [_members(each, members) for each in value]
     if isinstance(value, dict):
-        return {member: value[member] for member in members if member in value}
+        return {name: member for name, member in value.items() if name in members}
     return value

@@ -187,8 +187,8 @@ def install(
 ) -> None:
     """Serve the OpenAPI document, with the Problem schema and the scope of each operation.
 
-    `application.openapi()` returns the document as FastAPI makes it. The service sends its compact form,
-    which is equivalent and two fifths as long.
+    `application.openapi()` returns the document in FastAPI's form. The service sends its compact form, which
+    is equivalent and two fifths as long.
     """
 
     def openapi() -> dict[str, Any]:
@@ -218,9 +218,12 @@ def install(
     def send(request: Request) -> Response:  # runs in a thread: the first call builds the document
         return conditional(request, Response(content(), media_type="application/json"))
 
-    # FastAPI's own route serialises the document for each request, without an ETag.
-    own = [route for route in application.routes if getattr(route, "path", None) != application.openapi_url]
-    application.router.routes[:] = [Route(str(application.openapi_url), send, include_in_schema=False), *own]
+    # Replace FastAPI's route, which serialises the document for each request, without an ETag.
+    routes = [
+        route for route in application.routes if getattr(route, "path", None) != application.openapi_url
+    ]
+    compact_route = Route(str(application.openapi_url), send, include_in_schema=False)
+    application.router.routes[:] = [compact_route, *routes]
 
 
 def _drop_framework_errors(document: dict[str, Any]) -> None:

@@ -31,32 +31,32 @@ _BODY_STATUSES = frozenset({"408", "413", "415", "422"})
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Location:
     """Location of an object in the document.
 
     Attributes:
-        holder: The mapping or list that the object is in.
+        container: The mapping or list that the object is in.
         key: Its key or index there.
         names: Candidate names of its component, the best first.
-        around: The place of the enclosing schema, None at the top.
+        parent: The location of the enclosing schema, None at the top.
     """
 
-    holder: Any
+    container: Any
     key: Any
     names: tuple[str, ...]
-    around: "_Place | None" = None
+    parent: "_Location | None" = None
 
     @property
     def value(self) -> Any:
-        return self.holder[self.key]
+        return self.container[self.key]
 
     def is_within(self, replaced: set[int]) -> bool:
-        """Return whether this location, or one around it, was replaced by a reference."""
-        place: _Place | None = self
-        while place is not None:
-            if id(place) in replaced:
+        """Return whether this location or one of its parents was replaced by a reference."""
+        location: _Location | None = self
+        while location is not None:
+            if id(location) in replaced:
                 return True
-            place = place.around
+            location = location.parent
         return False
 
 
@@ -74,13 +74,13 @@ def compact(document: Document) -> Document:
     extend_objects(document["components"]["schemas"])
     add_bases(document["components"]["schemas"])
     operations = list(_operations(document))
-    _share(document, "responses", [place for one in operations for place in _responses(one)])
-    _share(document, "parameters", [place for one in operations for place in _parameters(one)])
-    _share(document, "requestBodies", [place for one in operations for place in _bodies(one)])
+    _share(document, "responses", [location for one in operations for location in _responses(one)])
+    _share(document, "parameters", [location for one in operations for location in _parameters(one)])
+    _share(document, "requestBodies", [location for one in operations for location in _bodies(one)])
     _share(document, "schemas", list(_schemas(document)), _MIN_SCHEMA_BYTES)
     for schema in (
         *document["components"]["schemas"].values(),
-        *(place.value for place in _schemas(document)),
+        *(location.value for location in _schemas(document)),
     ):
         _merge_null(schema)
     _share_security(document)
@@ -93,33 +93,33 @@ def _number(text: str) -> float | int:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def _share(document: Document, section: str, places: list[_Place], min_bytes: int = 0) -> None:
-    """Replace objects that occur at several places by references to components."""
-    alike: dict[str, list[_Place]] = {}
-    for place in places:
-        text = text_of(place.value)
-        if "$ref" not in place.value and len(text) >= min_bytes:
-            alike.setdefault(text, []).append(place)
+def _share(document: Document, section: str, locations: list[_Location], min_bytes: int = 0) -> None:
+    """Replace objects that occur at several locations by references to components."""
+    alike: dict[str, list[_Location]] = {}
+    for location in locations:
+        text = text_of(location.value)
+        if "$ref" not in location.value and len(text) >= min_bytes:
+            alike.setdefault(text, []).append(location)
     components = document["components"].setdefault(section, {})
-    shared: list[tuple[list[_Place], dict[str, str]]] = []
+    shared: list[tuple[list[_Location], dict[str, str]]] = []
     replaced: set[int] = set()
     # Larger objects first: an object within a shared one occurs only once afterwards.
     for text in sorted(alike, key=len, reverse=True):
-        same = [place for place in alike[text] if not place.is_within(replaced)]
+        same = [location for location in alike[text] if not location.is_within(replaced)]
         if same and _saved_bytes(text, section, same) >= MIN_SAVED_BYTES:
             shared.append((same, {}))
-            replaced.update(id(place) for place in same[1:])
+            replaced.update(id(location) for location in same[1:])
     # The most frequent object gets the plain name.
     for same, reference in sorted(shared, key=lambda one: -len(one[0])):
-        names = min((place.names for place in same), key=lambda names: len(names[0]))
+        names = min((location.names for location in same), key=lambda names: len(names[0]))
         name = next(name for name in _candidates(names) if name not in components)
         components[name] = same[0].value
         reference["$ref"] = reference_to(section, name)
-        for place in same:
-            place.holder[place.key] = reference
+        for location in same:
+            location.container[location.key] = reference
 
 
-def _saved_bytes(text: str, section: str, same: list[_Place]) -> int:
+def _saved_bytes(text: str, section: str, same: list[_Location]) -> int:
     reference = text_of({"$ref": reference_to(section, same[0].names[0])})
     return (len(text) - len(reference)) * (len(same) - 1) - len(reference)
 
@@ -149,7 +149,7 @@ def _operations(document: Document) -> Iterator[Document]:
         yield from item.values()
 
 
-def _responses(operation: Document) -> Iterator[_Place]:
+def _responses(operation: Document) -> Iterator[_Location]:
     """Yield the responses; problems are named by their kind, successes by their schema."""
     responses = operation["responses"]
     for status, response in responses.items():
@@ -164,22 +164,22 @@ def _responses(operation: Document) -> Iterator[_Place]:
             problem = content.get(MEDIA_TYPE, {}).get("example", {})
             source = problem.get("type") or HTTPStatus(int(status)).phrase
         name = _pascal(source.rpartition("/")[2])
-        yield _Place(responses, status, (name, f"{name}Of{_pascal(operation['tags'][0])}"))
+        yield _Location(responses, status, (name, f"{name}Of{_pascal(operation['tags'][0])}"))
 
 
-def _parameters(operation: Document) -> Iterator[_Place]:
+def _parameters(operation: Document) -> Iterator[_Location]:
     parameters = operation.get("parameters", [])
     for index, parameter in enumerate(parameters):
         name = _pascal(parameter["name"])
-        yield _Place(parameters, index, (name, f"{name}Of{_pascal(operation['tags'][0])}"))
+        yield _Location(parameters, index, (name, f"{name}Of{_pascal(operation['tags'][0])}"))
 
 
-def _bodies(operation: Document) -> Iterator[_Place]:
+def _bodies(operation: Document) -> Iterator[_Location]:
     if "requestBody" in operation:
-        yield _Place(operation, "requestBody", (_pascal(operation["operationId"]),))
+        yield _Location(operation, "requestBody", (_pascal(operation["operationId"]),))
 
 
-def _schemas(document: Document) -> Iterator[_Place]:
+def _schemas(document: Document) -> Iterator[_Location]:
     """Yield every schema inside the named schemas, and every schema of a parameter, body or response."""
     components = document["components"]
     for name, schema in components["schemas"].items():
@@ -191,7 +191,7 @@ def _schemas(document: Document) -> Iterator[_Place]:
         yield from _held_schemas(operation, _pascal(operation["operationId"]))
 
 
-def _held_schemas(value: Any, name: str) -> Iterator[_Place]:
+def _held_schemas(value: Any, name: str) -> Iterator[_Location]:
     """Yield the schemas inside a value that is not itself a schema."""
     if isinstance(value, list):
         for one in value:
@@ -200,37 +200,37 @@ def _held_schemas(value: Any, name: str) -> Iterator[_Place]:
         name = _pascal(value["name"]) if "name" in value and "in" in value else name
         for key, one in value.items():
             if key == "schema":
-                yield from _with_inner(_Place(value, key, (name,)))
+                yield from _with_inner(_Location(value, key, (name,)))
             elif key not in ("example", "examples"):
                 yield from _held_schemas(one, name)
 
 
-def _with_inner(place: _Place) -> Iterator[_Place]:
-    if isinstance(place.value, dict):
-        yield place
-        yield from _inner_schemas(place.value, place.names[0], place)
+def _with_inner(location: _Location) -> Iterator[_Location]:
+    if isinstance(location.value, dict):
+        yield location
+        yield from _inner_schemas(location.value, location.names[0], location)
 
 
-def _inner_schemas(schema: Document, name: str, around: _Place | None) -> Iterator[_Place]:
+def _inner_schemas(schema: Document, name: str, parent: _Location | None) -> Iterator[_Location]:
     for key in _SCHEMA_KEYS:
         if key in schema:
-            yield from _with_inner(_Place(schema, key, (f"{name}Item",), around))
+            yield from _with_inner(_Location(schema, key, (f"{name}Item",), parent))
     for key in _SCHEMA_LISTS:
         options = schema.get(key, [])
         for index in range(len(options)):
-            yield from _with_inner(_Place(options, index, (f"{name}Value",), around))
+            yield from _with_inner(_Location(options, index, (f"{name}Value",), parent))
     for key in _SCHEMA_MAPS:
         members = schema.get(key, {})
         for member in members:
             inner = _pascal(member) if key == "properties" else f"{name}Item"
-            yield from _with_inner(_Place(members, member, (inner, f"{inner}Of{name}"), around))
+            yield from _with_inner(_Location(members, member, (inner, f"{inner}Of{name}"), parent))
 
 
 def _drop_repetitions(document: Document) -> None:
     for name, schema in document["components"]["schemas"].items():
         _drop_title(schema, name)
-    for place in _schemas(document):
-        _drop_title(place.value, place.names[0])
+    for location in _schemas(document):
+        _drop_title(location.value, location.names[0])
     for operation in _operations(document):
         for parameter in operation.get("parameters", []):
             if parameter["schema"].get("description") == parameter.get("description"):

@@ -162,7 +162,7 @@ ALL_KINDS = (*KINDS.values(), *_HTTP_KINDS.values(), UNAUTHENTICATED, FORBIDDEN,
 
 
 def install(application: FastAPI) -> None:
-    """Install handlers that answer exceptions with problems; `AccessLog` answers all others."""
+    """Install handlers that answer exceptions with problems; `AccessLog` answers all other exceptions."""
     application.add_exception_handler(RankeryError, _on_rankery_error)
     application.add_exception_handler(RequestValidationError, _on_validation_error)
     application.add_exception_handler(HTTPException, _on_http_exception)

@@ -92,10 +92,10 @@ def select(request: Request, file: RangedFile) -> Selection:
 
 def _requested_range(headers: Headers, file: RangedFile) -> tuple[int, int] | None:
     """Return the requested range, None for the whole file."""
-    found = _RANGE.fullmatch(headers.get("Range", ""))
-    if found is None or headers.get("If-Range", file.etag).strip() != file.etag:
+    requested = _RANGE.fullmatch(headers.get("Range", ""))
+    if requested is None or headers.get("If-Range", file.etag).strip() != file.etag:
         return None
-    first, last, suffix = found.groups()
+    first, last, suffix = requested.groups()
     size = file.size_bytes
     if suffix is not None:
         start, stop = max(size - int(suffix), 0), size

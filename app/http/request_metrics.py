@@ -15,7 +15,6 @@ from app.http.services import registered
 UNMATCHED = "unmatched"
 _OTHER_METHOD = "other"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# nginx's status for a client that disconnected before its response.
 # Bounds of the duration histogram: from a poll with a 304 to an upload of gigabytes.
 _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 

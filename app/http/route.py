@@ -104,7 +104,7 @@ class JsonRoute(DeferredRoute):
         handle = super().get_route_handler()
 
         async def handle_json(request: Request) -> Response:
-            if any("\x00" in given for name, given in request.path_params.items() if name != QUERY_ID):
+            if any("\x00" in text for name, text in request.path_params.items() if name != QUERY_ID):
                 raise HTTPException(HTTPStatus.NOT_FOUND)
             json_request = self.bounded(request, services_of(request).settings)
             return conditional(request, await self.answer(json_request, handle))
@@ -139,13 +139,13 @@ class PolledRoute(JsonRoute):
             )
             return revision, cache.find(key, revision)
 
-        _, known = await find()
-        if known is None:
+        _, body = await find()
+        if body is None:
             async with cache.lock:
-                revision, known = await find()
-                if known is None:
+                revision, body = await find()
+                if body is None:
                     response = await handle(request)
                     if response.status_code == HTTPStatus.OK:
                         cache.keep(key, revision, bytes(response.body))
                     return response
-        return Response(known, media_type="application/json")
+        return Response(body, media_type="application/json")

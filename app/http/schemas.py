@@ -128,7 +128,7 @@ NameForPeople = Annotated[
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
     AfterValidator(_visible),
 ]
-# A display name in the form of an upload.
+# Schemas of a file and of a display name in the form of an upload.
 FILE_PART: Mapping[str, Any] = MappingProxyType({"type": "string", "format": "binary", "minLength": 1})
 NAME_PART: Mapping[str, Any] = MappingProxyType(
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
@@ -142,7 +142,7 @@ NextCursor = Annotated[
 
 
 def distinct(noun: str) -> AfterValidator:
-    """Return the validator of a list that names each of something once."""
+    """Return the validator of a list without repetitions; its error calls an item by the noun."""
 
     def check(names: list[str]) -> list[str]:
         if len(set(names)) < len(names):

@@ -26,14 +26,13 @@ HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # `no-referrer` would make browsers send forms with `Origin: null`
+    # `no-referrer` would make browsers send forms with `Origin: null`.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-# Scripts and style sheets get only these: browsers apply the other headers to documents only.
-# A page has up to 50 scripts.
+# Browsers apply the other headers to documents only, and a page has up to 50 scripts.
 _ASSET_HEADERS = ("x-content-type-options", "cross-origin-resource-policy")
 _ASSET_TYPES = ("text/javascript", "text/css")
 

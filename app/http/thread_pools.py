@@ -8,12 +8,18 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 
 Result = TypeVar("Result")
+
+
+def retrieve_exception(done: "asyncio.Future[Any]") -> None:
+    """Retrieve the exception of a future, so that asyncio does not log it if nothing awaits the future."""
+    if not done.cancelled():
+        done.exception()
 
 
 class ThreadPool:
@@ -43,7 +49,7 @@ class ThreadPool:
         """
         context = contextvars.copy_context()
         running = asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
-        running.add_done_callback(lambda done: done.cancelled() or done.exception())
+        running.add_done_callback(retrieve_exception)
         return running
 
     def _limiter_of_loop(self) -> CapacityLimiter:

@@ -14,7 +14,7 @@ from app.http.pointers import pointer_of
 from app.http.route import Handle, JsonRoute, Router
 from app.http.services import services_of
 from app.interleavings.schemas import LIST_EXAMPLES, ListRequest, ShownList
-from app.scoring.interleaved import Shown
+from app.scoring.interleaved import InterleavedList
 from app.scoring.json_reader import JsonReader
 from app.scoring.limits import max_containers, scoring_request
 from app.scoring.services import ScoringServices, scoring_services_of
@@ -106,7 +106,7 @@ async def make_list(
 
 async def list_of_models(
     row: Interleaving, models: list[str], query: Any, user: str | None, services: ScoringServices
-) -> Shown:
+) -> InterleavedList:
     """Return the interleaved list of models, or the list that the user already has for the query.
 
     Args:
@@ -147,7 +147,7 @@ async def list_of_rankings(
     query: str,
     user: str | None,
     services: ScoringServices,
-) -> Shown:
+) -> InterleavedList:
     """Return the interleaved list of rankings that the caller sent.
 
     Raises:

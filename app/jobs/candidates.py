@@ -139,9 +139,8 @@ def candidates_of(tx: Transaction, job_id: str) -> AutoTrainCandidates:
 
 
 def _candidate_values(row: CandidateRow) -> dict[str, Any]:
-    columns = {column.key: getattr(row, column.key) for column in CandidateRow.__table__.columns}
     training = row.training
-    return columns | {
+    return row.column_values() | {
         "loss": training["loss"],
         "scorer": training.get("scorer") or {"kind": "trees"},
         "hyperparameters": training.get("hyperparameters"),

@@ -4,23 +4,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.jobs.schemas import Curves, JobCurves, JobHistories, JobHistory
-from core.store import Job, JobIteration, Model, Transaction
+from core.store import Job, Model, Transaction
 
 
-def learning_curves(
-    job_id: str, best_iteration: int | None, iterations: Sequence[JobIteration]
-) -> JobHistory:
-    """Convert one row per iteration into one list per metric and timed part, null where unknown."""
+def history(tx: Transaction, job_id: str, after: int) -> JobHistory:
+    """Return the learning curves of a job from the iterations after a given one.
+
+    Raises:
+        NotFound: There is no such job.
+    """
+    job = tx.jobs.get(job_id)
+    iterations = tx.jobs.iterations(job_id, after=after)
+    model = tx.models.several(_model_ids([job])).get(_model_id(job))
     return JobHistory(
         job_id=job_id,
-        best_iteration=best_iteration,
+        best_iteration=_best_iteration(model) if model else None,
         iterations=[row.iteration for row in iterations],
         curves=_curves([row.values for row in iterations]),
         milliseconds=_times([row.milliseconds or {} for row in iterations]),
     )
 
 
-def best_iteration_of(model: Model) -> int:
+def _best_iteration(model: Model) -> int:
     """Return the best iteration of a training, without the trees of `init_model`."""
     base = (model.lineage or {}).get("init_model")
     return model.best_iteration - (base["trees"] if base else 0)
@@ -35,24 +40,24 @@ def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False)
         times: Whether to add the times of the iterations.
     """
     jobs = tx.jobs.several(list(after))
-    wanted = {job.id: after[job.id] for job in jobs}
-    values = tx.jobs.values_by_iteration(wanted) if jobs else {}
-    milliseconds = tx.jobs.milliseconds_by_iteration(wanted) if jobs and times else {}
+    after_existing = {job.id: after[job.id] for job in jobs}
+    values = tx.jobs.values_by_iteration(after_existing) if jobs else {}
+    milliseconds = tx.jobs.milliseconds_by_iteration(after_existing) if jobs and times else {}
     models = tx.models.several(_model_ids(jobs))
     items = [
         JobCurves(
             job_id=job.id,
             attempt=job.attempt,
             status=job.status,
-            best_iteration=best_iteration_of(model) if (model := models.get(_model_id(job))) else None,
+            best_iteration=_best_iteration(model) if (model := models.get(_model_id(job))) else None,
             iterations=list(values[job.id]),
             curves=_curves(list(values[job.id].values())),
             milliseconds=_times(list(milliseconds[job.id].values())) if times else {},
         )
         for job in jobs
     ]
-    found_ids = {job.id for job in jobs}
-    return JobHistories(items=items, missing=[job_id for job_id in after if job_id not in found_ids])
+    missing = [job_id for job_id in after if job_id not in after_existing]
+    return JobHistories(items=items, missing=missing)
 
 
 def _model_id(job: Job) -> str:

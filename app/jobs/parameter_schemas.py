@@ -173,10 +173,8 @@ def _loss_request(name: str) -> type[RequestModel]:
     )
 
 
-_REQUESTS: tuple[type[RequestModel], ...] = tuple(_loss_request(name) for name in LOSSES)
-
 # Any of the losses, discriminated by `name`.
-LossRequest: Any = Annotated[reduce(or_, _REQUESTS), Field(discriminator="name")]
+LossRequest: Any = Annotated[reduce(or_, map(_loss_request, LOSSES)), Field(discriminator="name")]
 
 
 def _scorer_request(kind: str) -> type[RequestModel]:

@@ -17,7 +17,7 @@ from app.http.schemas import Id
 from app.http.services import UseServices
 from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
 from app.jobs.candidates import AutoTrainCandidates, candidates_of
-from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
+from app.jobs.learning_curves import histories, history
 from app.jobs.requests import JobBatchRequest, JobRequest
 from app.jobs.requests.examples import BATCH_EXAMPLES, REQUEST_EXAMPLES
 from app.jobs.schemas import (
@@ -197,12 +197,7 @@ def get_job_history(
     A cross-validation adds the values of each fold to earlier iterations: omit `after` to see them.
     """
     with services.store.read() as tx:
-        job = tx.jobs.get(job_id)
-        iterations = tx.jobs.iterations(job_id, after=after)
-        model_id = str((job.result or {}).get("model_id"))
-        model = tx.models.several([model_id]).get(model_id)
-        best_iteration = best_iteration_of(model) if model else None
-    return learning_curves(job_id, best_iteration, iterations)
+        return history(tx, job_id, after)
 
 
 @polled_router.get(

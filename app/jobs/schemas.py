@@ -4,13 +4,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
+import structlog
 from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
 from app.http.labels import Paragraphs, ProjectName, ShownProject, ShownTags, TagChanges
 from app.http.schemas import FailureReason, Json, NameForPeople, PageModel, RequestModel, ResponseModel
 from app.jobs.distribution_schemas import RankProgress
-from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
+from core.errors import NotFound
+from core.jobs import (
+    PRIORITIES,
+    JobKind,
+    JobStatus,
+    is_known,
+    main_metric_of,
+    specification_of,
+    title_of,
+)
 from core.store import Job as JobRow
 from core.store import Transaction
 
@@ -19,6 +29,8 @@ ORDER_DESCRIPTION = (
     " the main metric; a training with validation data is sorted by its validation value. `newest`,"
     " `oldest` and `longest` include the direction and ignore `order`"
 )
+
+_log = structlog.stdlib.get_logger("rankery.jobs")
 
 
 class Progress(ResponseModel):
@@ -194,15 +206,32 @@ class Job(ResponseModel):
 
     @classmethod
     def of(cls, tx: Transaction, row: JobRow) -> "Job":
-        """Return the response of a stored job."""
-        (shown,) = cls.all_of(tx, [row])
-        return shown
+        """Return the response of a stored job.
+
+        Raises:
+            NotFound: Its kind is one of a later release.
+        """
+        shown = cls.all_of(tx, [row])
+        if not shown:
+            raise NotFound("job", row.id)
+        return shown[0]
 
     @classmethod
     def all_of(cls, tx: Transaction, rows: Sequence[JobRow]) -> list["Job"]:
-        """Return the responses of stored jobs; read the names of their datasets in one statement."""
-        names = tx.datasets.names_by_job([row.id for row in rows])
-        return [Job.model_validate(_columns(row) | _derived_fields(row, names[row.id])) for row in rows]
+        """Return the responses of stored jobs, without those whose kind is one of a later release.
+
+        The names of their datasets are read in one statement.
+        """
+        known = []
+        for row in rows:
+            if is_known(row.kind):
+                known.append(row)
+            else:
+                _log.info("job.of_later_release", job_id=row.id, kind=row.kind)
+        names = tx.datasets.names_by_job([row.id for row in known])
+        return [
+            Job.model_validate(row.column_values() | _derived_fields(row, names[row.id])) for row in known
+        ]
 
     @field_validator("priority", mode="before")
     @classmethod
@@ -301,12 +330,8 @@ class CancelledJobs(ResponseModel):
     items: list[CancelledJob] = Field(description="In the requested order")
 
 
-def _columns(row: JobRow) -> Json:
-    return {column.key: getattr(row, column.key) for column in JobRow.__table__.columns}
-
-
 def _derived_fields(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
-    label = JobKind(row.kind).specification.label
+    label = specification_of(row.kind).label
     default_title = title_of(row.kind, row.spec)
     return {
         "kind_label": label,

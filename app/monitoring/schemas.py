@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from app.http.labels import ShownProject
 from app.http.schemas import ResponseModel
 from app.models.alias_schemas import Alias
-from core.jobs import JobKind, JobStatus
+from core.jobs import JobKind, JobStatus, is_known, specification_of
 from core.store import Job, Model, ModelAlias, Worker
 
 
@@ -25,9 +25,7 @@ class RunningJob(ResponseModel):
     @classmethod
     def of(cls, job: Job) -> "RunningJob":
         """Return the response of a running job."""
-        return cls.model_validate(job).model_copy(
-            update={"kind_label": JobKind(job.kind).specification.label}
-        )
+        return cls.model_validate(job).model_copy(update={"kind_label": specification_of(job.kind).label})
 
 
 class WorkerAtWork(ResponseModel):
@@ -70,8 +68,10 @@ class WorkerAtWork(ResponseModel):
 
     @classmethod
     def of(cls, worker: Worker, running: list[Job]) -> "WorkerAtWork":
-        """Return the response of a worker with its running jobs."""
-        worker_jobs = [job for job in running if (job.worker or "").startswith(f"{worker.name}/")]
+        """Return the response of a worker with its running jobs, without kinds of a later release."""
+        worker_jobs = [
+            job for job in running if (job.worker or "").startswith(f"{worker.name}/") and is_known(job.kind)
+        ]
         return cls(
             name=worker.name,
             lane=worker.lane,

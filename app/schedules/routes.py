@@ -77,9 +77,9 @@ def create_schedule(
             key_id=caller.key_id,
             project=project,
         )
-        shown = Schedule.of(row, None).model_dump(mode="json")
+        content = Schedule.of(row, None).model_dump(mode="json")
         location = {"Location": f"/v1/schedules/{row.id}"}
-        return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
+        return idempotency.keep(tx, JSONResponse(content, status.HTTP_201_CREATED, location))
 
 
 _Listing = Annotated[ListQuery, list_query(None, Schedules.columns, "Sort key; `next` is the next due time")]
@@ -135,8 +135,8 @@ def change_schedule(
     Jobs of the schedule belong to the API key of this request from now on. Due times during a pause have no
     run.
     """
-    given = body.model_fields_set
-    nulls = [name for name in given - {"promote"} if getattr(body, name) is None]
+    changed = body.model_fields_set
+    nulls = [name for name in changed - {"promote"} if getattr(body, name) is None]
     if nulls:
         raise InvalidInput.at(f"/{nulls[0]}", "must not be null; omit the field to keep its value")
     with services.store.begin() as tx:
@@ -147,9 +147,9 @@ def change_schedule(
         if body.job is not None:
             row.job = requested_job(body.job)
             row.spec = job_spec(tx, row.job, row.project)
-        if "promote" in given or (body.job is not None and row.alias is not None):
-            kept = PromoteRequest(alias=row.alias) if row.alias is not None else None
-            row.alias = check_promotion(tx, row.job, body.promote if "promote" in given else kept)
+        if "promote" in changed or (body.job is not None and row.alias is not None):
+            current = PromoteRequest(alias=row.alias) if row.alias is not None else None
+            row.alias = check_promotion(tx, row.job, body.promote if "promote" in changed else current)
         _set_times(row, body)
         row.key_id = caller.key_id
         return _response(tx, row)

@@ -333,11 +333,10 @@ class Schedule(ResponseModel):
     @classmethod
     def of(cls, row: ScheduleRow, last_run: ScheduleRunRow | None) -> "Schedule":
         """Return the response of a stored schedule."""
-        columns = {column.key: getattr(row, column.key) for column in ScheduleRow.__table__.columns}
         promote = None if row.alias is None else {"alias": row.alias}
-        due = _due_times(row)
+        due_times = _due_times(row)
         return cls.model_validate(
-            {**columns, "promote": promote, "next_runs": due, "last_run": last_run},
+            {**row.column_values(), "promote": promote, "next_runs": due_times, "last_run": last_run}
         )
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from app.http.pointers import input_problems
+from app.http.pointers import body_errors, input_problems
 from app.http.schemas import Json, RequestModel
 from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.requests.inspecting import DriftRequest
@@ -102,12 +102,11 @@ def check_promotion(tx: Transaction, requested: Json, promote: PromoteRequest | 
     name = requested["model_name"]
     check_name(promote.alias, "/promote/alias")
     if tx.aliases.find_gate(name, promote.alias) is None:
-        address = f"/v1/models/{name}/aliases/{promote.alias}/gate"
         raise InvalidInput.at(
             "/promote/alias",
             f"{name}@{promote.alias} has no gate, which is required to promote new versions automatically;"
-            " train a first"
-            f" version if there is none, and set the gate by PUT {address}",
+            " train a first version if there is none, and set the gate by"
+            f" PUT /v1/models/{name}/aliases/{promote.alias}/gate",
         )
     return promote.alias
 
@@ -164,24 +163,23 @@ def _validated(model: type[_Request], body: Json) -> _Request:
     try:
         return model.model_validate(body)
     except ValidationError as invalid:
-        errors = [{**error, "loc": ("body", *error["loc"])} for error in invalid.errors()]
-        raise InvalidInput(*input_problems(errors, body)) from invalid
+        raise InvalidInput(*input_problems(body_errors(invalid), body)) from invalid
 
 
 def _newest_ids(tx: Transaction, names: Mapping[str, str], project: str | None) -> dict[str, str]:
     pointers = {"train": "/dataset", "validation": "/validation/dataset", "test": "/test_dataset"}
-    found, problems = {}, []
+    dataset_ids, problems = {}, []
     for role, name in names.items():
         dataset = tx.datasets.newest(name, project)
         if dataset is None:
-            where = "" if project is None else f" in the project {project} or without one"
-            problem = f"no dataset named {name!r} is ready{where}; upload a first one"
-            problems.append(InputProblem(pointers[role], problem))
+            scope = "" if project is None else f" in the project {project} or without one"
+            detail = f"no dataset named {name!r} is ready{scope}; upload a first one"
+            problems.append(InputProblem(pointers[role], detail))
         else:
-            found[role] = dataset.id
+            dataset_ids[role] = dataset.id
     if problems:
         raise InvalidInput(*problems)
-    return found
+    return dataset_ids
 
 
 def _at_schedule_pointer(problem: InputProblem) -> InputProblem:

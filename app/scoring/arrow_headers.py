@@ -29,8 +29,8 @@ _CACHED_SCHEMAS, _MAX_CACHED_BYTES = 64, 2**18
 
 _INT, _FLOAT, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST = 2, 3, 5, 20, 16  # of the union Type
 _NUMBERS = (_INT, _FLOAT)
-_IS_KNOWN = np.isin(np.arange(256), (*_NUMBERS, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST))
-_NAMES = MappingProxyType(
+_IS_ACCEPTED = np.isin(np.arange(256), (*_NUMBERS, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST))
+_TYPE_NAMES = MappingProxyType(
     {1: "null", 4: "binary", 6: "bool", 7: "decimal", 8: "date", 9: "time", 10: "timestamp", 12: "list"}
     | {13: "struct", _FIXED_SIZE_LIST: "such lists", 18: "duration", 24: "string_view"}
 )
@@ -49,7 +49,7 @@ class DeclaredStream:
     rows: int
 
 
-def declared(content: bytes, pointer: str, max_columns: int, max_rows: int) -> DeclaredStream:
+def validated_stream(content: bytes, pointer: str, max_columns: int, max_rows: int) -> DeclaredStream:
     """Validate the declared columns and rows of a stream, in time linear in its headers.
 
     Args:
@@ -122,33 +122,33 @@ class Flatbuffer:
         """Return the offset of the root table."""
         return self.follow(np.zeros(1, np.int64))
 
-    def places(self, tables: Int64Array, field: int) -> Int64Array:
+    def field_offsets(self, tables: Int64Array, field: int) -> Int64Array:
         """Return the offset of a field in each table, 0 if it is absent."""
         layouts = tables - self._words[tables >> 2].astype(np.int32)
         present = self._halves[layouts >> 1] > 4 + 2 * field
-        offsets = self._halves[np.where(present, layouts + (4 + 2 * field), 0) >> 1]
-        found: Int64Array = np.where(present & (offsets > 0), tables + offsets, 0)
-        return found
+        relative = self._halves[np.where(present, layouts + (4 + 2 * field), 0) >> 1]
+        absolute: Int64Array = np.where(present & (relative > 0), tables + relative, 0)
+        return absolute
 
-    def follow(self, places: Int64Array) -> Int64Array:
-        """Return the targets of relative offsets."""
-        return places + self.sizes(places)
+    def follow(self, offsets: Int64Array) -> Int64Array:
+        """Return the targets of the relative offsets that are stored at some offsets."""
+        return offsets + self.sizes(offsets)
 
-    def sizes(self, places: Int64Array) -> Int64Array:
+    def sizes(self, offsets: Int64Array) -> Int64Array:
         """Return the length prefixes of strings and vectors."""
-        sizes: Int64Array = self._words[places >> 2].astype(np.int64)
+        sizes: Int64Array = self._words[offsets >> 2].astype(np.int64)
         return sizes
 
     def targets(self, tables: Int64Array, field: int) -> Int64Array:
         """Return the offsets of a field's strings, vectors or tables, for the tables that have the field."""
-        places = self.places(tables, field)
-        return self.follow(places[places > 0])
+        offsets = self.field_offsets(tables, field)
+        return self.follow(offsets[offsets > 0])
 
     def counts(self, tables: Int64Array, field: int) -> Int64Array:
         """Return the length of a field's string or vector in each table, 0 if the field is absent."""
-        places = self.places(tables, field)
+        offsets = self.field_offsets(tables, field)
         counts: Int64Array = np.zeros(len(tables), np.int64)
-        counts[places > 0] = self.sizes(self.follow(places[places > 0]))
+        counts[offsets > 0] = self.sizes(self.follow(offsets[offsets > 0]))
         return counts
 
     def items(self, vectors: Int64Array) -> Int64Array:
@@ -171,13 +171,13 @@ def _check_schema(content: bytes, pointer: str, max_columns: int) -> None:
             pointer,
             f"has {len(columns)} columns; at most {max_columns} can be used by this model",
         )
-    types = header.bytes[header.places(columns, _TYPE)]
-    known = _IS_KNOWN[types] & (header.places(columns, _DICTIONARY) == 0)
+    types = header.bytes[header.field_offsets(columns, _TYPE)]
+    accepted = _IS_ACCEPTED[types] & (header.field_offsets(columns, _DICTIONARY) == 0)
     lists = np.flatnonzero(types == _FIXED_SIZE_LIST)
-    known[lists] &= _are_number_lists(header, columns[lists])
-    if not known.all():
-        column = int(np.argmin(known))
-        kind = _NAMES.get(int(types[column]), "this type")
+    accepted[lists] &= _are_number_lists(header, columns[lists])
+    if not accepted.all():
+        column = int(np.argmin(accepted))
+        kind = _TYPE_NAMES.get(int(types[column]), "this type")
         raise InvalidInput.at(
             pointer + _text(header, columns[column, np.newaxis]), f"columns of {kind} are not accepted"
         )
@@ -196,17 +196,20 @@ _check_schema_cached = lru_cache(_CACHED_SCHEMAS)(_check_schema)
 
 def _are_number_lists(header: Flatbuffer, columns: Int64Array) -> npt.NDArray[np.bool_]:
     """Return whether each column has exactly one numeric child without descendants or metadata."""
-    known: npt.NDArray[np.bool_] = header.counts(columns, _CHILDREN) == 1
-    child = header.items(header.targets(columns[known], _CHILDREN))
-    is_plain = header.places(child, _DICTIONARY) == 0
+    accepted: npt.NDArray[np.bool_] = header.counts(columns, _CHILDREN) == 1
+    child = header.items(header.targets(columns[accepted], _CHILDREN))
+    is_plain = header.field_offsets(child, _DICTIONARY) == 0
     for field in (_CHILDREN, _FIELD_METADATA):
         is_plain &= header.counts(child, field) == 0
-    known[known] = is_plain & np.isin(header.bytes[header.places(child, _TYPE)], _NUMBERS)
-    return known
+    accepted[accepted] = is_plain & np.isin(header.bytes[header.field_offsets(child, _TYPE)], _NUMBERS)
+    return accepted
 
 
 def _text(header: Flatbuffer, column: Int64Array) -> str:
     begins = header.targets(column, _NAME)
     sizes = header.sizes(begins)
-    texts = [header.bytes[at + 4 : at + 4 + size].tobytes() for at, size in zip(begins, sizes, strict=True)]
+    texts = [
+        header.bytes[begin + 4 : begin + 4 + size].tobytes()
+        for begin, size in zip(begins, sizes, strict=True)
+    ]
     return b"".join(texts).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Interfaces that every format of scoring requests implements: reader, candidates and ids."""
+"""Interfaces that every format of scoring requests implements; scores of candidates in any format."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from app.scoring.served_models import ServedModel
 from app.settings import ApiSettings
+from core.errors import ScoreNotFinite
 from core.types import Float64Array, FloatArray
 
 
@@ -60,3 +61,27 @@ class CandidateReader(ABC):
 
     async def check(self, settings: ApiSettings) -> None:  # noqa: B027 - most forms have nothing to check
         """Refuse a body that is invalid for every model; its errors take precedence over `NotFound`."""
+
+
+def scores_of(model: ServedModel, candidates: Candidates, features: FloatArray) -> Float64Array:
+    """Return the scores, (n_documents,), of the features of candidates.
+
+    Raises:
+        ScoreNotFinite: A score is NaN or infinite; the error names the model and the document.
+    """
+    try:
+        return model.score(features)
+    except ScoreNotFinite as error:
+        raise error.of(f"{model.name}:{model.version}", _document_phrase(candidates, error.row)) from error
+
+
+def _document_phrase(candidates: Candidates, row: int) -> str | None:
+    """Return a phrase with the ids of a document, None where the request has none."""
+    ids = candidates.ids()
+    for query, documents in zip(ids.queries, ids.documents, strict=True):
+        if row < len(documents):
+            document = documents[row]
+            of_query = "" if query is None else f" of query {query!r}"
+            return None if document is None else f"document {document!r}{of_query}"
+        row -= len(documents)
+    return None

@@ -94,7 +94,7 @@ def _is_query(query: Any) -> bool:
 
 
 def _are_ids(ids: Sequence[Any]) -> bool:
-    return all(type(given) is str and len(given) <= MAX_ID_LENGTH for given in ids)
+    return all(type(text) is str and len(text) <= MAX_ID_LENGTH for text in ids)
 
 
 def _has_repeats(ids: Sequence[str]) -> bool:

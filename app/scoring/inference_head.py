@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from app.http.bodies import parse_json
-from app.http.pointers import input_problems
+from app.http.pointers import body_errors, input_problems
 from app.http.schemas import RequestModel
 from core.errors import InvalidInput
 from core.json_values import MAX_ARRAYS, read_arrays
@@ -112,8 +112,7 @@ def slow_head(text: bytes, max_inputs: int, max_containers: int) -> InferenceHea
     except JSONDecodeError as error:
         raise InvalidInput.at("", f"is not JSON: {error.msg}") from error
     except ValidationError as error:
-        errors = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
-        raise InvalidInput(*input_problems(errors, parsed)) from error
+        raise InvalidInput(*input_problems(body_errors(error), parsed)) from error
 
 
 def _validated(parsed: Any, max_inputs: int) -> InferenceHead:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -35,7 +35,7 @@ _MAX_INLINE_DOCUMENTS = 1_000  # limit of ranked documents to interleave on the 
 
 
 @dataclass(frozen=True)
-class Shown:
+class InterleavedList:
     """A list to show.
 
     Attributes:
@@ -50,7 +50,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class KeptLists:
+class ExistingLists:
     """A user's existing lists for some queries.
 
     Attributes:
@@ -58,10 +58,10 @@ class KeptLists:
         reading: Lists that a thread reads from the database, by query; None if every list is in memory.
     """
 
-    in_memory: dict[str, Shown]
-    reading: "asyncio.Future[dict[str, Shown]] | None" = None
+    in_memory: dict[str, InterleavedList]
+    reading: "asyncio.Future[dict[str, InterleavedList]] | None" = None
 
-    async def all(self) -> dict[str, Shown]:
+    async def all(self) -> dict[str, InterleavedList]:
         """Return all lists by query.
 
         Raises:
@@ -79,7 +79,7 @@ class InterleavingCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._found: OrderedDict[_Key, tuple[float, Interleaving]] = OrderedDict()
+        self._cached: OrderedDict[_Key, tuple[float, Interleaving]] = OrderedDict()
         self._reading: dict[_Key, asyncio.Future[Interleaving]] = {}
 
     async def get(self, id: str) -> Interleaving:
@@ -89,7 +89,7 @@ class InterleavingCache:
             NotFound: The interleaving does not exist.
         """
         key = id, projects()
-        at, row = self._found.get(key, (-math.inf, None))
+        at, row = self._cached.get(key, (-math.inf, None))
         age = time.monotonic() - at
         if row is not None and age <= _REFRESH_SECONDS:
             return row
@@ -103,11 +103,11 @@ class InterleavingCache:
 
     def _end_reading(self, key: _Key, at: float, done: "asyncio.Future[Interleaving]") -> None:
         del self._reading[key]
-        self._found.pop(key, None)
+        self._cached.pop(key, None)
         if not done.cancelled() and done.exception() is None:
-            self._found[key] = at, done.result()
-        if len(self._found) > _MAX_CACHED_INTERLEAVINGS:
-            self._found.popitem(last=False)
+            self._cached[key] = at, done.result()
+        if len(self._cached) > _MAX_CACHED_INTERLEAVINGS:
+            self._cached.popitem(last=False)
 
     def _read(self, id: str) -> Interleaving:
         with self._store.read() as tx:
@@ -132,7 +132,7 @@ class InterleavedLists:
         self._store = store
         self._writer = writer
         self._users = users
-        self._lists: OrderedDict[str, tuple[float, Shown]] = OrderedDict()  # by assignment
+        self._lists: OrderedDict[str, tuple[float, InterleavedList]] = OrderedDict()  # by assignment
         self._lock = threading.Lock()
 
     async def of(
@@ -142,28 +142,28 @@ class InterleavedLists:
         documents: Sequence[str],
         query: str,
         user: str | None,
-    ) -> Shown:
+    ) -> InterleavedList:
         """Return the user's list for a query, or make one; see `look_up` and `new`."""
         kept = await self.look_up(row, [query], user).all()
         return kept.get(query) or await self.new(row, rankings, documents, query, user)
 
-    def look_up(self, row: Interleaving, queries: Sequence[str], user: str | None) -> KeptLists:
+    def look_up(self, row: Interleaving, queries: Sequence[str], user: str | None) -> ExistingLists:
         """Look up a user's lists for some queries; a thread reads the lists that are not in memory."""
         if user is None:
-            return KeptLists({})
+            return ExistingLists({})
         assignments = {query: self._assignment(row, user, query) for query in queries}
         with self._lock:
-            found = {query: self._cached_list(assignment) for query, assignment in assignments.items()}
-        in_memory = {query: shown for query, shown in found.items() if shown is not None}
-        absent = {assignments[query]: query for query, shown in found.items() if shown is None}
+            cached = {query: self._cached_list(assignment) for query, assignment in assignments.items()}
+        in_memory = {query: shown for query, shown in cached.items() if shown is not None}
+        absent = {assignments[query]: query for query, shown in cached.items() if shown is None}
         if not absent:
-            return KeptLists(in_memory)
+            return ExistingLists(in_memory)
 
-        def read() -> dict[str, Shown]:
+        def read() -> dict[str, InterleavedList]:
             stored = self._read_lists(row.id, list(absent))
             return {absent[assignment]: shown for assignment, shown in stored.items()}
 
-        return KeptLists(in_memory, LOOKUPS.start(read))
+        return ExistingLists(in_memory, LOOKUPS.start(read))
 
     async def new(
         self,
@@ -172,7 +172,7 @@ class InterleavedLists:
         documents: Sequence[str],
         query: str,
         user: str | None,
-    ) -> Shown:
+    ) -> InterleavedList:
         """Make a list, or return the list that a concurrent request made for the user and query.
 
         Args:
@@ -186,7 +186,7 @@ class InterleavedLists:
             StoreUnavailable: Too many lists wait to be written.
         """
 
-        def work() -> Shown:
+        def work() -> InterleavedList:
             return self._new(row, rankings, documents, query, user)
 
         is_short = row.method != "optimised" and sum(map(len, rankings)) <= _MAX_INLINE_DOCUMENTS
@@ -195,17 +195,17 @@ class InterleavedLists:
     def _assignment(self, row: Interleaving, user: str, query: str) -> str:
         return self._users.of("list", row.id, user, query)
 
-    def _cached_list(self, assignment: str) -> Shown | None:
+    def _cached_list(self, assignment: str) -> InterleavedList | None:
         """Return a list from memory, None if absent or outdated; the caller holds the lock."""
         at, shown = self._lists.get(assignment, (0.0, None))
         return None if shown is None or time.monotonic() - at > _LIST_CACHE_SECONDS else shown
 
-    def _read_lists(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, Shown]:
+    def _read_lists(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, InterleavedList]:
         with self._store.connect() as connection:
             stored = assigned_lists(connection, interleaving_id, assignments)
         return {
-            assignment: self._cache_list(assignment, Shown(*found, kept=True))
-            for assignment, found in stored.items()
+            assignment: self._cache_list(assignment, InterleavedList(ranking_id, documents, kept=True))
+            for assignment, (ranking_id, documents) in stored.items()
         }
 
     def _new(
@@ -215,13 +215,13 @@ class InterleavedLists:
         documents: Sequence[str],
         query: str,
         user: str | None,
-    ) -> Shown:
+    ) -> InterleavedList:
         assignment = None if user is None else self._assignment(row, user, query)
         draw = seeded_draw(row.seed, *((secrets.token_hex(),) if user is None else (user, query)))
         made = interleave(row.method, rankings, row.length, draw)  # type: ignore[arg-type]
         ids, now = [documents[document] for document in made.documents], utc_now()
         list_id = new_id(SHOWN_LIST) if assignment is None else _id_of(assignment, ids, now)
-        shown = Shown(list_id, ids, kept=False)
+        shown = InterleavedList(list_id, ids, kept=False)
         columns = {
             "id": list_id,
             "interleaving_id": row.id,
@@ -230,33 +230,35 @@ class InterleavedLists:
             "content": {"query": query, "documents": ids, **made.to_json()},
             "created_at": now,
         }
-        pending = PendingList("interleavings", columns, lambda: self._forget(assignment))
-        if assignment is not None:
-            return self._cache_list(assignment, shown, pending)
-        self._queue(pending)
-        return shown
+        if assignment is None:
+            self._queue(PendingList("interleavings", columns))
+            return shown
+        pending = PendingList("interleavings", columns, partial(self._forget, assignment))
+        return self._cache_list(assignment, shown, pending)
 
     def _queue(self, pending: PendingList) -> None:
         if not self._writer.put(pending):
             raise StoreUnavailable("too many lists wait to be written; try again")
 
-    def _cache_list(self, assignment: str, shown: Shown, pending: PendingList | None = None) -> Shown:
+    def _cache_list(
+        self, assignment: str, shown: InterleavedList, pending: PendingList | None = None
+    ) -> InterleavedList:
         """Queue and cache a list; if a concurrent request has cached one, return that one instead."""
         with self._lock:
-            known = self._cached_list(assignment)
-            if known is not None:
-                return known
+            cached = self._cached_list(assignment)
+            if cached is not None:
+                return cached
             if pending is not None:
                 self._queue(pending)
-            self._lists[assignment] = (time.monotonic(), Shown(shown.ranking_id, shown.documents, kept=True))
+            self._lists[assignment] = time.monotonic(), replace(shown, kept=True)
             self._lists.move_to_end(assignment)
             if len(self._lists) > _MAX_CACHED_LISTS:
                 self._lists.popitem(last=False)
         return shown
 
-    def _forget(self, assignment: str | None) -> None:
+    def _forget(self, assignment: str) -> None:
         with self._lock:
-            self._lists.pop(assignment or "", None)
+            self._lists.pop(assignment, None)
 
 
 def _id_of(assignment: str, documents: Sequence[str], moment: datetime) -> str:

@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from app.http.bodies import parse_json
+from app.http.pointers import body_errors
 from app.http.thread_pools import SCORING
 from app.scoring.candidates import CandidateReader
 from app.scoring.fast_json import fast_candidates
@@ -63,7 +64,4 @@ class JsonReader(CandidateReader):
         try:
             return RankRequest.model_validate(body, from_attributes=True)
         except ValidationError as error:
-            problems = [
-                {**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False)
-            ]
-            raise RequestValidationError(problems, body=body) from error
+            raise RequestValidationError(body_errors(error), body=body) from error

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from app.http.thread_pools import EXPLANATIONS
-from app.scoring.candidates import CandidateReader, Candidates
+from app.scoring.candidates import CandidateReader, Candidates, scores_of
 from app.scoring.json_candidates import JsonCandidates, response_of
 from app.scoring.json_reader import JsonReader
 from app.scoring.limits import check_explained, check_explanation_steps
@@ -12,9 +12,9 @@ from app.scoring.services import ScoringServices
 from app.scoring.several_models import score_by_models
 from app.scoring.tables import TableCandidates
 from app.scoring.threads import run_inline_or_threaded, scores_inline
-from core.errors import InvalidInput, NotFound, ScoreNotFinite
+from core.errors import InvalidInput, NotFound
 from core.store.tables import Interleaving
-from core.types import Float64Array, FloatArray
+from core.types import Float64Array
 
 
 async def answer(reader: CandidateReader, reference: str, services: ScoringServices) -> Response:
@@ -36,7 +36,7 @@ async def answer(reader: CandidateReader, reference: str, services: ScoringServi
         await reader.check(services.settings)
         raise
     candidates = await reader.read(model, services.settings)
-    if isinstance(candidates, JsonCandidates):
+    if isinstance(reader, JsonReader) and isinstance(candidates, JsonCandidates):
         if candidates.interleaving is not None:
             return await _interleaved(services, model, candidates, reader)
         if candidates.explain:
@@ -47,7 +47,7 @@ async def answer(reader: CandidateReader, reference: str, services: ScoringServi
 async def _scored(services: ScoringServices, model: ServedModel, candidates: Candidates) -> Response:
     def work() -> Response:
         features = candidates.matrix(model)
-        scores = _scores_of(model, candidates, features)
+        scores = scores_of(model, candidates, features)
         services.samples.take(model, candidates, features, scores)
         if isinstance(candidates, JsonCandidates | TableCandidates):
             return candidates.answer(model, scores, _keep_rankings(services, model, candidates, scores))
@@ -63,7 +63,7 @@ async def _explained(services: ScoringServices, model: ServedModel, candidates: 
     def work() -> Response:
         explainer = services.explanations.of(model.id)
         check_explanation_steps(n_explained, explainer.steps, services.settings)
-        scores = _scores_of(model, candidates, candidates.features)
+        scores = scores_of(model, candidates, candidates.features)
         services.samples.take(model, candidates, candidates.features, scores)
         kept = _keep_rankings(services, model, candidates, scores)
         return candidates.answer(model, scores, kept, explainer)
@@ -85,10 +85,9 @@ def _keep_rankings(
 
 
 async def _interleaved(
-    services: ScoringServices, model: ServedModel, candidates: JsonCandidates, reader: CandidateReader
+    services: ScoringServices, model: ServedModel, candidates: JsonCandidates, reader: JsonReader
 ) -> Response:
     """Return the interleaved list of each query, with the scores of the model."""
-    assert isinstance(reader, JsonReader)  # noqa: S101 - only JSON names an interleaving
     row = await services.interleavings.get(str(candidates.interleaving))
     models = _interleaved_models(row, candidates)
     user = candidates.viewer.user
@@ -129,27 +128,3 @@ def _interleaved_models(row: Interleaving, candidates: JsonCandidates) -> list[s
     if candidates.explain:
         raise InvalidInput.at("/explain", "cannot be combined with interleaving")
     return row.model_ids
-
-
-def _scores_of(model: ServedModel, candidates: Candidates, features: FloatArray) -> Float64Array:
-    """Return the scores, (n_documents,), of the features of candidates.
-
-    Raises:
-        ScoreNotFinite: A score is NaN or infinite; the error names the model and the document.
-    """
-    try:
-        return model.score(features)
-    except ScoreNotFinite as error:
-        raise error.of(f"{model.name}:{model.version}", _document_phrase(candidates, error.row)) from error
-
-
-def _document_phrase(candidates: Candidates, row: int) -> str | None:
-    """Return a phrase with the ids of a document, None where the request has none."""
-    ids = candidates.ids()
-    for query, documents in zip(ids.queries, ids.documents, strict=True):
-        if row < len(documents):
-            document = documents[row]
-            of_query = "" if query is None else f" of query {query!r}"
-            return None if document is None else f"document {document!r}{of_query}"
-        row -= len(documents)
-    return None

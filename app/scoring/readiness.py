@@ -120,10 +120,12 @@ def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
             workers = tx.workers.live()
     except StoreUnavailable:
         return None  # the check of the database reports it
-    idle = [lane for lane in LANES if not any(w.lane == lane and w.compiling is None for w in workers)]
+    ready_lanes = {worker.lane for worker in workers if worker.compiling is None}
+    missing_lanes = [lane for lane in LANES if lane not in ready_lanes]
     compiling = next((worker.compiling for worker in workers if worker.compiling is not None), None)
-    if idle and compiling is not None:
+    if missing_lanes and compiling is not None:
         return f"are compiling kernels: {compiling}"
-    if not idle or may_be_absent:
+    if not missing_lanes or may_be_absent:
         return None
-    return f"are missing for the {'lanes' if len(idle) > 1 else 'lane'} {' and '.join(idle)}"
+    noun = "lanes" if len(missing_lanes) > 1 else "lane"
+    return f"are missing for the {noun} {' and '.join(missing_lanes)}"

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import Body, Request
 from starlette.responses import Response
 
-from app.http.bodies import JsonRequest
+from app.http.bodies import JsonRequest, media_type_of
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import Handle, JsonRoute, Router
 from app.models.routes import Reference
@@ -46,7 +46,7 @@ async def choose_reader(request: JsonRequest) -> CandidateReader:
         InvalidInput: A JSON request has `top_k` in the query string, which is only for tables.
         HTTPException: The body is neither JSON nor an Arrow table.
     """
-    if request.media_type == tables.MEDIA_TYPE:
+    if media_type_of(request.headers) == tables.MEDIA_TYPE:
         return ArrowReader(request)
     request.require_json(or_else=tables.MEDIA_TYPE)
     if _TOP_K["name"] in request.query_params:

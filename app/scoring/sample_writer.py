@@ -87,18 +87,17 @@ class SampleWriter(logging.Handler):
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(self._is_full, self._remaining_seconds())
+                self._changed.wait_for(self._must_write, self._remaining_seconds())
                 is_last = self._is_closing
-                due = self._is_full() or self._remaining_seconds() == 0.0
-                chunk = self._chunk if due else _Chunk()
-                if due:
-                    self._chunk = _Chunk()
+                chunk = _Chunk()
+                if self._must_write() or self._remaining_seconds() == 0.0:
+                    chunk, self._chunk = self._chunk, chunk
             if chunk.lines and not self._write(chunk) and not is_last:
                 self._requeue(chunk)
             if is_last:
                 return
 
-    def _is_full(self) -> bool:
+    def _must_write(self) -> bool:
         chunk = self._chunk
         return self._is_closing or (chunk.size_bytes >= CHUNK_BYTES and not chunk.is_retried)
 

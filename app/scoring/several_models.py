@@ -7,12 +7,12 @@ from itertools import accumulate
 
 import numpy as np
 
+from app.scoring.candidates import scores_of
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.json_reader import JsonReader
 from app.scoring.served_models import ServedModel, ServedModels
 from app.scoring.threads import run_side_by_side, scoring_work
 from app.settings import ApiSettings
-from core.errors import ScoreNotFinite
 from core.types import Float64Array
 
 
@@ -69,18 +69,10 @@ async def score_by_models(
         if read is None or not _read_alike(read[0], model):
             read = model, await reader.read(model, settings)
         candidates = read[1]
-        works.append(scoring_work(partial(_score, model, candidates), model, candidates.n_documents))
+        score = partial(scores_of, model, candidates, candidates.features)
+        works.append(scoring_work(score, model, candidates.n_documents))
     scores = await run_side_by_side(works)
     return RankedCandidates(candidates, dict(zip(models, scores, strict=True)))
-
-
-def _score(model: ServedModel, candidates: JsonCandidates) -> Float64Array:
-    try:
-        return model.score(candidates.features)
-    except ScoreNotFinite as error:
-        names = [name for ids in candidates.document_ids for name in ids]
-        named = f"document {names[error.row]!r}" if error.row < len(names) else None
-        raise error.of(f"{model.name}:{model.version}", named) from error
 
 
 def _read_alike(one: ServedModel, other: ServedModel) -> bool:

@@ -17,8 +17,7 @@ from core.types import FloatArray, Precision
 
 # Enough to see a pattern: a request may have the same mistake in thousands of documents.
 MAX_PROBLEMS = 50
-_NONE: Mapping[str, Categories] = MappingProxyType({})
-
+_NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 # The smallest number that float32 rounds to infinity: half a step above its largest number, a tie that
 # rounds to even. Requests of all formats refuse such numbers.
@@ -28,7 +27,7 @@ INFINITE = (2 - 2.0**-24) * 2.0**127
 def slow_candidates(
     request: RankRequest,
     feature_names: Sequence[str],
-    categories: Mapping[str, Categories] = _NONE,
+    categories: Mapping[str, Categories] = _NO_CATEGORIES,
     precision: Precision = "float32",
 ) -> JsonCandidates:
     """Read the candidates of a validated body.
@@ -73,10 +72,11 @@ class _Model:
         blocks = feature_blocks(feature_names).items()
         return cls(
             dict(zip(feature_names, columns, strict=True)),
-            {name: tuple(columns[found.start : found.stop]) for name, found in blocks},
+            {name: tuple(columns[block.start : block.stop]) for name, block in blocks},
         )
 
 
+# Values of a document, each with the parts of its pointer within `features`, and its column.
 _Items = list[tuple[tuple[str | int, ...], _Column, FeatureValue]]
 
 
@@ -88,11 +88,11 @@ def _feature_matrix(request: RankRequest, model: _Model, precision: Precision) -
     for q, query in enumerate(request.queries):
         seen: set[str] = set()
         for d, document in enumerate(query.documents):
-            place = pointer_of("queries", q, "documents", d)
+            pointer = pointer_of("queries", q, "documents", d)
             if document.id in seen:
-                problems.append(InputProblem(f"{place}/id", f"{document.id!r} is in this query twice"))
+                problems.append(InputProblem(f"{pointer}/id", f"{document.id!r} is in this query twice"))
             seen.add(document.id)
-            problems += _fill_row(features[row], document.features, model, f"{place}/features")
+            problems += _fill_row(features[row], document.features, model, f"{pointer}/features")
             row += 1
             if len(problems) >= MAX_PROBLEMS:
                 raise InvalidInput(*problems[:MAX_PROBLEMS])
@@ -105,17 +105,17 @@ def _fill_row(
     row: FloatArray,
     values: dict[str, NamedValue] | list[FeatureValue],
     model: _Model,
-    place: str,
+    pointer: str,
 ) -> list[InputProblem]:
     """Write a document's features into its row and return the problems."""
     if isinstance(values, list):
         if len(values) != len(row):
-            return [InputProblem(place, f"has {len(values)} values; the model has {len(row)} features")]
+            return [InputProblem(pointer, f"has {len(values)} values; the model has {len(row)} features")]
         numbered = enumerate(zip(model.columns.values(), values, strict=True))
         items: _Items = [((index,), column, value) for index, (column, value) in numbered]
         problems: list[InputProblem] = []
     else:
-        items, problems = _items(values, model, place)
+        items, problems = _items(values, model, pointer)
     if problems:
         return problems
     for parts, column, value in items:
@@ -126,11 +126,11 @@ def _fill_row(
         if isinstance(value, str):
             if column.categories is None:
                 detail = "must be a number; the feature is not categorical"
-                problems.append(InputProblem(place + pointer_of(*parts), detail))
+                problems.append(InputProblem(pointer + pointer_of(*parts), detail))
             else:
                 row[column.index] = column.categories.code(value)
         elif not -INFINITE < value < INFINITE:
-            problems.append(InputProblem(place + pointer_of(*parts), "is beyond the range of float32"))
+            problems.append(InputProblem(pointer + pointer_of(*parts), "is beyond the range of float32"))
         else:
             row[column.index] = (
                 value if column.categories is None else column.categories.code_of_number(value)
@@ -138,7 +138,7 @@ def _fill_row(
     return problems
 
 
-def _items(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_Items, list[InputProblem]]:
+def _items(values: dict[str, NamedValue], model: _Model, pointer: str) -> tuple[_Items, list[InputProblem]]:
     """Return the values of a features object with their columns, and its invalid names as problems."""
     items: _Items = []
     problems: list[InputProblem] = []
@@ -149,19 +149,19 @@ def _items(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_I
         block = model.blocks.get(name)
         detail = _block_problem(value, block) if block else _feature_problem(name, value, model)
         if detail is not None:
-            problems.append(InputProblem(place + pointer_of(name), detail))
+            problems.append(InputProblem(pointer + pointer_of(name), detail))
         elif not isinstance(value, list):
             items += [((name,), model.columns[name], value)] if block is None else []
         elif block is not None:
             items += [
-                ((name, number), column, one)
-                for number, (column, one) in enumerate(zip(block, value, strict=True))
+                ((name, index), column, number)
+                for index, (column, number) in enumerate(zip(block, value, strict=True))
             ]
             owners |= {column.index: name for column in block}
     for parts, column, _ in items if owners else ():
         if len(parts) == 1 and column.index in owners:
             detail = f"is also given by {owners[column.index]!r}"
-            problems.append(InputProblem(place + pointer_of(*parts), detail))
+            problems.append(InputProblem(pointer + pointer_of(*parts), detail))
     return items, problems[:MAX_PROBLEMS]
 
 

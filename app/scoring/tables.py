@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from starlette.responses import Response
 
 from app.http.bodies import JsonRequest
-from app.scoring.arrow_headers import DeclaredStream, damaged, declared
+from app.scoring.arrow_headers import DeclaredStream, damaged, validated_stream
 from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
 from app.scoring.schemas import MAX_TOP_K
@@ -81,7 +81,7 @@ class ArrowReader(CandidateReader):
         n_features = len(model.feature_names)
         max_columns, max_rows = n_features + len((QUERY, DOCUMENT)), max_documents(n_features, settings)
         return await run_inline_or_threaded(
-            lambda: TableCandidates(declared(content, _POINTER, max_columns, max_rows), top_k),
+            lambda: TableCandidates(validated_stream(content, _POINTER, max_columns, max_rows), top_k),
             fits_event_loop=len(content) <= MAX_INLINE_TABLE_BYTES,
         )
 
@@ -108,8 +108,8 @@ class TableCandidates:
         return read_table(self.stream, _POINTER)
 
     @cached_property
-    def _codes(self) -> Int64Array:
-        return _query_codes(self._table)
+    def _query_numbers(self) -> Int64Array:
+        return _query_numbers_of(self._table)
 
     def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features.
@@ -118,12 +118,12 @@ class TableCandidates:
             InvalidInput: The stream is damaged, or its columns do not fit the model.
         """
         features = _features(self._table, model)
-        _check_documents(self._table, self._codes)
+        _check_document_ids(self._table, self._query_numbers)
         return features
 
     def ids(self) -> CandidateIds:
         """Return the ids of the queries and documents."""
-        starts = np.flatnonzero(np.diff(self._codes, prepend=-1)).tolist()
+        starts = np.flatnonzero(np.diff(self._query_numbers, prepend=-1)).tolist()
         queries, documents = (_texts(self._table, name) for name in (QUERY, DOCUMENT))
         ends = [*starts[1:], len(self._table)]
         return CandidateIds(
@@ -160,16 +160,16 @@ class TableCandidates:
                 raise InvalidInput.at(f"/{name}", "required to store the rankings")
         ids, (order, _) = self.ids(), self._ordered(scores)
         documents = _texts(self._table, DOCUMENT)
-        found: list[list[str]] = [[] for _ in ids.queries]
-        for row, code in zip(order.tolist(), self._codes[order].tolist(), strict=True):
-            found[code].append(str(documents[row]))
-        return list(zip(map(str, ids.queries), found, strict=True))
+        ranked: list[list[str]] = [[] for _ in ids.queries]
+        for row, query in zip(order.tolist(), self._query_numbers[order].tolist(), strict=True):
+            ranked[query].append(str(documents[row]))
+        return list(zip(map(str, ids.queries), ranked, strict=True))
 
     def _ordered(self, scores: Float64Array) -> tuple[Int64Array, Int64Array]:
         """Return the indices of the returned rows, by query and rank, and their 1-based ranks."""
-        order = np.lexsort((-scores, self._codes))
-        starts = np.flatnonzero(np.diff(self._codes, prepend=-1))
-        ranks = np.arange(1, len(order) + 1) - starts[self._codes]
+        order = np.lexsort((-scores, self._query_numbers))
+        starts = np.flatnonzero(np.diff(self._query_numbers, prepend=-1))
+        ranks = np.arange(1, len(order) + 1) - starts[self._query_numbers]
         if self.top_k is not None:
             order, ranks = order[ranks <= self.top_k], ranks[ranks <= self.top_k]
         return order, ranks
@@ -189,14 +189,14 @@ class TableCandidates:
             "score": pa.array(scores[order]),
         }
         if ranking_ids is not None:
-            added["ranking_id"] = np.asarray(ranking_ids, object)[self._codes[order]]
+            added["ranking_id"] = np.asarray(ranking_ids, object)[self._query_numbers[order]]
         return Response(_serialised(self._table, model, order, added), media_type=MEDIA_TYPE)
 
 
-def _top_k(given: str | None) -> int | None:
-    if given is None:
+def _top_k(text: str | None) -> int | None:
+    if text is None:
         return None
-    digits = given.lstrip("0") if given.isascii() and given.isdecimal() else ""
+    digits = text.lstrip("0") if text.isascii() and text.isdecimal() else ""
     if not digits or not int(digits[:11]) <= MAX_TOP_K:  # Python parses no more than 4,300 digits
         raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MAX_TOP_K}")
     return int(digits)
@@ -253,9 +253,9 @@ def _block(column: Any, name: str, block: range, model: ServedModel) -> FloatArr
     if size != len(block):
         raise InvalidInput.at(f"/{name}", f"has {size} values; the block has {len(block)} features")
     values = read_lists(column.combine_chunks(), size).values
-    for place, feature in enumerate(model.feature_names[block.start : block.stop]):
+    for index, feature in enumerate(model.feature_names[block.start : block.stop]):
         if feature in model.categories:
-            values[:, place] = model.categories[feature].codes_of_numbers(values[:, place])
+            values[:, index] = model.categories[feature].codes_of_numbers(values[:, index])
     return _rounded(values, name, model)
 
 
@@ -270,8 +270,7 @@ def _feature(column: Any, name: str, model: ServedModel) -> FloatArray:
 
 
 def _is_text(kind: Any) -> bool:
-    value_kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(value_kind) or pa.types.is_large_string(value_kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _lists(column: Any, model: ServedModel) -> FloatArray:
@@ -293,21 +292,21 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
 def _numbers(column: Any, name: str) -> FloatArray:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise InvalidInput.at(f"/{name}", f"must be a column of numbers, not of {column.type}")
-    given = np.asarray(
+    numbers = np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     )
     # Whole numbers are rounded to float64 first, as numbers of JSON are.
-    return given.astype(np.float64) if given.dtype.kind in "iu" else given
+    return numbers.astype(np.float64) if numbers.dtype.kind in "iu" else numbers
 
 
-def _rounded(given: FloatArray, name: str, model: ServedModel) -> FloatArray:
-    values = model.rounded(given)
-    if values is None:
+def _rounded(values: FloatArray, name: str, model: ServedModel) -> FloatArray:
+    rounded = model.rounded(values)
+    if rounded is None:
         raise InvalidInput.at(f"/{name}", "has a value beyond the range of float32")
-    return values
+    return rounded
 
 
-def _query_codes(table: pa.Table) -> Int64Array:
+def _query_numbers_of(table: pa.Table) -> Int64Array:
     """Return the query number of each row; queries are numbered in their order."""
     if QUERY not in table.column_names:
         return np.zeros(len(table), np.int64)
@@ -320,26 +319,22 @@ def _query_codes(table: pa.Table) -> Int64Array:
     return codes
 
 
-def _check_documents(table: pa.Table, codes: Int64Array) -> None:
+def _check_document_ids(table: pa.Table, query_numbers: Int64Array) -> None:
     if DOCUMENT not in table.column_names:
         return
     documents = _codes(table, DOCUMENT)
     if documents.max(initial=-1) + 1 == len(documents):  # all ids of the table are distinct
         return
-    _, first = np.unique(codes * (len(table) + 1) + documents, return_index=True)
+    _, first = np.unique(query_numbers * (len(table) + 1) + documents, return_index=True)
     if len(first) < len(documents):
-        again = int(np.setdiff1d(np.arange(len(documents)), first)[0])
-        document = table.column(DOCUMENT)[again].as_py()
-        raise InvalidInput.at(f"/{DOCUMENT}", f"row {again}: {document!r} is in this query twice")
+        repeated = int(np.setdiff1d(np.arange(len(documents)), first)[0])
+        document = table.column(DOCUMENT)[repeated].as_py()
+        raise InvalidInput.at(f"/{DOCUMENT}", f"row {repeated}: {document!r} is in this query twice")
 
 
 def _codes(table: pa.Table, name: str) -> Int64Array:
     column = table.column(name)
-    if not (
-        pa.types.is_string(column.type)
-        or pa.types.is_large_string(column.type)
-        or pa.types.is_integer(column.type)
-    ):
+    if not (_is_text(column.type) or pa.types.is_integer(column.type)):
         raise InvalidInput.at(f"/{name}", f"must be a column of texts or whole numbers, not of {column.type}")
     if column.null_count:
         raise InvalidInput.at(f"/{name}", "has a null")

@@ -65,10 +65,10 @@ class Inference:
         for columns, values, tensor in zip(self.columns, self.tensors, self.head.inputs, strict=True):
             rows = values.reshape(-1, len(columns))
             features[:, columns.start : columns.stop] = rows
-            for place, column in enumerate(columns if model.categories else ()):
+            for index, column in enumerate(columns if model.categories else ()):
                 categories = model.categories.get(model.feature_names[column])
                 if categories is not None and tensor.datatype != BYTES:
-                    features[:, column] = categories.codes_of_numbers(rows[:, place])
+                    features[:, column] = categories.codes_of_numbers(rows[:, index])
         return features
 
     def ids(self) -> CandidateIds:
@@ -143,9 +143,8 @@ def _inference(
 ) -> Inference:
     if any(output.name != OUTPUT for output in head.outputs or ()):
         raise InvalidInput.at("/outputs", f"the only output is {OUTPUT}")
-    for number, tensor in enumerate(head.inputs):
-        place = f"/inputs/{number}/shape"
-        check_documents(tensor.shape[0], len(model.feature_names), settings, place)
+    for index, tensor in enumerate(head.inputs):
+        check_documents(tensor.shape[0], len(model.feature_names), settings, f"/inputs/{index}/shape")
     tensors = list(_tensors(head.inputs, arrays, binary, model))
     return Inference(head, tensors, _columns(head.inputs, tensors, model))
 
@@ -164,106 +163,116 @@ def _tensors(
         binary: The bytes after the JSON.
         model: The model, which has the codes of categories.
     """
-    at, read = 0, iter(arrays or ())
-    for number, tensor in enumerate(inputs):
-        place = f"/inputs/{number}"
+    offset, unread = 0, iter(arrays or ())
+    for index, tensor in enumerate(inputs):
+        pointer = f"/inputs/{index}"
         size = tensor.parameters.binary_data_size
         if tensor.datatype == BYTES and tensor.name in model.categories:
-            yield _codes(tensor, None if size is None else binary[at : at + size], model, place)
-            at += size or 0
+            yield _codes(tensor, None if size is None else binary[offset : offset + size], model, pointer)
+            offset += size or 0
             continue
         dtype = DATATYPES.get(tensor.datatype)
         if dtype is None:
-            known = ", ".join(DATATYPES)
-            raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}, or {BYTES} for a category")
-        flat = next(read) if arrays is not None and tensor.has_data else None
+            accepted = ", ".join(DATATYPES)
+            raise InvalidInput.at(
+                f"{pointer}/datatype", f"must be one of {accepted}, or {BYTES} for a category"
+            )
+        flat = next(unread) if arrays is not None and tensor.has_data else None
         if size is not None:
-            values = _from_bytes(binary[at : at + size], size, dtype, place)
-            at += size
+            values = _from_bytes(binary[offset : offset + size], size, dtype, pointer)
+            offset += size
         else:
-            values = _flat(tensor.data, place) if flat is None else flat
+            values = _flat(tensor.data, pointer) if flat is None else flat
         if values.size != math.prod(tensor.shape):
-            raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, but there are {values.size} values")
-        yield _in_range(values, tensor, place).reshape(tensor.shape)
-    if at != len(binary):
-        raise InvalidInput.at("/inputs", f"need {at} bytes of binary data, but the body has {len(binary)}")
+            raise InvalidInput.at(
+                f"{pointer}/shape", f"is {tensor.shape}, but there are {values.size} values"
+            )
+        yield _in_range(values, tensor, pointer).reshape(tensor.shape)
+    if offset != len(binary):
+        raise InvalidInput.at(
+            "/inputs", f"need {offset} bytes of binary data, but the body has {len(binary)}"
+        )
 
 
-def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, place: str) -> FloatArray:
+def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, pointer: str) -> FloatArray:
     """Return the codes of a tensor of texts: the values of one categorical feature."""
     categories = model.categories[tensor.name]
     if len(tensor.shape) == _MATRIX_DIMENSIONS and tensor.shape[1] != _ONE_COLUMN:
-        raise InvalidInput.at(f"{place}/shape", f"must be the shape of one feature for the datatype {BYTES}")
-    texts = _texts_of_data(tensor.data, place) if part is None else list(_texts_of_bytes(part, tensor, place))
+        raise InvalidInput.at(
+            f"{pointer}/shape", f"must be the shape of one feature for the datatype {BYTES}"
+        )
+    texts = (
+        _texts_of_data(tensor.data, pointer) if part is None else list(_texts_of_bytes(part, tensor, pointer))
+    )
     if len(texts) != tensor.shape[0]:
-        raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, but there are {len(texts)} values")
+        raise InvalidInput.at(f"{pointer}/shape", f"is {tensor.shape}, but there are {len(texts)} values")
     codes = np.array([np.nan if text is None else categories.code(text) for text in texts], np.float32)
     return codes.reshape(tensor.shape)
 
 
-def _texts_of_data(data: Any, place: str) -> list[str | None]:
+def _texts_of_data(data: Any, pointer: str) -> list[str | None]:
     if data is None:
-        raise InvalidInput.at(f"{place}/data", "required")
+        raise InvalidInput.at(f"{pointer}/data", "required")
     values = list(_flattened(data))
     if not all(value is None or type(value) is str for value in values):
-        raise InvalidInput.at(f"{place}/data", "must be texts, and null for missing values")
+        raise InvalidInput.at(f"{pointer}/data", "must be texts, and null for missing values")
     return values
 
 
-def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterator[str]:
+def _texts_of_bytes(part: memoryview, tensor: InputTensor, pointer: str) -> Iterator[str]:
     """Yield UTF-8 texts, each after its length as four little-endian bytes."""
-    pointer = f"{place}/parameters/binary_data_size"
-    at = 0
+    size_pointer = f"{pointer}/parameters/binary_data_size"
+    offset = 0
     if len(part) != tensor.parameters.binary_data_size:
-        raise InvalidInput.at(pointer, f"must be at most the {len(part)} remaining bytes of the body")
-    while at < len(part):
-        size = int.from_bytes(part[at : at + _LENGTH_BYTES], "little")
-        text = bytes(part[at + _LENGTH_BYTES : at + _LENGTH_BYTES + size])
-        at += _LENGTH_BYTES + size
+        raise InvalidInput.at(size_pointer, f"must be at most the {len(part)} remaining bytes of the body")
+    while offset < len(part):
+        size = int.from_bytes(part[offset : offset + _LENGTH_BYTES], "little")
+        text = bytes(part[offset + _LENGTH_BYTES : offset + _LENGTH_BYTES + size])
+        offset += _LENGTH_BYTES + size
         try:
-            if at > len(part):
+            if offset > len(part):
                 raise ValueError
             yield text.decode()
         except ValueError as error:
             raise InvalidInput.at(
-                pointer, "must be the size of UTF-8 texts, each after its length in four bytes"
+                size_pointer, "must be the size of UTF-8 texts, each after its length in four bytes"
             ) from error
 
 
-def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
+def _in_range(values: npt.NDArray[Any], tensor: InputTensor, pointer: str) -> FloatArray:
     """Return the numbers as float32 or float64; refuse those beyond the range of float32."""
     with np.errstate(over="ignore", invalid="ignore"):  # signalling NaN raises `invalid`
         # Copy read-only views of the body: the kernels would be compiled again for read-only arrays.
         floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
         rounded: Float32Array = floats.astype(np.float32)
     if np.isinf(rounded).any():
-        raise InvalidInput.at(f"{place}/data", "has a value beyond the range of float32")
+        raise InvalidInput.at(f"{pointer}/data", "has a value beyond the range of float32")
     # JSON has no types: round the values of a tensor with the datatype FP32.
     return rounded if tensor.datatype == "FP32" else floats
 
 
-def _from_bytes(part: memoryview, size: int, dtype: npt.DTypeLike, place: str) -> npt.NDArray[Any]:
-    pointer = f"{place}/parameters/binary_data_size"
+def _from_bytes(part: memoryview, size: int, dtype: npt.DTypeLike, pointer: str) -> npt.NDArray[Any]:
+    size_pointer = f"{pointer}/parameters/binary_data_size"
     if len(part) < size or size % np.dtype(dtype).itemsize:
         raise InvalidInput.at(
-            pointer,
+            size_pointer,
             f"is {size}, but must be a multiple of the value size, and at most the {len(part)} remaining"
             " bytes",
         )
     return np.frombuffer(part, dtype)
 
 
-def _flat(data: Any, place: str) -> Float64Array:
+def _flat(data: Any, pointer: str) -> Float64Array:
     """Flatten nested lists of numbers; null is a missing value, NaN."""
     if data is None:
-        raise InvalidInput.at(f"{place}/data", "required")
+        raise InvalidInput.at(f"{pointer}/data", "required")
     values = [float("nan") if value is None else value for value in _flattened(data)]
     if not all(type(value) in (int, float, bool) for value in values):
-        raise InvalidInput.at(f"{place}/data", "must be numbers, and null for missing values")
+        raise InvalidInput.at(f"{pointer}/data", "must be numbers, and null for missing values")
     try:
         return np.array(values, np.float64)
     except OverflowError as error:
-        raise InvalidInput.at(f"{place}/data", "has a number beyond the range of float64") from error
+        raise InvalidInput.at(f"{pointer}/data", "has a number beyond the range of float64") from error
 
 
 def _flattened(data: Any) -> Iterator[Any]:
@@ -279,11 +288,10 @@ def _columns(
 ) -> list[range] | None:
     """Return the feature columns of each tensor, None for one tensor of all features; check the shapes."""
     first = tensors[0]
-    known = model.columns
     if (
         len(tensors) == 1
         and first.ndim == _MATRIX_DIMENSIONS
-        and first.shape[1] != len(known.get(inputs[0].name, ()))
+        and first.shape[1] != len(model.columns.get(inputs[0].name, ()))
     ):
         n_features = len(model.feature_names)
         if first.shape[1] != n_features:
@@ -293,20 +301,19 @@ def _columns(
         return None
     columns_of: list[range] = []
     owners: dict[int, str] = {}
-    for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
-        place = f"/inputs/{number}"
-        columns = known.get(tensor.name)
+    for index, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
+        pointer = f"/inputs/{index}"
+        columns = model.columns.get(tensor.name)
         if columns is None:
-            raise InvalidInput.at(f"{place}/name", "not a feature of this model")
+            raise InvalidInput.at(f"{pointer}/name", "not a feature of this model")
         owner = next((owners[column] for column in columns if column in owners), None)
         if owner is not None:
-            twice = "two tensors have this name"
-            detail = twice if owner == tensor.name else f"is also given by {owner!r}"
-            raise InvalidInput.at(f"{place}/name", detail)
+            detail = "two tensors have this name" if owner == tensor.name else f"is also given by {owner!r}"
+            raise InvalidInput.at(f"{pointer}/name", detail)
         owners |= dict.fromkeys(columns, tensor.name)
         if values.shape not in _shapes(len(first), len(columns)):
             shape = list(_shapes(len(first), len(columns))[0])
-            raise InvalidInput.at(f"{place}/shape", f"must be {shape}, to match the first tensor")
+            raise InvalidInput.at(f"{pointer}/shape", f"must be {shape}, to match the first tensor")
         columns_of.append(columns)
     return columns_of
 

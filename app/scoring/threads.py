@@ -42,7 +42,7 @@ async def run_inline_or_threaded(work: Callable[[], Result], *, fits_event_loop:
 
 
 async def run_side_by_side(works: Sequence[Work[Result]]) -> list[Result]:
-    """Run functions concurrently: the last on the event loop if it is short enough, others in threads.
+    """Run functions concurrently: the last on the event loop if it is short enough, the others in threads.
 
     Tiny functions run on the event loop, one after another.
     """

@@ -16,7 +16,7 @@ _DIGITS = 8
 
 @dataclass(frozen=True)
 class Viewer:
-    """The viewer of a ranking that is to be kept.
+    """The user and session that see a ranking.
 
     Attributes:
         user: Any text that identifies the user, or None.
@@ -54,7 +54,7 @@ class RankingLog:
         """
         user = None if viewer.user is None else self._users.of("user", viewer.user)
         session = None if viewer.session is None else self._users.of("session", viewer.session)
-        if not self._is_drawn(user or session):
+        if not self._is_sampled(user or session):
             return None
         now = utc_now()
         rows = [
@@ -73,6 +73,6 @@ class RankingLog:
             return None
         return [str(row["id"]) for row in rows]
 
-    def _is_drawn(self, hashed: str | None) -> bool:
-        digits = secrets.token_hex(_DIGITS) if hashed is None else hashed
+    def _is_sampled(self, viewer_hash: str | None) -> bool:
+        digits = secrets.token_hex(_DIGITS) if viewer_hash is None else viewer_hash
         return int(digits[:_DIGITS], 16) / float(16**_DIGITS) < self._share

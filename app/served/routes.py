@@ -1,8 +1,7 @@
 """Route that records events on served rankings."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Body
 
@@ -39,38 +38,34 @@ def send_served_events(
     writer.flush(ranking_ids)
     with services.store.begin() as tx:
         tx.notifies_clients = False
-        documents = tx.served.documents(ranking_ids)
-        placed = [_place(event, documents) for event in body.events]
+        documents, now = tx.served.documents(ranking_ids), utc_now()
+        positions = [_position(event, documents) for event in body.events]
         rows = [
-            _row(event, place, utc_now())
-            for event, place in zip(body.events, placed, strict=True)
-            if isinstance(place, int)
+            {
+                "ranking_id": event.ranking_id,
+                "place": position,
+                "action": event.action,
+                "at": event.at or now,
+            }
+            for event, position in zip(body.events, positions, strict=True)
+            if isinstance(position, int)
         ]
         recorded = tx.served.record(rows)
     unknown = [
-        UnknownEvent(index=index, reason=place)
-        for index, place in enumerate(placed)
-        if isinstance(place, str)
+        UnknownEvent(index=index, reason=reason)
+        for index, reason in enumerate(positions)
+        if isinstance(reason, str)
     ]
     return RecordedServedEvents(recorded=recorded, repeated=len(rows) - recorded, unknown=unknown)
 
 
-def _place(
+def _position(
     event: ServedEvent, documents: Mapping[str, Sequence[str]]
 ) -> int | Literal["ranking", "document", "interleaved"]:
     """Return the position of an event's document, or the reason why it has none."""
     if event.ranking_id.startswith(SHOWN_LIST):
         return "interleaved"
-    shown = documents.get(event.ranking_id)
-    if shown is None:
+    ranking = documents.get(event.ranking_id)
+    if ranking is None:
         return "ranking"
-    return shown.index(event.document_id) if event.document_id in shown else "document"
-
-
-def _row(event: ServedEvent, place: int, now: datetime) -> dict[str, Any]:
-    return {
-        "ranking_id": event.ranking_id,
-        "place": place,
-        "action": event.action,
-        "at": event.at or now,
-    }
+    return ranking.index(event.document_id) if event.document_id in ranking else "document"

@@ -46,7 +46,7 @@ class ListWriter:
         self._store = store
         self._seconds = seconds
         self._waiting: dict[str, PendingList] = {}  # by id, oldest first
-        self._failed = 0
+        self._failures = 0
         self._changed = threading.Condition()
         self._is_flushing = self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="list writer", daemon=True)
@@ -78,10 +78,10 @@ class ListWriter:
             goal = self._waiting.keys() & (self._waiting.keys() if list_ids is None else set(list_ids))
             if not goal:
                 return
-            failed = self._failed
+            failures = self._failures
             self._is_flushing = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not goal & self._waiting.keys() or self._failed > failed)
+            self._changed.wait_for(lambda: not goal & self._waiting.keys() or self._failures > failures)
             if goal & self._waiting.keys():
                 raise StoreUnavailable("the lists cannot be written to the database now; try again")
 
@@ -108,7 +108,7 @@ class ListWriter:
                     for each in batch:
                         del self._waiting[each.row["id"]]
                 else:
-                    self._failed += 1
+                    self._failures += 1
                 self._is_flushing = self._is_flushing and succeeded and bool(self._waiting)
                 self._changed.notify_all()
                 if is_last and not (succeeded and self._waiting):

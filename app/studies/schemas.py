@@ -191,7 +191,7 @@ class Study(ResponseModel):
         requested_base = row.spec["asked_base"]
         return cls.model_validate(
             {
-                **{column.key: getattr(row, column.key) for column in StudyRow.__table__.columns},
+                **row.column_values(),
                 **{name: row.spec.get(name) for name in spec_fields},
                 "base": {**requested_base, "hyperparameters": row.spec["base"]["hyperparameters"]},
                 "budget": {"trials": row.trials, "seconds": row.seconds, "patience": row.patience},

@@ -1,12 +1,13 @@
 """Requests with URLs or finished resumable uploads instead of files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.types import Scope
 
+from app.http.bodies import media_type_of
 from app.http.route import JsonRoute
 from core.errors import InputProblem, InvalidInput
 from core.store.sources.addresses import IR_DATASETS, AllowedAddresses, parse_address
@@ -42,17 +43,16 @@ def requested_addresses(
     Raises:
         InvalidInput: An address is not allowed, or cannot be combined with a pattern.
     """
-    texts = [requested] if isinstance(requested, str) else requested
     if isinstance(requested, str):
-        pointers: Iterator[str] = iter([pointer])
+        texts = {pointer: requested}
     else:
-        pointers = (f"{pointer}/{number}" for number in range(len(texts)))
-    found: list[str] = []
+        texts = {f"{pointer}/{index}": text for index, text in enumerate(requested)}
+    addresses: list[str] = []
     problems: list[InputProblem] = []
-    for text, place in zip(texts, pointers, strict=True):
+    for text_pointer, text in texts.items():
         try:
-            address = parse_address(text, place)
-            allowed.check(address, place)
+            address = parse_address(text, text_pointer)
+            allowed.check(address, text_pointer)
         except InvalidInput as invalid:
             problems += invalid.problems
             continue
@@ -60,10 +60,10 @@ def requested_addresses(
             problems.append(
                 InputProblem("/files", f"can only be used with folders of buckets, not with {address}")
             )
-        found.append(str(address))
+        addresses.append(str(address))
     if problems:
         raise InvalidInput(*problems)
-    return found
+    return addresses
 
 
 class JsonBodyRoute(JsonRoute):
@@ -71,8 +71,6 @@ class JsonBodyRoute(JsonRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match the media type of the body, in addition to the path and the method."""
-        if scope["type"] == "http":
-            media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
-            if media_type != "application/json":
-                return Match.NONE, {}
+        if scope["type"] == "http" and media_type_of(Headers(scope=scope)) != "application/json":
+            return Match.NONE, {}
         return super().matches(scope)

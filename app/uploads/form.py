@@ -16,6 +16,7 @@ from starlette.responses import Response
 from app.http.bodies import parse_json, too_large
 from app.http.caller import caller_in
 from app.http.idempotency import IdempotentRequest
+from app.http.schemas import FILE_PART
 from app.http.services import Services
 from app.uploads.multipart import FormParser
 from app.uploads.resumable import StoredUpload, find_complete
@@ -324,7 +325,6 @@ def record_files(
         NotFound: A resumable upload has been deleted meanwhile.
         WrongState: A resumable upload was used before.
     """
-    recorded = False
     try:
         with idempotency.begin(services.store) as tx:
             for file in files:
@@ -332,10 +332,9 @@ def record_files(
                     tx.uploads.use(file.upload_id, key_id, file.sha256)
             response, jobs = record(tx)
             created = idempotency.keep(tx, response)
-        recorded = True
-    finally:
-        if not recorded:
-            services.store.artifacts.delete_all(list(folders))
+    except BaseException:
+        services.store.artifacts.delete_all(folders)
+        raise
     services.submitted(*jobs)
     return created
 
@@ -355,9 +354,7 @@ def file_body(
         examples: Bodies by name, each with its summary.
     """
     file = {
-        "type": "string",
-        "format": "binary",
-        "minLength": 1,
+        **FILE_PART,
         "description": f"{description}. Or the text `upload:upl_…`, a finished resumable upload",
     }
     schema = {

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from app.http.bodies import too_large
+from app.http.bodies import media_type_of, too_large
 from app.http.middleware import HttpMiddleware
 from app.uploads.multipart import plain_filename
 
@@ -163,9 +163,9 @@ def require_content_type(headers: Headers) -> None:
     Raises:
         HTTPException: 415.
     """
-    given = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != CONTENT_TYPE:
-        detail = f"send the body as {CONTENT_TYPE}, not {given or 'without a Content-Type'}"
+    media_type = media_type_of(headers)
+    if media_type != CONTENT_TYPE:
+        detail = f"send the body as {CONTENT_TYPE}, not {media_type or 'without a Content-Type'}"
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers={"Accept": CONTENT_TYPE})
 
 

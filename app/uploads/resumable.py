@@ -196,7 +196,7 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
         await run_in_threadpool(writer.write, buffer)
         buffer = bytearray()
         await run_in_threadpool(writer.finish)
-    except RankeryError:
+    except (RankeryError, OSError):  # the part in progress cannot be kept
         await run_in_threadpool(writer.abandon)
         await run_in_threadpool(writer.require_upload)
         raise

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.http.bodies import too_large
+from app.http.bodies import has_body, too_large
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotencyKey, UseIdempotencyKey
 from app.http.openapi import NOT_MODIFIED, problems
@@ -45,9 +45,7 @@ from core.store.tables import Upload as UploadRow
 
 router = Router(prefix=PATH, tags=["uploads"], route_class=JsonRoute)
 
-CREATED, NO_CONTENT = 201, 204
 _WRITER = "wrt_"
-
 
 _EXAMPLE: dict[str, Any] = {
     "id": "upl_01k9x2m4q7c8v5n3b6r1",
@@ -85,11 +83,13 @@ async def _tus_version(request: Request) -> None:
 _REQUIRE_TUS_VERSION = [Depends(_tus_version)]
 
 
-@router.options("", summary="Describe the upload protocol", status_code=204, responses=problems())
+@router.options(
+    "", summary="Describe the upload protocol", status_code=HTTPStatus.NO_CONTENT, responses=problems()
+)
 def describe_protocol(services: UseServices) -> Response:
     """Return the supported version and extensions of tus, and the size limit of a file."""
     return Response(
-        status_code=NO_CONTENT,
+        status_code=HTTPStatus.NO_CONTENT,
         headers={
             "Tus-Version": VERSION,
             "Tus-Extension": ",".join(EXTENSIONS),
@@ -110,7 +110,7 @@ def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
 @router.post(
     "",
     summary="Create a resumable upload",
-    status_code=CREATED,
+    status_code=HTTPStatus.CREATED,
     response_model=Upload,
     responses=problems(400, 408, 409, 412, 413, 415, 422, 423, 460, 507),
     openapi_extra={
@@ -130,12 +130,12 @@ async def create_upload(
     """
     limit, key_id = services.settings.max_upload_bytes, caller.key_id
     size_bytes, metadata = size_to_create(request.headers, limit), Metadata.of(request.headers)
-    checksum, has_body = Checksum.of(request.headers), _has_body(request)
-    if has_body:
+    checksum = Checksum.of(request.headers)
+    if has_body(request.headers):
         require_content_type(request.headers)
         _refuse_declared(request, 0, limit if size_bytes is None else size_bytes)
     upload, created = await run_in_threadpool(_create, services, key_id, idempotency, size_bytes, metadata)
-    if has_body:
+    if has_body(request.headers):
         pieces = await run_in_threadpool(_begin, services, key_id, upload.id, 0, size_bytes, checksum)
         await receive_piece(request.stream(), pieces, limit if size_bytes is None else size_bytes)
         created.headers["Upload-Offset"] = str(pieces.position)
@@ -171,7 +171,7 @@ def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Res
 @router.patch(
     "/{upload_id}",
     summary="Send a piece of a file",
-    status_code=NO_CONTENT,
+    status_code=HTTPStatus.NO_CONTENT,
     response_class=Response,
     responses={
         204: {"description": "Stored", "headers": dict(PROGRESS_HEADERS)},
@@ -201,13 +201,13 @@ async def append_to_upload(
     pieces = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes, checksum)
     position = await receive_piece(request.stream(), pieces, end)
     expires_at = await run_in_threadpool(_expiry, services, key_id, upload_id)
-    return Response(status_code=NO_CONTENT, headers=_progress(position, expires_at))
+    return Response(status_code=HTTPStatus.NO_CONTENT, headers=_progress(position, expires_at))
 
 
 @router.delete(
     "/{upload_id}",
     summary="Delete an upload",
-    status_code=NO_CONTENT,
+    status_code=HTTPStatus.NO_CONTENT,
     response_class=Response,
     responses=problems(404, 412),
     openapi_extra={"parameters": request_headers()},
@@ -217,7 +217,7 @@ def delete_upload(upload_id: str, services: UseServices, caller: UseCaller) -> R
     """Delete an upload and its bytes; objects made from it stay."""
     with services.store.begin() as tx:
         tx.uploads.delete(upload_id, caller.key_id)
-    return Response(status_code=NO_CONTENT)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 def _create(
@@ -243,7 +243,7 @@ def _create(
         )
         content = Upload.model_validate(upload).model_dump(mode="json")
         location = {"Location": f"/v1/uploads/{upload.id}"}
-        created = request.keep(tx, JSONResponse(content, CREATED, headers=location))
+        created = request.keep(tx, JSONResponse(content, HTTPStatus.CREATED, headers=location))
     created.headers["Upload-Expires"] = _http_date(upload.expires_at)
     return upload, created
 
@@ -299,10 +299,6 @@ def _unused(upload: UploadRow) -> UploadRow:
     if upload.used_at is not None:
         raise HTTPException(HTTPStatus.GONE, f"upload {upload.id} was used; upload the file again")
     return upload
-
-
-def _has_body(request: Request) -> bool:
-    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
 
 
 def _refuse_declared(request: Request, offset: int, end: int) -> None:

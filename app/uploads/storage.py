@@ -11,7 +11,7 @@ from core.store.artifacts.artifacts import Artifacts
 BLOCK_BYTES = 2**20
 
 
-def require_room(artifacts: Artifacts, min_free_bytes: int, expected_bytes: int = 0) -> None:
+def require_room(artifacts: Artifacts, min_free_bytes: int, expected_bytes: int) -> None:
     """Refuse an upload that would leave too little free disk space.
 
     Raises:

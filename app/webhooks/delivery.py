@@ -3,8 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -22,7 +21,7 @@ from core.errors import RankeryError
 from core.outbound.guard import SsrfGuard
 from core.store import Store
 from core.store.clock import utc_now
-from core.store.repositories.deliveries import ClaimedDelivery, Ending
+from core.store.repositories.deliveries import ClaimedDelivery, Outcome
 from core.store.tables import Webhook
 
 MAX_CONCURRENT_DELIVERIES = 16
@@ -89,7 +88,8 @@ class Deliverer:
 
     async def run(self) -> None:
         """Deliver until cancelled; attempts in progress then have two seconds to end."""
-        with self._subscription() as subscription:
+        with ExitStack() as stack:
+            subscription = _Subscription(self._feed, self._follower, stack)
             try:
                 while True:
                     self._follower.woken.clear()
@@ -99,11 +99,8 @@ class Deliverer:
                 await self._end_attempts()
                 await self._client.aclose()
 
-    async def test(self, webhook: Webhook, message: Message) -> Attempt:
-        """Send a message immediately, without retries."""
-        return await self._send(webhook, message)
-
-    async def _send(self, webhook: Webhook, message: Message) -> Attempt:
+    async def send(self, webhook: Webhook, message: Message) -> Attempt:
+        """Send a message immediately and once."""
         return await send(self._client, webhook, message, self._cipher, self._timeout_seconds)
 
     def check_address(self, host: str, port: int) -> None:
@@ -119,21 +116,21 @@ class Deliverer:
         """Send due messages; return the seconds until the next round."""
         sending = Counter(claimed.webhook.id for claimed in self._sending.values())
         try:
-            found = await WEBHOOKS.run(lambda: self._claim_due(sending))
+            due = await WEBHOOKS.run(lambda: self._claim_due(sending))
         except RankeryError as error:
             _log.warning("webhooks.database_away", reason=str(error))
             return _WAIT_AFTER_FAILURE_SECONDS
         except Exception:  # noqa: BLE001 - the next round tries again after any error
             _log.exception("webhooks.not_read")
             return _WAIT_AFTER_FAILURE_SECONDS
-        subscription.set(found.enabled)
-        for claimed in found.claimed:
+        subscription.set(due.enabled)
+        for claimed in due.claimed:
             task = asyncio.create_task(self._deliver(claimed))
             self._sending[task] = claimed
             task.add_done_callback(self._on_sent)
-        if found.next_due is None or len(self._sending) >= MAX_CONCURRENT_DELIVERIES:
+        if due.next_due is None or len(self._sending) >= MAX_CONCURRENT_DELIVERIES:
             return _MAX_WAIT_SECONDS
-        due_in_seconds = (found.next_due - utc_now()).total_seconds()
+        due_in_seconds = (due.next_due - utc_now()).total_seconds()
         return min(max(due_in_seconds, _MIN_WAIT_SECONDS), _MAX_WAIT_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
@@ -161,35 +158,35 @@ class Deliverer:
 
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
         message = Message.of(claimed.id, Event.of(claimed.event))
-        attempt = await self._send(claimed.webhook, message)
-        ending = self._ending(claimed, attempt)
+        attempt = await self.send(claimed.webhook, message)
+        outcome = self._outcome(claimed, attempt)
         context = {"webhook_id": claimed.webhook.id, "delivery_id": claimed.id, "attempt": claimed.attempt}
         if attempt.delivered:
             _log.debug("webhook.delivered", **context, status=attempt.status)
         else:
-            state = "dead" if ending.retry_after_seconds is None else "failed"
+            state = "dead" if outcome.retry_after_seconds is None else "failed"
             _log.warning(f"webhook.{state}", **context, reason=attempt.error)
-        if ending.disabled_reason is not None:
-            _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=ending.disabled_reason)
+        if outcome.disabled_reason is not None:
+            _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=outcome.disabled_reason)
         try:
-            await WEBHOOKS.run(lambda: self._record(claimed, ending))
+            await WEBHOOKS.run(lambda: self._record(claimed, outcome))
         except RankeryError as error:  # the message is sent again after its claim expires
             _log.warning("webhook.not_recorded", **context, reason=str(error))
 
-    def _record(self, claimed: ClaimedDelivery, ending: Ending) -> None:
+    def _record(self, claimed: ClaimedDelivery, outcome: Outcome) -> None:
         with self._store.begin() as tx:
-            tx.webhooks.record(claimed, ending)
+            tx.webhooks.record(claimed, outcome)
 
-    def _ending(self, claimed: ClaimedDelivery, attempt: Attempt) -> Ending:
+    def _outcome(self, claimed: ClaimedDelivery, attempt: Attempt) -> Outcome:
         log = attempt.to_json()
         if attempt.delivered:
-            return Ending(log, delivered=True)
+            return Outcome(log, delivered=True)
         if attempt.is_gone:
-            return Ending(log, delivered=False, disabled_reason=GONE)
+            return Outcome(log, delivered=False, disabled_reason=GONE)
         if claimed.attempt > len(self._retry_seconds):
-            return Ending(log, delivered=False)
+            return Outcome(log, delivered=False)
         wait_seconds = self._retry_seconds[claimed.attempt - 1]
-        return Ending(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
+        return Outcome(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
 
     def _on_sent(self, task: asyncio.Task[None]) -> None:
         del self._sending[task]
@@ -197,26 +194,21 @@ class Deliverer:
             _log.error("webhook.not_sent", exc_info=error)
         self.wake()
 
-    @contextmanager
-    def _subscription(self) -> Iterator["_Subscription"]:
-        with ExitStack() as stack:
-            yield _Subscription(self._feed, self._follower, stack)
-
     async def _end_attempts(self) -> None:
         sending = dict(self._sending)
         if not sending:
             return
         await asyncio.wait(sending, timeout=_LAST_ATTEMPTS_SECONDS)
-        left = [claimed for task, claimed in sending.items() if not task.done()]
+        unfinished = [claimed for task, claimed in sending.items() if not task.done()]
         for task in sending:
             task.cancel()
-        if left:
-            await WEBHOOKS.run(lambda: self._release_claims(left))
+        if unfinished:
+            await WEBHOOKS.run(lambda: self._release_claims(unfinished))
 
-    def _release_claims(self, left: list[ClaimedDelivery]) -> None:
+    def _release_claims(self, unfinished: list[ClaimedDelivery]) -> None:
         try:
             with self._store.begin() as tx:
-                tx.webhooks.give_back(left)
+                tx.webhooks.give_back(unfinished)
         except RankeryError as error:
             _log.warning("webhooks.not_given_back", reason=str(error))
 
@@ -225,7 +217,7 @@ UseDeliverer = Annotated[Deliverer, injected(Deliverer)]
 
 
 class _Subscription:
-    """Subscription to the event feed; to save queries, it is active only while a webhook is enabled."""
+    """Subscription to the event feed, active only while a webhook is enabled, which saves queries."""
 
     def __init__(self, feed: EventFeed, follower: Follower, stack: ExitStack) -> None:
         self._feed = feed

@@ -108,10 +108,9 @@ def change_webhook(
     Events recorded while a webhook is disabled are never sent to it. Deliveries that waited before are sent
     once it is enabled.
     """
-    given = body.model_dump(exclude_unset=True)
     values = {
         name: value
-        for name, value in given.items()
+        for name, value in body.model_dump(exclude_unset=True).items()
         if value is not None or name in ("description", "project")
     }
     if "url" in values:
@@ -156,7 +155,7 @@ async def test_webhook(webhook_id: WebhookId, services: UseServices, deliverer: 
 
     webhook = await run_in_threadpool(read)
     message = Message.test(ids.new_id(ids.DELIVERY), webhook_id)
-    attempt = await deliverer.test(webhook, message)
+    attempt = await deliverer.send(webhook, message)
     fields = attempt.to_json()
     return WebhookTest(delivered=attempt.delivered, **{name: fields[name] for name in fields if name != "at"})
 
@@ -193,10 +192,10 @@ def redeliver(
 ) -> Delivery:
     """Send an event again, delivered or not, with the same `webhook-id` and the full number of attempts."""
     with services.store.begin() as tx:
-        row = tx.webhooks.redeliver(tx.webhooks.get(webhook_id), delivery_id)
-        again = Delivery.of(row, tx.webhooks.events_of([row])[row.event_id])
+        row = tx.webhooks.redeliver(webhook_id, delivery_id)
+        delivery = Delivery.of(row, tx.webhooks.events_of([row])[row.event_id])
     deliverer.wake()
-    return again
+    return delivery
 
 
 def _response(tx: Transaction, row: StoredWebhook) -> Webhook:

@@ -105,7 +105,7 @@ class Webhook(ResponseModel):
     @classmethod
     def of(cls, row: StoredWebhook, waiting: int) -> "Webhook":
         """Return the response of a stored webhook."""
-        return cls.model_validate({**_columns(row), "waiting": waiting})
+        return cls.model_validate({**row.column_values(), "waiting": waiting})
 
 
 class NewWebhook(Webhook):
@@ -195,7 +195,7 @@ class Delivery(ResponseModel):
     @classmethod
     def of(cls, row: WebhookDelivery, event: Event) -> "Delivery":
         """Return the response of a stored delivery."""
-        return cls.model_validate({**_columns(row), "event_kind": event.kind})
+        return cls.model_validate({**row.column_values(), "event_kind": event.kind})
 
 
 class DeliveryPage(PageModel):
@@ -220,7 +220,3 @@ class WebhookTest(ResponseModel):
     took_seconds: float
     error: AttemptError
     answer: ResponseBody
-
-
-def _columns(row: StoredWebhook | WebhookDelivery) -> dict[str, Any]:
-    return {column.key: getattr(row, column.key) for column in row.__table__.columns}

@@ -57,10 +57,10 @@ class SecretCipher:
         """
         if stored.startswith(SECRET_PREFIX):
             return stored
-        found = next(filter(None, (_decrypted(fernet, stored) for fernet in self._fernets)), None)
-        if found is None:
+        secret = next(filter(None, (_decrypted(fernet, stored) for fernet in self._fernets)), None)
+        if secret is None:
             raise SecretNotDecrypted
-        return found
+        return secret
 
     def reencrypt(self, stored: str) -> str:
         """Encrypt a stored secret with the first key, or return it unchanged if that key encrypted it.

@@ -21,7 +21,7 @@ from core.store.clock import utc_now
 from core.store.tables import Webhook
 from rankery.webhooks import sign
 
-# Limit of the answer's body; the beginning is stored in the log.
+# Bytes of the answer's body that are read and stored in the log.
 ANSWER_BYTES = 1_024
 
 
@@ -164,12 +164,12 @@ def _refusal(response: httpx.Response) -> str | None:
 
 
 async def _beginning(response: httpx.Response) -> str:
-    found = b""
+    body = b""
     async for part in response.aiter_raw(ANSWER_BYTES):
-        found += part
-        if len(found) >= ANSWER_BYTES:
+        body += part
+        if len(body) >= ANSWER_BYTES:
             break
-    return found[:ANSWER_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+    return body[:ANSWER_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -76,9 +76,14 @@ LANES: Mapping[str, tuple[JobKind, ...]] = MappingProxyType(
 _KINDS = frozenset(JobKind)
 
 
+def is_known(kind: str) -> bool:
+    """Return whether this release has a kind; later releases may have stored jobs of others."""
+    return kind in _KINDS
+
+
 def specification_of(kind: str) -> type[JobSpec]:
     """Return the class of a kind; `JobSpec` for an unknown kind of a later release."""
-    return JobKind(kind).specification if kind in _KINDS else JobSpec
+    return JobKind(kind).specification if is_known(kind) else JobSpec
 
 
 def parse(kind: str, stored: Stored) -> JobSpec:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.http.caller import rate_limit_key
 from app.http.services import registered
-from app.http.thread_pools import EXPENSIVE, ThreadPool
+from app.http.thread_pools import EXPENSIVE, ThreadPool, retrieve_exception
 from core.store.visibility import projects
 
 _RETRY_SECONDS = 1
@@ -57,9 +57,9 @@ class ExpensiveReads:
         if task is None:
             self._acquire_slot(caller)
             task = asyncio.create_task(self._run(caller, key, work, pool))
-            task.add_done_callback(_retrieve_exception)
+            task.add_done_callback(retrieve_exception)
             self._under_way[key] = task
-        # Cancelling one caller does not cancel the task of the others.
+        # Shield the task, which other requests await: a cancelled request must not cancel it.
         result: Result = await asyncio.shield(task)
         return result
 
@@ -97,12 +97,6 @@ class ExpensiveReads:
         self._of_caller[caller] -= 1
         if not self._of_caller[caller]:
             del self._of_caller[caller]
-
-
-def _retrieve_exception(done: "asyncio.Task[Any]") -> None:
-    """Retrieve the exception of a task, so that asyncio does not log it if no request waits for it."""
-    if not done.cancelled():
-        done.exception()
 
 
 @dataclass(frozen=True)

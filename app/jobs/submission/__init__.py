@@ -46,11 +46,7 @@ _CHECKS: Mapping[type[AnyRequest], Callable[[Transaction, Any], JobSpec]] = Mapp
 )
 
 
-def submit(
-    tx: Transaction,
-    request: AnyRequest,
-    key_id: str | None = None,
-) -> Job:
+def submit(tx: Transaction, request: AnyRequest, key_id: str | None = None) -> Job:
     """Validate a job request and queue it with its resolved specification.
 
     Raises:
@@ -73,7 +69,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
     now = utc_now()
     resolved: list[tuple[JobSpec, Labels]] = []
     problems: list[InputProblem] = []
-    for place, request in enumerate(batch.jobs):
+    for index, request in enumerate(batch.jobs):
         try:
             if batch.repeats is None or not isinstance(request, TrainRequest):
                 resolved.append((_resolve(tx, request), request.labels()))
@@ -83,7 +79,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
             check_repeats_differ(repeats[0], "/seed")
             resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]
         except InvalidInput as invalid:
-            problems += invalid.below(f"/jobs/{place}").problems
+            problems += invalid.below(f"/jobs/{index}").problems
     if problems:
         raise InvalidInput(*problems)
     tx.projects.lock_names(spec.made_model_name for spec, _ in resolved if spec.made_model_name is not None)

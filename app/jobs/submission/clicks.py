@@ -52,7 +52,7 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
     users = values["user_model"]
     values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users
     source = {"kind": "simulation", "dataset_id": request.dataset_id, "user_model": users}
-    log = tx.click_logs.add(request.log_name, source, project=request.labels().project)
+    log = tx.click_logs.add(request.log_name, source, project=request.project)
     return SimulateClicksJob.from_json(values | {"click_log_id": log.id, "rankers": rankers})
 
 
@@ -78,12 +78,12 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
             "/clicks/propensity_job",
             f"must be a finished job of the kind propensity; {clicks.propensity_job} is not",
         )
-    taken = {"propensities": result["propensities"], "propensity_job": None}
+    changes = {"propensities": result["propensities"], "propensity_job": None}
     if clicks.correction == "affine" and clicks.intercepts is None:
         if not result.get("intercepts"):
             raise InvalidInput.at(
                 "/clicks/propensity_job",
                 f"{clicks.propensity_job} has no intercepts; estimate with trust-em, or send intercepts",
             )
-        taken["intercepts"] = result["intercepts"]
-    return request.model_copy(update={"clicks": clicks.model_copy(update=taken)})
+        changes["intercepts"] = result["intercepts"]
+    return request.model_copy(update={"clicks": clicks.model_copy(update=changes)})

@@ -90,10 +90,10 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     if problems:
         raise InvalidInput(*problems)
     systems = [
-        _fold_ranking(tx, request, place, system)
+        _fold_ranking(tx, request, index, system)
         if request.pool_folds and isinstance(system, ModelSystem)
         else _system_fields(tx, system)
-        for place, system in enumerate(request.systems)
+        for index, system in enumerate(request.systems)
     ]
     _name_uniquely(systems)
     _check_data(tx, request, contract, systems)
@@ -171,7 +171,7 @@ def _ranking_fields(tx: Transaction, system: RankingSystem) -> Json:
     return {"ranking_id": system.ranking_id, "system": tx.rankings.get(system.ranking_id).system}
 
 
-def _fold_ranking(tx: Transaction, request: CompareRequest, place: int, system: ModelSystem) -> Json:
+def _fold_ranking(tx: Transaction, request: CompareRequest, index: int, system: ModelSystem) -> Json:
     """Return the ranking of the training data by the models of a cross-validation.
 
     Raises:
@@ -182,12 +182,12 @@ def _fold_ranking(tx: Transaction, request: CompareRequest, place: int, system: 
     folds = (model.validation or {}).get("cross_validation")
     if folds is None:
         raise InvalidInput.at(
-            f"/systems/{place}/model", "was not cross-validated; train it with folds as validation"
+            f"/systems/{index}/model", "was not cross-validated; train it with folds as validation"
         )
     trained_on = ((model.lineage or {}).get("datasets") or {}).get("train") or {}
     dataset = tx.datasets.get(request.dataset_id)
     if dataset.id != model.dataset_id and (not dataset.digest or dataset.digest != trained_on.get("digest")):
-        raise InvalidInput.at(f"/systems/{place}/model", "was cross-validated on another dataset")
+        raise InvalidInput.at(f"/systems/{index}/model", "was cross-validated on another dataset")
     return _ranking_fields(tx, RankingSystem(ranking_id=folds["ranking_id"]))
 
 

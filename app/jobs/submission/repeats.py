@@ -22,8 +22,8 @@ def check_repeats(batch: JobBatchRequest) -> None:
     if repeats is None:
         return
     problems = [
-        InputProblem(f"/jobs/{place}/kind", "must be train, since only trainings can be repeated")
-        for place, request in enumerate(batch.jobs)
+        InputProblem(f"/jobs/{index}/kind", "must be train, since only trainings can be repeated")
+        for index, request in enumerate(batch.jobs)
         if not isinstance(request, TrainRequest)
     ]
     if batch.size > MAX_BATCH_JOBS:
@@ -32,9 +32,9 @@ def check_repeats(batch: JobBatchRequest) -> None:
                 "/repeats/count", f"makes {batch.size} jobs; a request queues at most {MAX_BATCH_JOBS}"
             )
         )
-    for place, request in enumerate(batch.jobs):
+    for index, request in enumerate(batch.jobs):
         if isinstance(request, TrainRequest):
-            problems += _repeat_problems(f"/jobs/{place}", request, repeats)
+            problems += _repeat_problems(f"/jobs/{index}", request, repeats)
     if problems:
         raise InvalidInput(*problems)
 

@@ -42,20 +42,20 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     parsed, contract = _parse_request(request)
     if parsed.clicks is not None and parsed.clicks.log is not None:
         tx.click_logs.ready(parsed.clicks.log)
-    dataset_ids = _dataset_ids(request)
-    datasets = require_ready(tx, dataset_ids)
-    if has_no_features(datasets[0]):
+    training_dataset, *other_datasets = require_ready(tx, _dataset_ids(request))
+    if has_no_features(training_dataset):
         raise InvalidInput.at(
             "/dataset_id",
             "has judgments without features; it can evaluate rankings, but no model can be trained on it",
         )
-    _check_parts(request, datasets[0])
-    for dataset in datasets:
-        loss = parsed.loss if dataset is datasets[0] and _learns_labels(parsed, request) else None
-        if dataset is datasets[0] and request.labels_from is not None and not _holds_out_own_queries(request):
-            continue  # its labels are replaced: documents need no judgments
-        check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
-    automatic = _automatic_choice(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
+    _check_parts(request, training_dataset)
+    # A teacher replaces the labels of the training dataset, so that they matter for held-out queries only.
+    if request.labels_from is None or _holds_out_own_queries(request):
+        loss = parsed.loss if parsed.learns and request.labels_from is None else None
+        check_dataset_labels(training_dataset, request.label_map, loss, parsed.followed_metrics, contract)
+    for dataset in other_datasets:
+        check_dataset_labels(dataset, request.label_map, None, parsed.followed_metrics, contract)
+    automatic = _automatic_choice(request, training_dataset) if isinstance(parsed.scorer, Trees) else None
     spec = {
         **request.model_dump(mode="json"),
         **_scorer_and_hyperparameters(tx, parsed, automatic),
@@ -81,11 +81,6 @@ def _resolved_teacher(tx: Transaction, labels_from: str) -> str:
     return PREFIX + tx.models.resolve(teacher_reference(labels_from)).reference
 
 
-def _learns_labels(parsed: TrainingSpec, request: TrainRequest) -> bool:
-    """Return whether the loss is fitted to the labels of the training dataset."""
-    return parsed.learns and request.labels_from is None
-
-
 def _scorer_and_hyperparameters(
     tx: Transaction, parsed: TrainingSpec, automatic: AutomaticChoice | None
 ) -> Json:
@@ -107,7 +102,6 @@ def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *_data_problems(request),
         *label_map_problems(request.label_map),
         *_feature_problems(request),
-        *_loss_problems(request),
         *_tree_option_problems(request),
         *_sum_problems(request),
         *_teacher_problems(request),
@@ -181,19 +175,16 @@ def _scorer_kind(request: TrainRequest) -> str:
     return Trees.kind if request.scorer is None else str(request.scorer.kind)
 
 
-def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    if _scorer_kind(request) == WeightedSum.kind and request.loss is not None:
-        yield InputProblem(
-            "/loss",
-            "can only be used if a scorer is trained; a sum of models fits its weights to the first metric",
-        )
-
-
 def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Yield the problems of a request for a sum of models, which learns weights only."""
     scorer = request.scorer
     if scorer is None or scorer.kind != WeightedSum.kind:
         return
+    if request.loss is not None:
+        yield InputProblem(
+            "/loss",
+            "can only be used if a scorer is trained; a sum of models fits its weights to the first metric",
+        )
     if scorer.weights is None and request.validation is None:
         yield InputProblem("/validation", "is required to fit the weights; or set /scorer/weights")
     if isinstance(request.validation, RandomFolds | FoldColumn):
@@ -213,12 +204,11 @@ def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Yield a problem for each option of trees in a request for another scorer."""
     if _scorer_kind(request) == Trees.kind:
         return
-    given = {
-        "hyperparameters/auto": request.hyperparameters.auto,
-        "init_model": request.init_model is not None,
-    }
-    for name in (name for name, is_given in given.items() if is_given):
-        yield InputProblem(f"/{name}", "can only be used for trees; remove it, or set scorer to trees")
+    detail = "can only be used for trees; remove it, or set scorer to trees"
+    if request.hyperparameters.auto:
+        yield InputProblem("/hyperparameters/auto", detail)
+    if request.init_model is not None:
+        yield InputProblem("/init_model", detail)
 
 
 def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
@@ -261,8 +251,9 @@ def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
             )
         pointer, column = _column(name, part)
         if column is not None and column not in columns:
-            known = f"it has {', '.join(columns)}" if columns else "it has none"
-            problems.append(InputProblem(pointer, f"the dataset has no such query column; {known}"))
+            existing = ", ".join(columns) or "none"
+            detail = f"the dataset has no such query column; it has {existing}"
+            problems.append(InputProblem(pointer, detail))
     if problems:
         raise InvalidInput(*problems)
 

@@ -16,7 +16,6 @@ from core.store.repositories.repository import Repository
 from core.store.tables import Event, Webhook, WebhookDelivery
 
 WAITING, DELIVERED, DEAD = "waiting", "delivered", "dead"
-_KEPT_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True)
-class Ending:
+class Outcome:
     """The outcome of an attempt.
 
     Attributes:
@@ -65,13 +64,13 @@ class Deliveries(Repository[Webhook]):
     kind = "webhook"
     id_prefix = ids.WEBHOOK
 
-    def delivery(self, webhook_id: str, id: str) -> WebhookDelivery:
-        """Return one delivery of a webhook.
+    def delivery(self, webhook_id: str, id: str, *, locked: bool = False) -> WebhookDelivery:
+        """Return one delivery of a webhook, locked until the transaction ends if wanted.
 
         Raises:
             NotFound: It has no such delivery.
         """
-        delivery = self._session.get(WebhookDelivery, id, populate_existing=True)
+        delivery = self._session.get(WebhookDelivery, id, with_for_update=locked, populate_existing=True)
         if delivery is None or delivery.webhook_id != webhook_id:
             raise NotFound("delivery", id)
         return delivery
@@ -130,34 +129,6 @@ class Deliveries(Repository[Webhook]):
                 claimed += self._claim_of(webhook, free, now, lease_seconds)
         return claimed
 
-    def record(self, claimed: ClaimedDelivery, ending: Ending) -> bool:
-        """Record the outcome of a claimed attempt; return False if the claim is no longer valid."""
-        webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
-        delivery = self._session.get(
-            WebhookDelivery, claimed.id, with_for_update=True, populate_existing=True
-        )
-        if webhook is None or delivery is None or delivery.claim != claimed.claim:
-            return False
-        if delivery.state != WAITING:
-            return False
-        now = utc_now()
-        delivery.attempts = claimed.attempt
-        delivery.log = [*delivery.log, ending.log][-_KEPT_ATTEMPTS:]
-        delivery.next_attempt_at = None
-        if ending.delivered:
-            delivery.state, delivery.delivered_at = DELIVERED, now
-            webhook.last_delivered_at, webhook.failing_since = now, None
-        else:
-            webhook.failing_since = webhook.failing_since or now
-            if ending.retry_after_seconds is None:
-                delivery.state = DEAD
-            else:
-                delivery.next_attempt_at = now + timedelta(seconds=ending.retry_after_seconds)
-        if ending.disabled_reason is not None:
-            webhook.enabled, webhook.disabled_reason = False, ending.disabled_reason
-        self._session.flush()
-        return True
-
     def give_back(self, claimed: Collection[ClaimedDelivery]) -> None:
         """Release claimed deliveries that were not sent, so that any process can send them immediately."""
         now = utc_now()
@@ -170,16 +141,18 @@ class Deliveries(Repository[Webhook]):
                 execution_options={"synchronize_session": False},
             )
 
-    def redeliver(self, webhook: Webhook, id: str) -> WebhookDelivery:
-        """Queue a delivery again, with its attempts reset.
+    def redeliver(self, webhook_id: str, id: str) -> WebhookDelivery:
+        """Queue a delivery again, with its attempts reset; an attempt in progress is no longer recorded.
 
         Raises:
-            NotFound: The webhook has no such delivery.
+            NotFound: The webhook does not exist or has no such delivery.
             WrongState: The webhook is disabled.
         """
-        delivery = self.delivery(webhook.id, id)
+        webhook = self.locked(webhook_id)
+        delivery = self.delivery(webhook_id, id, locked=True)
         if not webhook.enabled:
-            raise WrongState("webhook", webhook.id, "disabled", "enable it first")
+            raise WrongState("webhook", webhook_id, "disabled", "enable it first")
+        delivery.claim += 1
         delivery.state, delivery.attempts = WAITING, 0
         delivery.next_attempt_at, delivery.delivered_at = utc_now(), None
         self._session.flush()

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
-from core.jobs import JobKind
+from core.jobs import specification_of
 from core.store.repositories import ids
 from core.store.repositories.models import Models
 from core.store.tables import (
@@ -115,7 +115,7 @@ def _of_job(job: Job) -> Hit:
         "job",
         job.id,
         job.title or job.id,
-        f"{JobKind(job.kind).specification.label}, {job.status}",
+        f"{specification_of(job.kind).label}, {job.status}",
         job.created_at,
         job.project,
     )

@@ -9,12 +9,20 @@ from sqlalchemy.orm import Session
 
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.deliveries import WAITING, Deliveries
+from core.store.repositories.deliveries import (
+    DEAD,
+    DELIVERED,
+    WAITING,
+    ClaimedDelivery,
+    Deliveries,
+    Outcome,
+)
 from core.store.repositories.events import Events
 from core.store.tables import Webhook, WebhookDelivery
 
 FORMER_SECRET_HOURS = 24
 _DISPATCHED_EVENTS = 500
+_KEPT_ATTEMPTS = 20
 
 
 class Webhooks(Deliveries):
@@ -95,6 +103,39 @@ class Webhooks(Deliveries):
         webhook.updated_at = utc_now()
         self._session.flush()
         return webhook
+
+    def record(self, claimed: ClaimedDelivery, outcome: Outcome) -> bool:
+        """Record the outcome of a claimed attempt; return False if the claim is no longer valid.
+
+        A webhook that it disables keeps the events so far as waiting deliveries.
+        """
+        webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
+        delivery = self._session.get(
+            WebhookDelivery, claimed.id, with_for_update=True, populate_existing=True
+        )
+        if webhook is None or delivery is None or delivery.claim != claimed.claim:
+            return False
+        if delivery.state != WAITING:
+            return False
+        now = utc_now()
+        delivery.attempts = claimed.attempt
+        delivery.log = [*delivery.log, outcome.log][-_KEPT_ATTEMPTS:]
+        delivery.next_attempt_at = None
+        if outcome.delivered:
+            delivery.state, delivery.delivered_at = DELIVERED, now
+            webhook.last_delivered_at, webhook.failing_since = now, None
+        else:
+            webhook.failing_since = webhook.failing_since or now
+            if outcome.retry_after_seconds is None:
+                delivery.state = DEAD
+            else:
+                delivery.next_attempt_at = now + timedelta(seconds=outcome.retry_after_seconds)
+        if outcome.disabled_reason is not None:
+            if webhook.enabled:
+                self._dispatch_all(webhook)
+            webhook.enabled, webhook.disabled_reason = False, outcome.disabled_reason
+        self._session.flush()
+        return True
 
     def rotate(self, id: str, secret: str) -> Webhook:
         """Replace the secret of a webhook; the former secret signs as well for another 24 hours.

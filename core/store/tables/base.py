@@ -35,6 +35,10 @@ class Base(DeclarativeBase):
         list[dict[str, Any]]: JSON(none_as_null=True),
     }
 
+    def column_values(self) -> dict[str, Any]:
+        """Return the values of the columns by name."""
+        return {column.key: getattr(self, column.key) for column in self.__table__.columns}
+
 
 class Trashable:
     """A row that can be moved to the trash; selections omit rows in the trash.

@@ -6,7 +6,6 @@ from core.jobs import System
 from core.metrics import conventions
 from core.store import Store
 from core.store.clock import utc_now
-from core.store.repositories.ids import EXPERIMENT
 from core.store.visibility import limited_to
 from core.studies import Budget
 
@@ -35,18 +34,21 @@ def fill(store: Store) -> Objects:
         dataset = tx.datasets.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
         statistics = {"queries": 3, "documents": 9, "features": 1, "labels": {"0": 5, "1": 4}}
         tx.datasets.mark_ready(dataset.id, statistics=statistics, feature_names=["bm25"])
-        log = tx.click_logs.add(SECRET_NAME, {"kind": "upload", "format": "auto", "options": {}})
         spec = {"kind": "train", "model_name": SECRET_NAME, "dataset_id": dataset.id}
         job = tx.jobs.add("train", spec, dataset_ids=[dataset.id])
-        values: dict[str, Any] = {"feature_names": ["bm25"], "best_iteration": 1, "size_bytes": 1}
-        known: dict[str, Any] = {
-            "dataset_id": dataset.id,
-            "loss": {"name": "lambdarank"},
-            "hyperparameters": {},
-        }
         models = [
-            tx.models.add(name=SECRET_NAME, job_id=job.id, sha256=f"{place:064}", **values, **known)
-            for place in range(2)
+            tx.models.add(
+                name=SECRET_NAME,
+                job_id=job.id,
+                sha256=f"{version:064}",
+                dataset_id=dataset.id,
+                loss={"name": "lambdarank"},
+                hyperparameters={},
+                feature_names=["bm25"],
+                best_iteration=1,
+                size_bytes=1,
+            )
+            for version in (1, 2)
         ]
         for version in (1, 2):
             tx.aliases.move(SECRET_NAME, "champion", version)
@@ -140,7 +142,6 @@ def fill(store: Store) -> Objects:
             comparisons=[],
             project=PROJECT,
         )
-    assert experiment.id.startswith(EXPERIMENT)
     return {
         "dataset_id": dataset.id,
         "log_id": log.id,

@@ -23,9 +23,7 @@ RANKING = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]
 INFERENCE = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 1], "data": [1.0]}]}
 # Bodies of operations that name an object in their path; `{}` is a body without required fields.
 BODIES: dict[Operation, Any] = {
-    ("post", "/v1/models/{ref}/rank"): {
-        "queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]
-    },
+    ("post", "/v1/models/{ref}/rank"): RANKING,
     ("patch", "/v1/datasets/{dataset_id}"): {"name": "mine"},
     ("patch", "/v1/click-logs/{log_id}"): {"name": "mine"},
     ("patch", "/v1/jobs/{job_id}"): {"name": "mine"},

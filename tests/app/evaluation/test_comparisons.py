@@ -17,7 +17,6 @@ from core.store.artifacts.keys import comparison_key, ranking_key
 from tests.app.conftest import TestClient
 
 VALUES: dict[str, list[list[float | None]]] = {"ndcg@5": [[0.1, 0.4], [0.5, 0.5], [None, None], [0.9, 0.2]]}
-_SIGMA = "/diagnostics/loss/sigma"
 QUERIES = ["q1", "q2", "q/3", "q4"]
 
 

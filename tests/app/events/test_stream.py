@@ -173,7 +173,7 @@ def test_a_client_far_behind_reads_from_the_database(
     url: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client further behind than the events in memory reads pages from the database."""
-    monkeypatch.setattr(feed, "RECENT", 5)
+    monkeypatch.setattr(feed, "MAX_RECENT_EVENTS", 5)
     monkeypatch.setattr(feed, "READ_BATCH", 7)
     for number in range(40):
         add(store, number)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from app import ApiSettings
 from core.errors import StoreFull
@@ -126,7 +127,6 @@ def test_a_database_on_a_full_disk_raises_store_full(
 @pytest.fixture
 def full_database() -> Callable[[Store], None]:
     """Function that stops a database from growing."""
-    from sqlalchemy import event
 
     def fill(store: Store) -> None:
         event.listen(

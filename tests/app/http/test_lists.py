@@ -73,6 +73,14 @@ def test_members_of_a_field_are_chosen(listed: TestClient) -> None:
     assert both["statistics"] == {"queries": 3, "documents": 9, "features": 3}
 
 
+def test_chosen_members_keep_their_order(listed: TestClient) -> None:
+    """The order is that of the object, so that responses of all processes have the same `ETag`."""
+    members = ("queries", "documents", "features")
+    fields = ",".join(f"statistics.{member}" for member in reversed(members))
+    (dataset, _) = _items(listed, f"datasets?fields={fields}")
+    assert tuple(dataset["statistics"]) == members
+
+
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize(
     ("query", "pointer"),

@@ -316,6 +316,18 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
         assert client.get(f"/v1/jobs?{wrong}").status_code == 422
 
 
+def test_jobs_of_a_later_release_are_left_out(
+    client: TestClient, store: Store, train_request: dict[str, Any]
+) -> None:
+    """During an upgrade, an API lists the jobs of the kinds that it knows; one of another kind is 404."""
+    known = _submit(client, train_request)["id"]
+    with store.begin() as tx:
+        later = tx.jobs.add("evaluate", {})
+        later.kind = "later"
+    assert [job["id"] for job in client.get("/v1/jobs").json()["items"]] == [known]
+    assert client.get(f"/v1/jobs/{later.id}").status_code == 404
+
+
 def test_a_queued_job_is_cancelled_immediately(client: TestClient, train_request: dict[str, Any]) -> None:
     """202 has the new state of the job; cancelling it again is 409."""
     job_id = _submit(client, train_request)["id"]

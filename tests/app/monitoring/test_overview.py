@@ -36,6 +36,17 @@ def test_workers_are_listed_with_their_jobs(
     assert left["seen_at"] >= second["seen_at"]
 
 
+def test_running_jobs_of_a_later_release_are_left_out(client: TestClient, store: Store) -> None:
+    """During an upgrade, the workers are listed with the jobs of known kinds."""
+    with store.begin() as tx:
+        tx.workers.report("host:1", "quick", 1, 60)
+        later = tx.jobs.add("evaluate", {})
+        tx.jobs.claim(later.id, "host:1/57", 15)
+        tx.jobs.get(later.id).kind = "later"
+    (worker,) = client.get("/v1/workers").json()["items"]
+    assert worker["jobs"] == []
+
+
 def test_jobs_are_counted_by_status(client: TestClient, train_request: dict[str, Any]) -> None:
     """A status without jobs has 0; datasets and results are counted, too."""
     nothing = client.get("/v1/counts").json()

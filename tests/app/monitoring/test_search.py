@@ -72,6 +72,14 @@ def test_click_logs_and_interleavings_are_found(client: TestClient, store: Store
     assert found(client, made["id"][:-1]) == [("interleaving", "MAYbe")]
 
 
+def test_a_job_of_a_later_release_is_found(client: TestClient, store: Store) -> None:
+    """During an upgrade, a search finds the jobs of kinds that the API does not know."""
+    with store.begin() as tx:
+        later = tx.jobs.add("evaluate", {})
+        later.kind, later.title = "later", "later job"
+    assert found(client, "later job") == [("job", "later job")]
+
+
 def test_ids_are_found_by_their_beginning(client: TestClient, model: Model) -> None:
     """The prefix of the kind is optional."""
     assert found(client, model.id) == [("model", "web-2:2")]

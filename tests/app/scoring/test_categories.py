@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from app.scoring.served_models import ServedModel, _warmed
-from app.scoring.tables import MEDIA_TYPE
 from app.scoring.tensors import HEAD_BYTES
 from core.data import RankingDataset
 from core.data.feature_alignment import with_categories
@@ -18,6 +17,7 @@ from core.store import Model, Store
 from core.training import train, training_spec
 from core.types import Float64Array
 from tests.app.conftest import FEATURE_NAMES, TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_rows, rank_stream, scores_by_row
 
 BRANDS = ("acme", "Zürich", 'say "hi"', "neo", "omni", "pax")
 SHOPS = (7, 1001, 40_000)
@@ -72,19 +72,6 @@ def scores(model: Model) -> Float64Array:
     return np.asarray(lightgbm.Booster(model_str=MODEL_TEXT).predict(rows, raw_score=True))
 
 
-def _rank(client: TestClient, features: list[Any], **members: Any) -> Any:
-    documents = [{"id": str(row), "features": each} for row, each in enumerate(features)]
-    return client.post(
-        "/v1/models/web/rank", json={"queries": [{"id": "q", "documents": documents}], **members}
-    )
-
-
-def _scores(answer: Any) -> list[float]:
-    assert answer.status_code == 200, answer.text
-    ranked = {document["id"]: document["score"] for document in answer.json()["queries"][0]["ranking"]}
-    return [ranked[str(row)] for row in range(len(ranked))]
-
-
 def _by_name(row: tuple[Any, ...]) -> dict[str, Any]:
     return {name: value for name, value in zip(FEATURE_NAMES, row, strict=True) if value is not None}
 
@@ -96,18 +83,18 @@ def test_the_model_uses_both_categories(scores: Float64Array) -> None:
 
 def test_json_names_categories_by_text(client: TestClient, scores: Float64Array) -> None:
     """Scores of features by name, by position and with numbers as texts equal LightGBM's of the codes."""
-    assert _scores(_rank(client, [_by_name(row) for row in DOCUMENTS])) == scores.tolist()
-    assert _scores(_rank(client, [list(row) for row in DOCUMENTS])) == scores.tolist()
+    assert scores_by_row(rank_rows(client, [_by_name(row) for row in DOCUMENTS])) == scores.tolist()
+    assert scores_by_row(rank_rows(client, [list(row) for row in DOCUMENTS])) == scores.tolist()
     as_texts = [[number, brand, None if shop is None else str(shop)] for number, brand, shop in DOCUMENTS]
-    assert _scores(_rank(client, as_texts)) == scores.tolist()
+    assert scores_by_row(rank_rows(client, as_texts)) == scores.tolist()
 
 
 def test_a_number_is_a_code_of_a_text_or_a_value(client: TestClient, scores: Float64Array) -> None:
     """Requests of numbers only (`quick`) and other requests get equal scores."""
     quick = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
-    assert _scores(_rank(client, quick)) == scores.tolist()
+    assert scores_by_row(rank_rows(client, quick)) == scores.tolist()
     general = [*quick[:-1], [quick[-1][0], "pax", quick[-1][2]]]
-    assert _scores(_rank(client, general)) == scores.tolist()
+    assert scores_by_row(rank_rows(client, general)) == scores.tolist()
 
 
 def _code(brand: str | None) -> int | None:
@@ -116,7 +103,7 @@ def _code(brand: str | None) -> int | None:
 
 def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:
     """Values are shown as given; categories unknown to the model are missing."""
-    answer = _rank(client, [list(row) for row in DOCUMENTS], explain=True).json()
+    answer = rank_rows(client, [list(row) for row in DOCUMENTS], explain=True).json()
     for document in answer["queries"][0]["ranking"]:
         number, brand, shop = DOCUMENTS[int(document["id"])]
         known = {
@@ -152,19 +139,10 @@ def test_texts_of_numbers_and_values_of_other_types_are_refused(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
     """The error points at the feature."""
-    answer = _rank(client, [features])
+    answer = rank_rows(client, [features])
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
     assert answer.json()["errors"][0]["detail"].startswith(detail)
-
-
-def _post(client: TestClient, columns: dict[str, Any]) -> Any:
-    table = pa.table(columns)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=3)
-    headers = {"Content-Type": MEDIA_TYPE}
-    return client.post("/v1/models/web/rank", content=bytes(sink.getvalue()), headers=headers)
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
@@ -181,18 +159,19 @@ def test_arrow_names_categories_by_text(
         if shops == "numbers"
         else pa.array([None if shop is None else str(shop) for shop in given], kind),
     }
-    answer = _post(client, columns)
+    answer = rank_stream(client, arrow_stream(pa.table(columns)))
     assert answer.status_code == 200, answer.text
     ranked = pa.ipc.open_stream(answer.content).read_all().sort_by("row")
     assert ranked.column("score").to_pylist() == scores.tolist()
-    refused = _post(client, {"bm25": pa.array(brands, kind)})
+    refused = rank_stream(client, arrow_stream(pa.table({"bm25": pa.array(brands, kind)})))
     assert refused.json()["errors"][0]["pointer"] == "/bm25"
 
 
 def test_lists_of_arrow_hold_codes_and_numbers(client: TestClient, scores: Float64Array) -> None:
     """Lists have a single type, so that texts are sent as codes."""
     rows = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
-    answer = _post(client, {"features": pa.array(rows, pa.list_(pa.float64(), 3))})
+    table = pa.table({"features": pa.array(rows, pa.list_(pa.float64(), 3))})
+    answer = rank_stream(client, arrow_stream(table))
     assert answer.status_code == 200, answer.text
     ranked = pa.ipc.open_stream(answer.content).read_all().sort_by("row")
     assert ranked.column("score").to_pylist() == scores.tolist()

@@ -11,11 +11,11 @@ import pytest
 
 from app.scoring.fast_json import fast_candidates
 from app.scoring.served_models import _warmed
-from app.scoring.tables import MEDIA_TYPE
 from app.settings import ApiSettings
 from core.store import Model, Store
 from core.types import Float64Array
 from tests.app.conftest import TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_rows, rank_stream, scores_by_row
 
 NAMES = ("bm25", "emb.0", "emb.1", "emb.2", "price")
 PLACE = "/queries/0/documents/0/features"
@@ -57,19 +57,6 @@ def scores(model: Model) -> Float64Array:
     return np.asarray(lightgbm.Booster(model_str=MODEL_TEXT).predict(matrix, raw_score=True))
 
 
-def _rank(client: TestClient, features: list[Any], **members: Any) -> Any:
-    documents = [{"id": str(row), "features": each} for row, each in enumerate(features)]
-    return client.post(
-        "/v1/models/web/rank", json={"queries": [{"id": "q", "documents": documents}], **members}
-    )
-
-
-def _scores(answer: Any) -> list[float]:
-    assert answer.status_code == 200, answer.text
-    ranked = {document["id"]: document["score"] for document in answer.json()["queries"][0]["ranking"]}
-    return [ranked[str(row)] for row in range(len(ranked))]
-
-
 def _by_name(bm25: float | None, embedding: Any, price: float | None) -> dict[str, Any]:
     given = {"bm25": bm25, "emb": embedding, "price": price}
     return {name: value for name, value in given.items() if value is not None}
@@ -82,14 +69,14 @@ def test_the_model_uses_all_features(scores: Float64Array) -> None:
 
 def test_a_list_gives_all_features_of_a_block(client: TestClient, scores: Float64Array) -> None:
     """Scores equal those of single features; null in the list, or instead of it, is a missing value."""
-    assert _scores(_rank(client, [_by_name(*row) for row in DOCUMENTS])) == scores.tolist()
+    assert scores_by_row(rank_rows(client, [_by_name(*row) for row in DOCUMENTS])) == scores.tolist()
     with_nulls = [{"emb": embedding, "bm25": bm25, "price": price} for bm25, embedding, price in DOCUMENTS]
-    assert _scores(_rank(client, with_nulls)) == scores.tolist()
+    assert scores_by_row(rank_rows(client, with_nulls)) == scores.tolist()
     one_by_one = [
         _by_name(bm25, None, price) | {f"emb.{number}": one for number, one in enumerate(embedding or ())}
         for bm25, embedding, price in DOCUMENTS
     ]
-    assert _scores(_rank(client, one_by_one)) == scores.tolist()
+    assert scores_by_row(rank_rows(client, one_by_one)) == scores.tolist()
 
 
 def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
@@ -125,7 +112,7 @@ def test_what_is_no_whole_block_is_refused(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
     """The error points at the feature or the number, and describes the value that the model expects."""
-    answer = _rank(client, [features])
+    answer = rank_rows(client, [features])
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
     assert error["pointer"] == PLACE + pointer
@@ -141,24 +128,15 @@ def test_features_of_a_null_list_may_be_given_one_by_one(client: TestClient, sco
         "price": price,
         **dict(zip(NAMES[1:4], embedding or (), strict=True)),
     }
-    assert _scores(_rank(client, [features])) == [scores[0]]
+    assert scores_by_row(rank_rows(client, [features])) == [scores[0]]
 
 
 def test_explanations_name_the_features_of_a_block(client: TestClient, model: Model) -> None:
     """Each feature of a block has a separate contribution with its value."""
-    answer = _rank(client, [{"emb": [0.5, 1.5, -2]}], explain=True).json()
+    answer = rank_rows(client, [{"emb": [0.5, 1.5, -2]}], explain=True).json()
     contributions = answer["queries"][0]["ranking"][0]["explanation"]["contributions"]
     values = {part["feature"]: part["value"] for part in contributions}
     assert values.items() >= {"emb.0": 0.5, "emb.1": 1.5, "emb.2": -2}.items()
-
-
-def _post(client: TestClient, columns: dict[str, Any]) -> Any:
-    table = pa.table(columns)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=2)
-    headers = {"Content-Type": MEDIA_TYPE}
-    return client.post("/v1/models/web/rank", content=bytes(sink.getvalue()), headers=headers)
 
 
 def _lists(values: Any, number: Any = pa.float32(), size: int = 3) -> Any:  # noqa: B008 - a constant
@@ -170,7 +148,7 @@ def test_arrow_has_a_column_of_lists(client: TestClient, scores: Float64Array, n
     """A column of fixed-size lists may be among columns of single features; a null list is missing values."""
     bm25, embeddings, prices = zip(*DOCUMENTS, strict=True)
     columns = {"price": prices, "emb": _lists(embeddings, number), "bm25": pa.array(bm25, pa.float32())}
-    answer = _post(client, columns)
+    answer = rank_stream(client, arrow_stream(pa.table(columns)))
     assert answer.status_code == 200, answer.text
     ranked = pa.ipc.open_stream(answer.content).read_all().sort_by("row")
     assert ranked.column("score").to_pylist() == scores.tolist()
@@ -180,7 +158,7 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
     """A table may have a column of lists for each block, with different types of numbers."""
     add_model("web", text=MODEL_TEXT, feature_names=("bm25", "a.0", "a.1", "b.0", "b.1"))
     blocks = {"b": _lists([[3, 4]], pa.int8(), 2), "a": _lists([[0.5, None]], pa.float64(), 2)}
-    answer = _post(client, {"bm25": [0.25], **blocks})
+    answer = rank_stream(client, arrow_stream(pa.table({"bm25": [0.25], **blocks})))
     (found,) = pa.ipc.open_stream(answer.content).read_all().column("score").to_pylist()
     row = np.array([[0.25, 0.5, np.nan, 3, 4]])
     expected = lightgbm.Booster(model_str=MODEL_TEXT).predict(row, raw_score=True)
@@ -205,7 +183,7 @@ def test_arrow_lists_that_do_not_fit_are_refused(
     client: TestClient, model: Model, columns: dict[str, Any], pointer: str, detail: str
 ) -> None:
     """The error points at the column."""
-    answer = _post(client, columns)
+    answer = rank_stream(client, arrow_stream(pa.table(columns)))
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
     assert error["pointer"] == pointer

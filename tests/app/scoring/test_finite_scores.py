@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.tables import MEDIA_TYPE
 from core.data import RankingDataset
 from core.errors import ScoreNotFinite
 from core.scorers import InputTransform, Layer, Network
 from core.store import Model, Store
 from tests.app.conftest import FEATURE_NAMES, TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_stream
 from worker.job.systems import load_model
 
 HUGE = 1e30  # within the range of float32
@@ -29,14 +29,6 @@ def web(add_network: Callable[..., Model]) -> Model:
     return add_network("web", Network(tuple(FEATURE_NAMES), InputTransform.unscaled(3), layers))
 
 
-def _arrow(values: list[float]) -> bytes:
-    table = pa.table({"document_id": ["d1", "d2"], "bm25": values})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
 def _json(values: list[float], **more: Any) -> dict[str, Any]:
     documents = [{"id": f"d{i}", "features": [value, 0, None]} for i, value in enumerate(values, 1)]
     return {"queries": [{"id": "q0", "documents": []}, {"id": "q1", "documents": documents}], **more}
@@ -45,7 +37,7 @@ def _json(values: list[float], **more: Any) -> dict[str, Any]:
 def test_every_form_names_model_and_document(client: TestClient, web: Model) -> None:
     """The status is never 200 with `null`, and no part of the request is answered."""
     inputs = [{"name": "bm25", "shape": [2], "datatype": "FP32", "data": [1.0, HUGE]}]
-    tables = {"content-type": MEDIA_TYPE}
+    table = pa.table({"document_id": ["d1", "d2"], "bm25": [1.0, HUGE]})
     rank, infer = "/v1/models/web/rank", "/v2/models/web/infer"
     assert client.post(rank, json=_json([1.0, 1e20])).status_code == 200
     answers = {
@@ -53,7 +45,7 @@ def test_every_form_names_model_and_document(client: TestClient, web: Model) -> 
             client.post(rank, json=_json([1.0, HUGE])),
             client.post(rank, json=_json([1.0, HUGE], explain=True)),
         ],
-        "document 'd2'": [client.post(rank, content=_arrow([1.0, HUGE]), headers=tables)],
+        "document 'd2'": [rank_stream(client, arrow_stream(table))],
         "document 1, counted from 0": [client.post(infer, json={"inputs": inputs})],
     }
     for place, each in answers.items():

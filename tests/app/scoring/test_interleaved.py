@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.interleaved import InterleavedLists, InterleavingCache, Shown
+from app.scoring.interleaved import InterleavedList, InterleavedLists, InterleavingCache
 from app.served.users import UserHashes
 from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import NotFound, StoreUnavailable
@@ -141,10 +141,10 @@ class Process:
         self.writer.start()
         self.lists = InterleavedLists(store, self.writer, USERS)
 
-    def ask(self, row: Interleaving, times: int = 1, names: list[str] | None = None) -> list[Shown]:
+    def ask(self, row: Interleaving, times: int = 1, names: list[str] | None = None) -> list[InterleavedList]:
         """Request the list of one user and query several times concurrently."""
 
-        async def ask() -> list[Shown]:
+        async def ask() -> list[InterleavedList]:
             found = (self.lists.of(row, RANKINGS, names or NAMES, "q", "u") for _ in range(times))
             return list(await asyncio.gather(*found))
 
@@ -208,7 +208,7 @@ def test_two_processes_make_one_list(
     assert number_of_lists(own_store, row) == 1
     processes[0].lists = InterleavedLists(own_store, processes[0].writer, USERS)  # after a restart
     (later,) = processes[0].ask(row)
-    assert later == Shown(first.ranking_id, first.documents, kept=True)
+    assert later == InterleavedList(first.ranking_id, first.documents, kept=True)
 
 
 def test_of_two_different_lists_the_first_stored_is_kept(
@@ -221,7 +221,9 @@ def test_of_two_different_lists_the_first_stored_is_kept(
         process.writer.flush()
     assert number_of_lists(own_store, row) == 1
     for process in processes:
-        assert process.ask(row, names=NAMES)[0] == Shown(first.ranking_id, first.documents, kept=True)
+        assert process.ask(row, names=NAMES)[0] == InterleavedList(
+            first.ranking_id, first.documents, kept=True
+        )
 
 
 def test_a_list_after_the_retention_of_a_clicked_one_is_stored(

@@ -12,6 +12,7 @@ from app.scoring.tables import MEDIA_TYPE
 from app.scoring.tensors import HEAD_BYTES
 from core.store import Model
 from tests.app.conftest import FEATURE_NAMES, TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_stream
 
 JSON = {"Content-Type": "application/json"}
 RANK, INFER = "/v1/models/web/rank", "/v2/models/web/infer"
@@ -52,13 +53,10 @@ def _responses(client: TestClient, spelling: str) -> Iterator[tuple[str, Any]]:
         body = f'{{"queries":[{{"id":"q","documents":[{{"id":"d",{features}}}]}}]}}'
         yield form, client.post(RANK, content=body.encode(), headers=JSON)
     table = pa.table({"bm25": pa.array([number], pa.float64())})
-    yield "table", client.post(RANK, content=_stream(table), headers={"Content-Type": MEDIA_TYPE})
+    yield "table", rank_stream(client, arrow_stream(table))
     if spelling.isdecimal() and len(spelling) < 19:
         whole = pa.table({"bm25": pa.array([int(spelling)], pa.int64())})
-        yield (
-            "table of int64",
-            client.post(RANK, content=_stream(whole), headers={"Content-Type": MEDIA_TYPE}),
-        )
+        yield "table of int64", rank_stream(client, arrow_stream(whole))
     for form, data in {"tensor": spelling, "unusual tensor": f"[{spelling}]"}.items():
         for datatype in ("FP32", "FP64"):
             tensor = f'{{"name":"bm25","shape":[1],"datatype":"{datatype}","data":[{data}]}}'
@@ -84,13 +82,6 @@ def test_a_number_means_the_same_in_every_form(
         else:
             assert "beyond the range of float32" in response.text, form
     assert len(set(scores.values())) <= 1, scores
-
-
-def _stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 def _score(response: Any) -> float:

@@ -16,7 +16,6 @@ import pytest
 
 from app.scoring import sample_writer, samples
 from app.scoring.sample_writer import SampleWriter
-from app.scoring.tables import MEDIA_TYPE
 from app.scoring.tensors import HEAD_BYTES
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
@@ -24,6 +23,7 @@ from core.store import Model, Store
 from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.tables import ScoreSamples
 from tests.app.conftest import TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_stream
 
 BODY = {
     "queries": [
@@ -58,19 +58,9 @@ def logged(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def table(**columns: Any) -> bytes:
-    """Return an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    found = pa.table(columns)
-    with pa.ipc.new_stream(sink, found.schema) as writer:
-        writer.write_table(found)
-    return bytes(sink.getvalue())
-
-
-def post_table(client: TestClient, content: bytes) -> None:
+def rank_table(client: TestClient, **columns: Any) -> None:
     """Rank the rows of a table."""
-    headers = {"Content-Type": MEDIA_TYPE}
-    assert client.post("/v1/models/web/rank", content=content, headers=headers).status_code == 200
+    assert rank_stream(client, arrow_stream(pa.table(columns))).status_code == 200
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -108,8 +98,8 @@ def test_tables_and_tensors_are_kept_as_json_is(
     add_model("web")
     columns = {"bm25": [0.5, None, 0.25], "age/days": [1, 2, 3]}
     matrix = [[0.5, None, 1.0], [None, None, 2.0], [0.25, None, 3.0]]
-    post_table(client, table(query_id=[7, 7, 8], document_id=["a", "b", "a"], **columns))
-    post_table(client, table(**columns))
+    rank_table(client, query_id=[7, 7, 8], document_id=["a", "b", "a"], **columns)
+    rank_table(client, **columns)
     flat = [value for row in matrix for value in row]
     tensor = {"name": "x", "shape": [3, 3], "datatype": "FP64", "data": flat}
     assert client.post("/v2/models/web/infer", json={"inputs": [tensor]}).status_code == 200
@@ -142,7 +132,7 @@ def test_documents_of_large_requests_are_drawn(
     add_model("web")
     monkeypatch.setattr(samples, "MAX_VALUES", 12)
     queries = [f"q{row // 2}" for row in range(40)]
-    post_table(client, table(query_id=queries, document_id=list(range(40)), bm25=np.arange(40) / 64))
+    rank_table(client, query_id=queries, document_id=list(range(40)), bm25=np.arange(40) / 64)
     (line,) = logged(client, settings)
     assert line["scored_documents"] == 40
     documents = [(query["id"], document) for query in line["queries"] for document in query["documents"]]

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.arrow_headers import Flatbuffer, declared
+from app.scoring.arrow_headers import Flatbuffer, validated_stream
 from app.scoring.tables import MEDIA_TYPE, read_table
 from core.errors import InvalidInput
 from core.store import Model
 from tests.app.conftest import FEATURE_NAMES, TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_stream
 
 COLUMNS: dict[str, Any] = {
     "query_id": ["a", "a", "a", "b", "b"],
@@ -21,17 +22,6 @@ COLUMNS: dict[str, Any] = {
     "bm25": [0.1, 0.9, None, 0.3, 0.7],
     "age/days": [1, 2, 3, 4, 5],
 }
-
-
-def _stream(table: pa.Table, batch_rows: int | None = None, **options: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
-        writer.write_table(table, max_chunksize=batch_rows or max(2, len(table) // 2))
-    return bytes(sink.getvalue())
-
-
-def _post(client: TestClient, content: bytes, query: str = "") -> Any:
-    return client.post(f"/v1/models/web/rank{query}", content=content, headers={"Content-Type": MEDIA_TYPE})
 
 
 def _table_of(response: Any) -> pa.Table:
@@ -43,7 +33,7 @@ def _table_of(response: Any) -> pa.Table:
 def test_a_table_is_ranked_as_json_is(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """Scores and order equal those of JSON, for columns of features or of lists, in several batches."""
     model = add_model("web")
-    ranked = _table_of(_post(client, _stream(pa.table(COLUMNS))))
+    ranked = _table_of(rank_stream(client, arrow_stream(pa.table(COLUMNS))))
     queries = [
         {
             "id": query,
@@ -80,31 +70,31 @@ def test_a_table_is_ranked_as_json_is(client: TestClient, add_model: Callable[[s
     )
     lists = pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel().astype(np.float32)), len(FEATURE_NAMES))
     by_lists = pa.table({"query_id": COLUMNS["query_id"], "features": lists})
-    same = _table_of(_post(client, _stream(by_lists)))
+    same = _table_of(rank_stream(client, arrow_stream(by_lists)))
     assert same.column("score").equals(ranked.column("score"))
     assert same.column_names == ["query_id", "row", "rank", "score"]
-    best = _table_of(_post(client, _stream(by_lists), "?top_k=1"))
+    best = _table_of(rank_stream(client, arrow_stream(by_lists), "?top_k=1"))
     assert best.to_pylist() == [row for row in same.to_pylist() if row["rank"] == 1]
-    alone = _table_of(_post(client, _stream(by_lists.drop_columns("query_id").slice(0, 0))))
+    alone = _table_of(rank_stream(client, arrow_stream(by_lists.drop_columns("query_id").slice(0, 0))))
     assert alone.to_pylist() == []
 
 
 def _bad(**columns: Any) -> bytes:
-    return _stream(pa.table({**COLUMNS, **columns}))
+    return arrow_stream(pa.table({**COLUMNS, **columns}))
 
 
 def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """The error has the column and the reason; damaged and compressed streams are refused whole."""
     add_model("web")
-    good = _stream(pa.table(COLUMNS))
+    good = arrow_stream(pa.table(COLUMNS))
     zeros = pa.table({"bm25": np.zeros(100)})
     cases = [
         (b"", "/", "must be a stream"),
         (b"PAR1", "/", "must be a stream"),
         (good[: len(good) // 2], "/", "must be a stream"),
         (good.replace(b"aaa", b"a\xff\xfe"), "/", "must be a stream"),
-        (_stream(zeros, compression="zstd"), "/", "without compression"),
-        (_stream(zeros, compression="lz4"), "/", "without compression"),
+        (arrow_stream(zeros, compression="zstd"), "/", "without compression"),
+        (arrow_stream(zeros, compression="lz4"), "/", "without compression"),
         (
             _bad(query_id=pa.array(list("aabba"))),
             "/query_id",
@@ -118,27 +108,31 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
         (_bad(pagerank=pa.array(["x"] * 5).dictionary_encode()), "/pagerank", "not accepted"),
         (_bad(pagerank=pa.nulls(5)), "/pagerank", "not accepted"),
         (_bad(pagerank=pa.array([1e39] * 5)), "/pagerank", "beyond the range of float32"),
-        (_stream(pa.table([[0.5], [0.7]], names=["bm25", "bm25"])), "/bm25", "two columns have this name"),
         (
-            _stream(pa.table([["a"], ["b"]], names=["query_id"] * 2)),
+            arrow_stream(pa.table([[0.5], [0.7]], names=["bm25", "bm25"])),
+            "/bm25",
+            "two columns have this name",
+        ),
+        (
+            arrow_stream(pa.table([["a"], ["b"]], names=["query_id"] * 2)),
             "/query_id",
             "two columns have this name",
         ),
         (_bad(speed=pa.array([1] * 5)), "/speed", "not a feature of this model"),
         (
-            _stream(pa.table({"features": pa.FixedSizeListArray.from_arrays(pa.array([1.0] * 4), 2)})),
+            arrow_stream(pa.table({"features": pa.FixedSizeListArray.from_arrays(pa.array([1.0] * 4), 2)})),
             "/features",
             "3",
         ),
     ]
     for content, pointer, reason in cases:
-        response = _post(client, content)
+        response = rank_stream(client, content)
         assert response.status_code == 422, (content[:40], response.text)
         (error,) = response.json()["errors"]
         assert error["pointer"] == pointer
         assert reason in error["detail"]
     for top_k in ("0", "x", "-1", "99999999999999", "1.5", f"{10:011}{0:04300}"):
-        assert _post(client, good, f"?top_k={top_k}").json()["errors"][0]["pointer"] == "/top_k"
+        assert rank_stream(client, good, f"?top_k={top_k}").json()["errors"][0]["pointer"] == "/top_k"
     other = client.post("/v1/models/web/rank", content=good, headers={"Content-Type": "text/csv"})
     assert (other.status_code, MEDIA_TYPE in other.json()["detail"]) == (415, True)
 
@@ -149,29 +143,29 @@ def test_rows_are_counted_before_columns_are_read(
     """The declared number of rows is checked, because a few bytes may declare any number."""
     add_model("web")
     nothing = pa.table({"bm25": np.zeros(7777)}).select([])
-    without_columns = _stream(nothing, batch_rows=7777)
+    without_columns = arrow_stream(nothing, batch_rows=7777)
     assert without_columns.count(struct.pack("<q", 7777)) == 1
     cases = [
         (without_columns, "has no columns"),
         (without_columns.replace(struct.pack("<q", 7777), struct.pack("<q", 5_000_000)), "has no columns"),
-        (_stream(pa.table({"bm25": np.zeros(10_001, np.int8)})), "at most 10000 documents"),
+        (arrow_stream(pa.table({"bm25": np.zeros(10_001, np.int8)})), "at most 10000 documents"),
         (_declaring(2**40), "at most 10000 documents"),
         (_declaring(2**63 - 1), "at most 10000 documents"),
         (_declaring(-1), "negative number of rows"),
-        (_stream(pa.table({f"f{number}": [0.5] for number in range(6)})), "has 6 columns; at most 5"),
+        (arrow_stream(pa.table({f"f{number}": [0.5] for number in range(6)})), "has 6 columns; at most 5"),
     ]
     for content, reason in cases:
-        response = _post(client, content)
+        response = rank_stream(client, content)
         assert response.status_code == 422, reason
         (error,) = response.json()["errors"]
         assert error["pointer"] == "/"
         assert reason in error["detail"]
-    assert _post(client, _stream(pa.table({"bm25": np.zeros(10_000, np.int8)}))).status_code == 200
+    assert rank_stream(client, arrow_stream(pa.table({"bm25": np.zeros(10_000, np.int8)}))).status_code == 200
 
 
 def _declaring(rows: int) -> bytes:
     """Write a stream whose headers declare this number of rows instead of the real one."""
-    stream = _stream(pa.table({"bm25": np.zeros(7777, np.int8)}), batch_rows=7777)
+    stream = arrow_stream(pa.table({"bm25": np.zeros(7777, np.int8)}), batch_rows=7777)
     assert stream.count(struct.pack("<q", 7777)) == 3  # of the batch, of its column, and bytes of a buffer
     return stream.replace(struct.pack("<q", 7777), struct.pack("<q", rows))
 
@@ -180,14 +174,14 @@ def test_a_header_with_shared_texts_is_refused(client: TestClient, add_model: Ca
     """One text that a thousand entries of metadata refer to would be copied a thousand times."""
     add_model("web")
     entries = {"first": "x" * 30_000} | {f"k{number}": "" for number in range(1_000)}
-    stream = bytearray(_stream(pa.table({"bm25": [0.5]}).replace_schema_metadata(entries)))
-    assert _post(client, bytes(stream)).status_code == 200
+    stream = bytearray(arrow_stream(pa.table({"bm25": [0.5]}).replace_schema_metadata(entries)))
+    assert rank_stream(client, bytes(stream)).status_code == 200
     header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
     found = header.items(header.targets(header.targets(header.root(), 2), 2))
     text = stream.index(b"x" * 30_000) - 4
-    for place in header.places(found, 1) + 8:
+    for place in header.field_offsets(found, 1) + 8:
         struct.pack_into("<I", stream, place, text - place)
-    response = _post(client, bytes(stream))
+    response = rank_stream(client, bytes(stream))
     assert response.status_code == 422
     assert "refers to data beyond its end" in response.text
 
@@ -196,16 +190,16 @@ def test_a_header_with_shared_names_of_lists_is_refused() -> None:
     """One name that the children of many columns of lists refer to would be copied for each column."""
     fields = [pa.field("x" * 30_000, pa.float64()), pa.field("y", pa.float64())]
     lists = [pa.array([[0.5, 1.5]], pa.list_(field, 2)) for field in fields]
-    stream = bytearray(_stream(pa.table(lists, names=["a", "b"])))
-    assert declared(bytes(stream), "/", 2, 1).rows == 1
+    stream = bytearray(arrow_stream(pa.table(lists, names=["a", "b"])))
+    assert validated_stream(bytes(stream), "/", 2, 1).rows == 1
     header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
     columns = header.items(header.targets(header.targets(header.root(), 2), 1))
-    names = header.places(header.items(header.targets(columns, 5)), 0) + 8
+    names = header.field_offsets(header.items(header.targets(columns, 5)), 0) + 8
     text = stream.index(b"x" * 30_000) - 4
     for place in names:
         struct.pack_into("<I", stream, place, text - place)
     with pytest.raises(InvalidInput, match="refers to data beyond its end"):
-        declared(bytes(stream), "/", 2, 1)
+        validated_stream(bytes(stream), "/", 2, 1)
 
 
 def test_nested_columns_are_refused_unread(client: TestClient, add_model: Callable[[str], Model]) -> None:
@@ -213,7 +207,7 @@ def test_nested_columns_are_refused_unread(client: TestClient, add_model: Callab
     add_model("web")
     within = pa.struct([("x", pa.float32())])
     for kind in (within, pa.list_(pa.float32()), pa.list_(pa.list_(pa.float32(), 3), 1), pa.list_(within, 3)):
-        response = _post(client, _stream(pa.table({"features": pa.array([], kind)})))
+        response = rank_stream(client, arrow_stream(pa.table({"features": pa.array([], kind)})))
         assert response.status_code == 422
         assert "are not accepted" in response.json()["errors"][0]["detail"]
 
@@ -221,8 +215,8 @@ def test_nested_columns_are_refused_unread(client: TestClient, add_model: Callab
 @pytest.mark.parametrize("at", range(0, 600, 7))
 def test_a_damaged_stream_does_not_end_the_process(at: int) -> None:
     """A stream with one inverted byte is either read or refused as invalid input."""
-    damaged = bytearray(_stream(pa.table(COLUMNS)))
+    damaged = bytearray(arrow_stream(pa.table(COLUMNS)))
     if at < len(damaged):
         damaged[at] ^= 0xFF
     with suppress(InvalidInput):
-        assert len(read_table(declared(bytes(damaged), "/", 10, 1000), "/")) <= 1000
+        assert len(read_table(validated_stream(bytes(damaged), "/", 10, 1000), "/")) <= 1000

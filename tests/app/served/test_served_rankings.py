@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.http.services import registered
-from app.scoring.tables import MEDIA_TYPE
+from app.served.users import UserHashes
 from app.served.writer import ListWriter
 from app.settings import ApiSettings
 from core.store import Model, Store
@@ -17,6 +17,7 @@ from core.store.clock import utc_now
 from core.store.repositories.served import ServedList
 from core.store.visibility import limited_to
 from tests.app.conftest import TestClient
+from tests.app.scoring.conftest import arrow_stream, rank_stream
 
 DOCUMENTS = [{"id": f"d{place}", "features": {"bm25": place * 0.3}} for place in range(4)]
 BEST_FIRST = ["d3", "d2", "d1", "d0"]
@@ -91,15 +92,9 @@ def test_every_form_of_a_request_is_kept(
 ) -> None:
     """Each query has a ranking id, under which the returned documents of this query are stored."""
     if form == "table":
-        content = {"keep": "true", "user": "u"}
         columns = {"query_id": ["p", "p", "q"], "document_id": ["a", "b", "c"], "bm25": [0.1, 0.2, 0.3]}
-        table = pa.table(columns).replace_schema_metadata(content)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-        answer = client.post(
-            "/v1/models/web/rank", content=bytes(sink.getvalue()), headers={"Content-Type": MEDIA_TYPE}
-        )
+        table = pa.table(columns).replace_schema_metadata({"keep": "true", "user": "u"})
+        answer = rank_stream(client, arrow_stream(table))
         ids = pa.ipc.open_stream(answer.content).read_all()["ranking_id"].to_pylist()
         assert ids[0] == ids[1] != ids[2]
         expected = {ids[0]: ["b", "a"], ids[2]: ["c"]}
@@ -123,12 +118,7 @@ def test_every_form_of_a_request_is_kept(
 def test_a_table_without_ids_cannot_be_kept(client: TestClient, model: Model) -> None:
     """The error names the column."""
     table = pa.table({"bm25": [0.1]}).replace_schema_metadata({"keep": "true"})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    answer = client.post(
-        "/v1/models/web/rank", content=bytes(sink.getvalue()), headers={"Content-Type": MEDIA_TYPE}
-    )
+    answer = rank_stream(client, arrow_stream(table))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/query_id")
 
 
@@ -196,8 +186,6 @@ def test_hashes_depend_on_the_key(client: TestClient, application: FastAPI, stor
     with store.read() as tx:
         key = tx.served.hash_key()
     assert len(key) == 32
-    from app.served.users import UserHashes
-
     assert UserHashes(key).of("user", "ann") == UserHashes(key).of("user", "ann")
     assert UserHashes(key).of("user", "ann") != UserHashes(bytes(32)).of("user", "ann")
 

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import hypothesis
@@ -108,6 +109,22 @@ def test_json_makes_the_dataset_of_a_form(
         assert first.json()[field] == sent[field]
     assert store.artifacts.read_bytes(f"datasets/{first.json()['id']}/upload") == content
     assert client.post("/v1/datasets", json=body).json()["type"] == "/problems/wrong-state"
+
+
+@pytest.mark.both_stores
+def test_simultaneous_requests_use_an_upload_once(
+    client: TestClient, uploaded: Callable[[bytes], str]
+) -> None:
+    """Requests with one idempotency key all get the answer of the request that used the upload."""
+    body, key = {"source": uploaded(CONTENT)}, {"Idempotency-Key": "once"}
+
+    def create(_: int) -> Any:
+        return client.post("/v1/datasets", json=body, headers=key)
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(create, range(4)))
+    assert {answer.status_code for answer in answers} == {202}, [answer.text for answer in answers]
+    assert len({answer.json()["id"] for answer in answers}) == 1
 
 
 def test_json_makes_parts_of_uploads(client: TestClient, uploaded: Callable[[bytes], str]) -> None:

@@ -1,11 +1,16 @@
 """The tus protocol: statuses and headers of its specification."""
 
+import asyncio
 import base64
+import errno
 import hashlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi import FastAPI
@@ -13,7 +18,7 @@ from fastapi import FastAPI
 from app import ApiSettings
 from app.http.header_limits import MAX_HEADERS, MAX_TARGET_BYTES
 from app.http.services import Services, registered
-from app.uploads.resumable import PieceWriter
+from app.uploads.resumable import PieceWriter, receive_piece
 from core.errors import UploadTakenOver
 from core.store import Store
 from core.store.clock import utc_now
@@ -207,6 +212,36 @@ def test_a_part_is_recorded_before_the_quota_is_locked(application: FastAPI, sto
         with pytest.raises(UploadTakenOver):
             stored.result()
     pieces.abandon()
+
+
+@pytest.mark.usefixtures("client")
+def test_bytes_that_the_disk_loses_are_not_counted(
+    application: FastAPI, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the disk fails within a part, the whole part is received again."""
+    services = registered(application, Services)
+    writing = services.store.artifacts.writing
+
+    @contextmanager
+    def fail_at_the_second_block(key: str) -> Iterator[Any]:
+        with writing(key):
+            yield SimpleNamespace(write=Mock(side_effect=[None, OSError(errno.EIO, "the disk is on fire")]))
+
+    async def body() -> AsyncIterator[bytes]:
+        yield CONTENT[:20]
+        yield CONTENT[20:]
+
+    monkeypatch.setattr("app.uploads.resumable.BLOCK_BYTES", 10)
+    monkeypatch.setattr(services.store.artifacts, "writing", fail_at_the_second_block)
+    with store.begin() as tx:
+        upload = tx.uploads.add(len(CONTENT), utc_now() + timedelta(hours=1))
+        assert tx.uploads.begin_writing(upload.id, 0, "writer")
+    pieces = PieceWriter(services, upload, "writer", 0, None)
+    with pytest.raises(OSError, match="on fire"):
+        asyncio.run(receive_piece(body(), pieces, len(CONTENT)))
+    with store.read() as tx:
+        assert tx.uploads.get(upload.id, None).received_bytes == 0
+        assert tx.uploads.parts(upload.id) == []
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])

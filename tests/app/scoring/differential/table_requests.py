@@ -11,6 +11,7 @@ from app.scoring.served_models import ServedModel
 from app.scoring.tables import MEDIA_TYPE
 from app.settings import ApiSettings
 from core.types import Float64Array
+from tests.app.scoring.conftest import arrow_stream
 from tests.app.scoring.differential.requests import (
     BLOCK,
     BLOCK_FEATURES,
@@ -39,12 +40,9 @@ class TableRequests:
         """See `Form`."""
         generator = random.Random(seed)
         table = _table(generator)
-        sink = pa.BufferOutputStream()
-        codec: Any = generator.choice((*(None,) * 19, "lz4"))
-        options = pa.ipc.IpcWriteOptions(compression=codec)
-        with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-            writer.write_table(table, max_chunksize=generator.choice((1, 2, 100)))
-        content = bytearray(sink.getvalue())
+        compression = generator.choice((*(None,) * 19, "lz4"))
+        batch_rows = generator.choice((1, 2, 100))
+        content = bytearray(arrow_stream(table, batch_rows, compression=compression))
         for _ in range(generator.choice((0, 0, 1, 1, 2, 4))):
             _damage(content, generator)
         top_k = generator.choice(("", "", "?top_k=2"))
