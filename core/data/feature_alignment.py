@@ -166,7 +166,7 @@ def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories])
             texts = (
                 dataset_categories.texts(codes)
                 if dataset_categories
-                else [f"{code:g}" for code in codes.tolist()]
+                else [np.format_float_positional(code, trim="-") for code in codes]
             )
             examples = tuple(text for text in texts if text is not None)
             found.append(UnseenValues(name, int(np.count_nonzero(unseen)), examples))

@@ -87,9 +87,7 @@ def read_letor(
         dataset,
         "letor",
         scattered_queries=len(grouping.scattered),
-        scattered_examples=tuple(
-            grouping.query_ids[query] for query, _, _ in grouping.scattered[:MAX_EXAMPLES]
-        ),
+        scattered_examples=grouping.scattered_ids[:MAX_EXAMPLES],
         several_spellings=tuple(spellings.several),
         grouping=grouping,
         named=names.is_valid().to_numpy(zero_copy_only=False),

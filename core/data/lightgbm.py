@@ -14,7 +14,7 @@ from core.errors import DatasetError
 from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
-_MAX_QUERY_SIZE = 2**40
+_MAX_DIGITS = 13  # of the size of a query
 
 
 def read_lightgbm(
@@ -72,16 +72,15 @@ def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Ar
     """Convert sizes of queries to offsets, (n_queries + 1,).
 
     Raises:
-        DatasetError: When they do not add up to the rows of the data file.
+        DatasetError: When the sizes do not add up to the number of rows of the data file.
     """
-    boundaries: Int64Array = np.concatenate(([0], np.cumsum(query_sizes)))
-    if boundaries[-1] != n_rows:
+    total = query_sizes.sum(dtype=np.float64)  # a sum in int64 may wrap around to the number of rows
+    if total != n_rows:
         raise DatasetError.at(
-            f"expected {boundaries[-1]:,} documents, the sum of the sizes in the query file, but found"
-            f" {n_rows:,}",
+            f"expected {total:,.0f} documents, the sum of the sizes in the query file, but found {n_rows:,}",
             file=file,
         )
-    return boundaries
+    return np.concatenate(([0], np.cumsum(query_sizes)))
 
 
 def read_query_sizes(text: Text, file: str) -> Int64Array:
@@ -99,7 +98,7 @@ def read_query_sizes(text: Text, file: str) -> Int64Array:
     at = source.start
     for line in text[at:].tobytes().split(b"\n"):
         token = line.strip()
-        if token.isdigit() and len(token) <= len(str(_MAX_QUERY_SIZE)):
+        if token.isdigit() and len(token) <= _MAX_DIGITS:
             sizes.append(int(token))
         elif token:
             start = at + line.index(token)
@@ -107,7 +106,7 @@ def read_query_sizes(text: Text, file: str) -> Int64Array:
         at += len(line) + 1
     if spans:
         raise DatasetError(*source.errors(spans[:MAX_PROBLEMS]), more=len(spans) > MAX_PROBLEMS)
-    found = np.array([size for size in sizes if size], np.int64)
-    if not len(found):
+    positive = np.array([size for size in sizes if size], np.int64)
+    if not len(positive):
         raise DatasetError.at("expected the number of documents of each query, but found none", file=file)
-    return found
+    return positive

@@ -174,6 +174,8 @@ def _resolved(guard: SsrfGuard, host: str, port: int) -> list[str]:
         return guard.addresses_of(host, port)
     except OSError as error:
         raise httpcore.ConnectError(f"{host}: {error.strerror or error}") from error
+    except UnicodeError as error:  # of the resolver, for a host of a redirect such as a..b
+        raise httpcore.ConnectError(f"{host} is not a host name: {error}") from error
 
 
 class _Transport(httpx.BaseTransport):

@@ -55,6 +55,7 @@ def system_resolve(host: str, port: int) -> list[str]:
 
     Raises:
         OSError: The host has no address, or the resolver does not answer.
+        UnicodeError: A part of the host's name is empty or too long.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
@@ -92,6 +93,7 @@ class SsrfGuard:
         Raises:
             AddressRefused: An address is not allowed.
             OSError: The host has no address, or the resolver does not answer.
+            UnicodeError: A part of the host's name is empty or too long.
         """
         found = list(self._resolve(host, port))
         if not found:

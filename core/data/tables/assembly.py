@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.grouping import Grouping, group_rows, permute_rows
+from core.data.grouping import Grouping, group_codes, permute_rows
 from core.data.lightgbm import query_boundaries
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Limits, ReadingOptions
 from core.data.packing import Progress
@@ -20,10 +20,11 @@ from core.data.tables.category_column import CategoryColumn
 from core.data.tables.cells import kind_of
 from core.data.tables.checked_cells import CheckedCells
 from core.data.tables.columns import Columns, feature_names, find_columns
-from core.data.tables.problems import cause_of_columns, shortened
+from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns
 from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError
+from core.names import shortened
 from core.types import Float32Array, Int64Array
 from rankery.identifiers import SeveralSpellings
 
@@ -81,7 +82,7 @@ def read_table(
         dataset,
         table.format,
         scattered_queries=len(grouping.scattered),
-        scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.scattered[:MAX_EXAMPLES]),
+        scattered_examples=grouping.scattered_ids[:MAX_EXAMPLES],
         several_spellings=tuple(rows.spellings.several),
         grouping=grouping,
         named=rows.named(grouping.order),
@@ -139,22 +140,17 @@ class _Rows:
 
     def grouping(self) -> Grouping:
         """Gather the rows into queries."""
-        starts = np.flatnonzero(np.diff(self.queries, prepend=-1))
-        ids = list(self.query_ids)
-        return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
+        return group_codes(self.queries, list(self.query_ids))
 
     def refuse_scattered(self, grouping: Grouping) -> None:
         """Refuse rows of queries that are not contiguous."""
-        for query, stop, row in grouping.scattered:
-            name = grouping.query_ids[query]
-            before = self._table.lines([stop - 1])[0]
-            detail = (
-                f"expected the rows of query {shortened(name)!r} to be contiguous, but they stopped on line"
-            )
-            record = self._table.record(row)
-            self._cells.problems.add(
-                "scattered_query", record, 0, None, f"{detail} {before}", shortened(name)
-            )
+        first = grouping.scattered[: MAX_PROBLEMS + 1]
+        lines = self._table.lines([stop - 1 for _, stop, _ in first])
+        for (query, _, row), line in zip(first, lines, strict=True):
+            name = shortened(grouping.query_ids[query])
+            detail = f"expected the rows of query {name!r} to be contiguous, but they stopped on line {line}"
+            self._cells.problems.add("scattered_query", self._table.record(row), 0, None, detail, name)
+        self._cells.problems.count("scattered_query", None, len(grouping.scattered) - len(first))
         self._cells.fail_if_wrong()
 
     def with_sizes(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:

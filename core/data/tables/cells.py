@@ -79,6 +79,9 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     Returns:
         float64 (n,), NaN where a cell is empty; a text with a finite number beyond the range of float64
         becomes ± the largest float64. Second, the positions of the cells that are not numbers.
+
+    Raises:
+        pyarrow.ArrowInvalid: Bytes are not UTF-8.
     """
     if types.is_dictionary(column.type):
         values, wrong = numbers(column.dictionary)
@@ -86,6 +89,8 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
         return np.append(values, np.nan)[codes], np.flatnonzero(np.isin(codes, wrong))
     if kind_of(column.type) == "number":
         return _float64(pc.cast(column, pa.float64(), safe=False)), np.empty(0, np.int64)
+    if not types.is_string(column.type):  # Arrow does not parse numbers in bytes, dates and times
+        column = texts(column)
     try:
         values, wrong = _float64(pc.cast(column, pa.float64())), np.empty(0, np.int64)
     except pa.ArrowInvalid:
@@ -141,6 +146,8 @@ def texts(column: Any) -> Any:
 def cell_text(column: Any, position: int) -> str:
     """Format a cell for a message."""
     value = column[position].as_py()
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     return "" if value is None else str(value)
 
 

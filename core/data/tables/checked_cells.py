@@ -8,9 +8,10 @@ import pyarrow as pa
 from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts
 from core.data.tables.columns import Columns
 from core.data.tables.number_lists import read_lists
-from core.data.tables.problems import MAX_PROBLEMS, Problems, shortened
+from core.data.tables.problems import MAX_PROBLEMS, Problems
 from core.data.tables.table import Table
 from core.errors import DatasetError
+from core.names import shortened
 from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, NormalisedIds, normalise_column
 

@@ -88,6 +88,7 @@ def find_roles(
         *_unknown_columns(names, columns),
     ]
     mentioned = {name for _, name in columns.mentions()}
+    position_of = {name: position for position, name in enumerate(names)}
     by_role: dict[str, int] = {}
     for role in ROLES:
         given = getattr(columns, role)
@@ -98,8 +99,8 @@ def find_roles(
             candidates = _candidates(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
-        elif candidates and candidates[0] in names:
-            by_role[role] = names.index(candidates[0])
+        elif candidates and candidates[0] in position_of:
+            by_role[role] = position_of[candidates[0]]
         elif not candidates and detect and role in required:
             problems.append(_missing_role(role, names))
     if problems:
@@ -108,13 +109,17 @@ def find_roles(
             *(DatasetProblem(problem.detail, file, line, problem.column) for problem in problems),
             causes=cause_of_columns("row_numbers", unnamed),
         )
-    used = {*by_role.values(), *(names.index(name) for name in mentioned)}
+
+    def positions(listed: Sequence[str]) -> tuple[int, ...]:
+        return tuple(position_of[name] for name in listed)
+
+    used = {*by_role.values(), *(position_of[name] for name in mentioned)}
     return Roles(
         MappingProxyType(by_role),
-        tuple(map(names.index, columns.query_columns)),
-        tuple(map(names.index, columns.document_columns)),
-        None if columns.features is None else tuple(map(names.index, columns.features)),
-        tuple(map(names.index, columns.categorical_features)),
+        positions(columns.query_columns),
+        positions(columns.document_columns),
+        None if columns.features is None else positions(columns.features),
+        positions(columns.categorical_features),
         tuple(position for position in range(len(names)) if position not in used),
     )
 

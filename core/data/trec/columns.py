@@ -1,7 +1,6 @@
 """Read lines with a fixed number of words as columns, and gather rows by query."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.file_text import FileText, Span
+from core.data.grouping import Grouping, group_codes
 from core.data.options import Limits
 from core.data.packing import Bytes
 from core.data.spans import span_texts
@@ -191,28 +191,7 @@ def _number(word: str) -> float:
         return np.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Assignment of rows to queries.
-
-    Attributes:
-        query_ids: Ids in the order of first appearance.
-        query_boundaries: int64 (n_queries + 1,) offsets of the sorted rows.
-        of_row: (n_rows,) the number of each row's query.
-        order: The rows sorted by query, None where they already are.
-    """
-
-    query_ids: tuple[str, ...]
-    query_boundaries: Int64Array
-    of_row: Int64Array
-    order: Int64Array | None
-
-
-def group_queries(query_ids: Texts) -> Queries:
+def group_queries(query_ids: Texts) -> Grouping:
     """Gather rows by query id, (n_rows,); rows of a query keep their order."""
     encoded: Any = pc.dictionary_encode(query_ids.array)
-    of_row = encoded.indices.to_numpy().astype(np.int64)
-    counts = np.bincount(of_row, minlength=len(encoded.dictionary))
-    boundaries: Int64Array = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    order = np.argsort(of_row, kind="stable") if (np.diff(of_row) < 0).any() else None
-    return Queries(tuple(encoded.dictionary.to_pylist()), boundaries, of_row, order)
+    return group_codes(encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist())
