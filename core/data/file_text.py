@@ -1,6 +1,6 @@
 """The text of a file, and errors at positions of the text."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from core.names import MAX_SHORTENED_LENGTH, shortened
 from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
-OnProgress = Callable[[int, int], None]
 Span = tuple[str, int, int]  # expected content, first byte of the token, and the byte after the token
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

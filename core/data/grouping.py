@@ -18,7 +18,7 @@ class Grouping:
         query_boundaries: int64 (n_queries + 1,).
         order: The rows sorted by query, None where the file is already sorted.
         scattered: For each query whose rows are not contiguous: its position, the row where its first run
-            ends, and the row where its second run begins.
+            ends, and the row where its second run begins, in ascending order of the latter.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
     """

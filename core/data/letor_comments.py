@@ -39,7 +39,7 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
         values, lengths, _ = _spans(source, starts, keys[:n_keys])
     names = [source.slice(start, stop) for start, stop in keys[:n_keys].tolist()]
     return MappingProxyType(
-        {name: span_texts(source, values[place], lengths[place]) for place, name in enumerate(names)}
+        {name: span_texts(source, values[key], lengths[key]) for key, name in enumerate(names)}
     )
 
 

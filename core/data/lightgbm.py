@@ -3,11 +3,12 @@
 import numpy as np
 
 from core.data.dataset import RankingDataset
-from core.data.file_text import FileText, OnProgress, Span
+from core.data.file_text import FileText, Span
 from core.data.letor import document_ids, document_names, feature_names
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
+from core.data.packing import Progress
 from core.data.result import Reading
 from core.data.rows import Rows
 from core.errors import DatasetError
@@ -25,7 +26,7 @@ def read_lightgbm(
     limits: Limits | None = None,
     *,
     threads: int = 1,
-    on_progress: OnProgress | None = None,
+    on_progress: Progress | None = None,
 ) -> Reading:
     """Parse LightGBM's text of pairs `id:value`. Ids may start at 0; then the first feature is f0.
 

@@ -106,7 +106,7 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
         OSError: When the file cannot be opened.
     """
     with opened_parquet(file) as parquet:
-        yield from row_batches(parquet, _BLOCK_ROWS, ["query_id", "document_id", "label"])
+        yield from row_batches(parquet, _TEXT_ROWS, ["query_id", "document_id", "label"])
 
 
 def read_document_texts(
@@ -133,15 +133,15 @@ def read_document_texts(
         start = 0
         for group in range(parquet.num_row_groups):
             stop = start + parquet.metadata.row_group(group).num_rows
-            touched = [place for place, (first, last) in enumerate(spans) if first < stop and last > start]
-            if touched:
+            overlapping = [i for i, (first, last) in enumerate(spans) if first < stop and last > start]
+            if overlapping:
                 table = parquet.read_row_group(group, columns=["document_id", *selected_columns])
                 table = table.rename_columns(
                     [selected_columns.get(name, name) for name in table.column_names]
                 )
-            for place in touched:
-                first, last = spans[place]
-                parts[place].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
+            for i in overlapping:
+                first, last = spans[i]
+                parts[i].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
             start = stop
         return [pa.concat_tables(tables) for tables in parts]
 
@@ -181,9 +181,9 @@ class _Writer:
         lowest, highest = int(queries[0]), int(queries[-1]) + 1
 
         def texts(values: Sequence[str]) -> Any:
-            found: Any = pa.array(values[lowest:highest], pa.string()).dictionary_encode()
+            encoded: Any = pa.array(values[lowest:highest], pa.string()).dictionary_encode()
             return pa.DictionaryArray.from_arrays(
-                found.indices.take(pa.array(queries - lowest)), found.dictionary
+                encoded.indices.take(pa.array(queries - lowest)), encoded.dictionary
             )
 
         columns: list[Any] = [

@@ -1,6 +1,6 @@
 """Read files of judged documents of any format."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.data.named_parquet import columns_of
 from core.data.options import Columns, Limits, ReadingOptions
-from core.data.packing import mapped_bytes
+from core.data.packing import Progress, mapped_bytes
 from core.data.result import Reading
 from core.data.tables.agreement import AgreeingTable, TableColumns
 from core.data.tables.assembly import read_table
@@ -24,8 +24,6 @@ from core.data.tables.roles import unjudged_columns
 from core.data.tables.table import Table
 from core.data.trec.qrels import read_qrels
 from core.errors import DatasetError
-
-Progress = Callable[[int, int], None]
 
 _EXPECTED = {
     "auto": "LETOR, LightGBM, CSV or Parquet data, or TREC qrels",

@@ -62,13 +62,13 @@ class Texts(Sequence[str]):
         return len(self.array)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, position: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> "Texts": ...
-    def __getitem__(self, place: int | slice) -> "str | Texts":
-        if isinstance(place, slice):
-            return Texts(self.array[place])
-        return self.array[place].as_py()
+    def __getitem__(self, position: slice) -> "Texts": ...
+    def __getitem__(self, position: int | slice) -> "str | Texts":
+        if isinstance(position, slice):
+            return Texts(self.array[position])
+        return self.array[position].as_py()
 
     def __iter__(self) -> Iterator[str]:
         return iter(cast("list[str]", self.array.to_pylist()))

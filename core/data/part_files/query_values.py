@@ -52,10 +52,10 @@ class QueryValues:
         self._files.append(part.file)
         if dataset.query_weights is not None:
             self._weights = self._weights or [None] * self._n_queries
-            self._keep(part, _WEIGHT, self._weights, dataset.query_weights.tolist(), queries)
+            self._merge(part, _WEIGHT, self._weights, dataset.query_weights.tolist(), queries)
         for name, values in dataset.query_columns.items():
-            kept = self._values.setdefault(name, [None] * self._n_queries)
-            self._keep(part, name, kept, values, queries)
+            of_column = self._values.setdefault(name, [None] * self._n_queries)
+            self._merge(part, name, of_column, values, queries)
         is_new = self._first_file[queries] < 0
         self._first_file[queries[is_new]] = len(self._files) - 1
 
@@ -68,13 +68,15 @@ class QueryValues:
         if self._problems:
             raise DatasetError(*self._problems[:_MAX_PROBLEMS], more=len(self._problems) > _MAX_PROBLEMS)
 
-    def _keep(self, part: Part, name: str, kept: list[Any], values: Any, queries: Int64Array) -> None:
-        for own, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
-            if kept[query] is None:
-                kept[query] = value
-            elif kept[query] != value and len(self._problems) <= _MAX_PROBLEMS:
-                earlier = f"{shortened(str(kept[query]))} in {self._files[self._first_file[query]]}"
-                self._problems.append(_different_values(part, name, own, shortened(str(value)), earlier))
+    def _merge(self, part: Part, name: str, joined: list[Any], values: Any, queries: Int64Array) -> None:
+        """Store the values of a part in `joined`, and record those that differ from an earlier part's."""
+        for query_of_part, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
+            if joined[query] is None:
+                joined[query] = value
+            elif joined[query] != value and len(self._problems) <= _MAX_PROBLEMS:
+                earlier = f"{shortened(str(joined[query]))} in {self._files[self._first_file[query]]}"
+                found = shortened(str(value))
+                self._problems.append(_different_values(part, name, query_of_part, found, earlier))
 
 
 def _different_values(part: Part, name: str, query: int, value: str, earlier: str) -> DatasetProblem:

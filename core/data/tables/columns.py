@@ -11,7 +11,7 @@ from core.data.tables.cells import Kind
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.roles import Roles, find_roles
 from core.data.tables.table import Table
-from core.errors import DatasetError, InputProblem, InvalidInput
+from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def feature_names(table: Table, found: Columns, options: ReadingOptions) -> tupl
     unknown = sorted(set(options.feature_names).difference(columns))
     if unknown:
         detail = f"is not a feature column; feature columns are {listed(columns)}"
-        raise InvalidInput(*(InputProblem(f"/feature_names/{name}", detail) for name in unknown))
+        raise InvalidInput(*(InputProblem(pointer_of("feature_names", name), detail) for name in unknown))
     names: list[str] = []
     for column, width in zip(columns, found.widths, strict=True):
         name = options.feature_names.get(column, column)
