@@ -112,14 +112,16 @@ def _check_fields(expression: str) -> None:
         raise InvalidInput.at(
             "/cron", f"must have five fields, {', '.join(FIELDS)}; found {len(fields)}. {_EXAMPLE}"
         )
-    for place, (field, name, allowed) in enumerate(zip(fields, FIELDS, _RANGES, strict=True)):
+    for position, (field, name, allowed) in enumerate(zip(fields, FIELDS, _RANGES, strict=True)):
         alone = ["*"] * len(FIELDS)
-        alone[place] = field
+        alone[position] = field
         try:
-            _check_parts(field, _LARGEST_STEPS[place])
+            _check_parts(field, _LARGEST_STEPS[position])
             CronSim(" ".join(alone), datetime.now(UTC))
         except (CronSimError, ValueError) as error:
-            detail = f"field {place + 1}, {name}, is {field[:40]!r}; expected {allowed}, *, a list or a range"
+            detail = (
+                f"field {position + 1}, {name}, is {field[:40]!r}; expected {allowed}, *, a list or a range"
+            )
             raise InvalidInput.at("/cron", f"{detail}. {_EXAMPLE}") from error
     try:
         CronSim(expression, datetime.now(UTC))

@@ -10,7 +10,7 @@ from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError
 
-_KIND_WORDS = {
+_KIND_NAMES = {
     "number": "numbers",
     "text": "text",
     "list": "lists of numbers",
@@ -116,8 +116,8 @@ def _check_kinds(table: Table, first: TableColumns) -> None:
         # A list column may have no list in this file; its detected kind is then not compared.
         if kind != expected and not (expected == "list" and width == 0):
             raise DatasetError.at(
-                f"expected {_KIND_WORDS[expected]} as in {first.file}, but the column holds"
-                f" {_KIND_WORDS[kind]}",
+                f"expected {_KIND_NAMES[expected]} as in {first.file}, but the column holds"
+                f" {_KIND_NAMES[kind]}",
                 file=table.file,
                 column=name,
             )

@@ -19,7 +19,7 @@ from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.category_column import CategoryColumn
 from core.data.tables.cells import kind_of
 from core.data.tables.checked_cells import CheckedCells
-from core.data.tables.columns import Columns, feature_names, find_columns
+from core.data.tables.columns import SelectedColumns, feature_names, find_columns
 from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns
 from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
@@ -96,7 +96,7 @@ class _Rows:
     def __init__(
         self,
         table: Table,
-        columns: Columns,
+        columns: SelectedColumns,
         on_progress: Progress | None,
         boundaries: Int64Array | None = None,
     ) -> None:
@@ -114,16 +114,12 @@ class _Rows:
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.document_id_blocks: list[Any] = []
-        shown = {
+        document_columns = {
             role: roles.by_role[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.by_role
-        }
+        } | {table.names[position]: position for position in roles.document_columns}
         # Position and texts of document columns, by stored name.
         self._document_texts: dict[str, tuple[int, list[Any]]] = {
-            name: (position, [])
-            for name, position in {
-                **shown,
-                **{table.names[position]: position for position in roles.document_columns},
-            }.items()
+            name: (position, []) for name, position in document_columns.items()
         }
         self._categories = {position: CategoryColumn() for position in roles.categorical_features}
         self.document_weights = np.empty(n_rows) if "document_weight" in roles.by_role else None
@@ -182,7 +178,7 @@ class _Rows:
             query_weights=np.array(self._query_values[weights[0]], np.float64) if weights else None,
             document_weights=None if self.document_weights is None else self.document_weights[rows],
             query_columns={
-                name: tuple(self._query_values[position]) for name, position in self._kept_columns().items()
+                name: tuple(self._query_values[position]) for name, position in self._query_columns().items()
             },
             document_columns={
                 name: _joined(chunks, order) for name, (_, chunks) in self._document_texts.items()
@@ -209,7 +205,7 @@ class _Rows:
         named = _joined(self.document_id_blocks, order).array
         return Texts(pc.if_else(_is_empty(named), numbers.array, named))
 
-    def _kept_columns(self) -> dict[str, int]:
+    def _query_columns(self) -> dict[str, int]:
         """Return the positions of the query columns, and of the query text, by stored name."""
         columns = {self._table.names[position]: position for position in self._columns.query_columns}
         for position in self._positions_of(QUERY_TEXT):
@@ -251,8 +247,8 @@ class _Rows:
         for position in self._positions_of("query"):
             self.queries[first:last] = self._query_codes(arrays[position], position, first)
         for position in self._positions_of("document"):
-            found = cells.identifiers(arrays[position], position, first)
-            self.document_id_blocks.append(pc.fill_null(found.texts, ""))
+            ids = cells.identifiers(arrays[position], position, first)
+            self.document_id_blocks.append(pc.fill_null(ids.texts, ""))
         if self.document_weights is not None:
             (position,) = self._positions_of("document_weight")
             self.document_weights[first:last] = cells.weights(arrays[position], position, first)
@@ -280,10 +276,10 @@ class _Rows:
     def _category_codes(self, column: Any, position: int, first: int) -> Float32Array:
         expected = "a text, true, false or a whole number"
         self._cells.refuse_nested(column, position, expected)
-        found = self._categories[position].take(column)
-        self._cells.report("not_a_category", column, position, first, found.unfit, expected)
-        most = f"at most {MAX_CHARACTERS:,} characters as a category"
-        self._cells.report("long_category", column, position, first, found.too_long, most)
+        categories = self._categories[position].take(column)
+        self._cells.report("not_a_category", column, position, first, categories.unfit, expected)
+        limit = f"at most {MAX_CHARACTERS:,} characters as a category"
+        self._cells.report("long_category", column, position, first, categories.too_long, limit)
         if self._categories[position].is_full:
             name = self._table.names[position]
             raise DatasetError.at(
@@ -292,40 +288,41 @@ class _Rows:
                 file=self._table.file,
                 causes=cause_of_columns("many_categories", [name]),
             )
-        return found.codes
+        return categories.codes
 
     def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
-        spelling = self._cells.identifiers(column, position, first)
+        """Return the position of each row's query in `query_ids`, to which new ids are added."""
+        normalised = self._cells.identifiers(column, position, first)
         if kind_of(column.type) == "text":
-            self.spellings.take(column, spelling)
-        values = pc.fill_null(spelling.texts, "")
-        empty = np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))
-        self._cells.report("empty_query_id", values, position, first, empty, "a query id")
-        encoded: Any = pc.dictionary_encode(values)
-        names = encoded.dictionary.to_pylist()
-        known = [self.query_ids.setdefault(name, len(self.query_ids)) for name in names]
-        codes: Int64Array = np.array(known, np.int64)[encoded.indices.to_numpy()]
+            self.spellings.take(column, normalised)
+        ids = pc.fill_null(normalised.texts, "")
+        empty = np.flatnonzero(_is_empty(ids).to_numpy(zero_copy_only=False))
+        self._cells.report("empty_query_id", ids, position, first, empty, "a query id")
+        encoded: Any = pc.dictionary_encode(ids)
+        distinct = encoded.dictionary.to_pylist()
+        positions = [self.query_ids.setdefault(name, len(self.query_ids)) for name in distinct]
+        codes: Int64Array = np.array(positions, np.int64)[encoded.indices.to_numpy()]
         return codes
 
     def _keep_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
     ) -> None:
         """Store the value of a column that must be constant in each query."""
-        kept = self._query_values[position]
+        of_queries = self._query_values[position]
         queries = self.queries[first:last]
         encoded: Any = pc.dictionary_encode(values)
         codes = encoded.indices.to_numpy().astype(np.int64)
         _, rows = np.unique(queries * len(encoded.dictionary) + codes, return_index=True)
         dictionary = encoded.dictionary.to_pylist()
-        kept.extend([None] * (len(self.query_ids) - len(kept)))
+        of_queries.extend([None] * (len(self.query_ids) - len(of_queries)))
         for row in np.sort(rows).tolist():
             query, value = int(queries[row]), kind(dictionary[codes[row]])
-            if kept[query] is None:
-                kept[query] = value
-            elif kept[query] != value:
-                self._differs(position, first + row, query, kept[query], value)
+            if of_queries[query] is None:
+                of_queries[query] = value
+            elif of_queries[query] != value:
+                self._report_different(position, first + row, query, value, of_queries[query])
 
-    def _differs(self, position: int, row: int, query: int, kept: Any, value: Any) -> None:
+    def _report_different(self, position: int, row: int, query: int, value: Any, earlier: Any) -> None:
         name = self._table.names[position]
         if self._cells.problems.enough("several_values", name):
             self._cells.problems.count("several_values", name, 1)
@@ -337,7 +334,7 @@ class _Rows:
         elif position in self._positions_of(QUERY_TEXT):
             remedy = "name the column in columns.ignore"
         query_id = shortened(list(self.query_ids)[query])
-        found, before = (f"{each:g}" if is_weight else shortened(each) for each in (value, kept))
+        found, before = (f"{each:g}" if is_weight else shortened(each) for each in (value, earlier))
         detail = (
             f"expected one value of {name!r} in query {query_id!r}, but found"
             f" {found!r} after {before!r}; {remedy}"

@@ -114,10 +114,10 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
         return plain_texts(values.take(column.indices)), np.flatnonzero(np.isin(codes, wrong))
     if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return plain_texts(column), np.empty(0, np.int64)
-    found, _ = numbers(column)
-    is_whole = (found == np.floor(found)) & (np.abs(found) < _WHOLE)
-    whole = pa.array(np.where(is_whole, found, 0.0).astype(np.int64), mask=~is_whole)
-    return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(found)))
+    values, _ = numbers(column)
+    is_whole = (values == np.floor(values)) & (np.abs(values) < _WHOLE)
+    whole = pa.array(np.where(is_whole, values, 0.0).astype(np.int64), mask=~is_whole)
+    return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
 
 
 def _codes(column: Any) -> Int64Array:
@@ -154,10 +154,10 @@ def cell_text(column: Any, position: int) -> str:
 def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
     """Return the mask of cells that are numbers with a decimal comma."""
     trimmed = pc.utf8_trim_whitespace(plain_texts(column))
-    found: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
+    mask: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
         zero_copy_only=False
     )
-    return found
+    return mask
 
 
 def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
@@ -169,8 +169,8 @@ def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
     missing = pc.or_kleene(pc.is_null(trimmed), pc.is_in(trimmed, pc.cast(_missing_texts(), trimmed.type)))
     number = pc.fill_null(pc.match_substring_regex(trimmed, _NUMBER_OR_WORD), False)
     wrong = pc.invert(pc.or_(number, missing))
-    kept = pc.if_else(number, trimmed, pa.scalar(None, trimmed.type))
-    return _float64(pc.cast(kept, pa.float64())), np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
+    written = pc.if_else(number, trimmed, pa.scalar(None, trimmed.type))
+    return _float64(pc.cast(written, pa.float64())), np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
 
 
 def _float64(column: Any) -> Float64Array:

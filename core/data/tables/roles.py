@@ -23,7 +23,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         DOCUMENT_URL: ("document_url", "doc_url", "url"),
     }
 )
-_WORDS = {
+_ROLE_NAMES = {
     "label": "the label",
     "query": "the query",
     "document": "the document",
@@ -38,7 +38,7 @@ _INDEX = re.compile(r"|Unnamed: \d+")  # an unnamed index column, as pandas writ
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of columns by role.
+    """Requested and detected roles of the columns of a table, by position.
 
     Attributes:
         by_role: Position of the column of each role (`label`, `query`, ...); absent roles are left out.
@@ -229,13 +229,13 @@ def _unknown_columns(names: Sequence[str], columns: Columns) -> list[DatasetProb
 
 def _ambiguous_role(role: str, candidates: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
-        f"expected one column for {_WORDS[role]}, but found {' and '.join(map(repr, candidates))};"
+        f"expected one column for {_ROLE_NAMES[role]}, but found {' and '.join(map(repr, candidates))};"
         f" set columns.{role}"
     )
 
 
 def _missing_role(role: str, names: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
-        f"expected a column for {_WORDS[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
+        f"expected a column for {_ROLE_NAMES[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
         f" or set in columns.{role}, but found only {listed(names)}"
     )
