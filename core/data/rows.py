@@ -214,7 +214,7 @@ class Rows:
                 kind = VALUE_TOO_LARGE if colon else LABEL_INFINITE
                 yield _EXPECTED[kind], at + offset, at + offset + len(token)
             elif colon:
-                self.features[row, int(name) - self.first_id] = value
+                self.features[row, int(name.lstrip(b"0") or b"0") - self.first_id] = value
             else:
                 self.labels[row] = value
 

@@ -117,4 +117,5 @@ def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDatas
 def _has_numbered_queries(dataset: RankingDataset) -> bool:
     if "1" not in dataset.query_ids or not all(map(str.isdecimal, dataset.query_ids)):
         return False
-    return max(map(int, dataset.query_ids)) <= _MAX_GAP_FACTOR * dataset.n_queries
+    # Not int, which refuses texts of more than 4,300 digits.
+    return max(map(float, dataset.query_ids)) <= _MAX_GAP_FACTOR * dataset.n_queries
