@@ -51,7 +51,7 @@ class JudgedFile:
         path: Path of the file.
         name: Name of the file in messages.
         query_sizes: Path of LightGBM's query file, if there is one.
-        query_sizes_name: Name of the query file in messages.
+        query_sizes_name: Name of the query file in messages; the name in its path if None.
     """
 
     path: Path
@@ -202,8 +202,7 @@ def read_dataset(
 ) -> RankingDataset:
     """Read judged documents from a file; see `read_file` and `ReadingOptions`."""
     query_file = None if query_sizes is None else Path(query_sizes)
-    query_file_name = None if query_file is None else query_file.name
-    file = JudgedFile(Path(path), name or Path(path).name, query_file, query_file_name)
+    file = JudgedFile(Path(path), name or Path(path).name, query_file)
     options = ReadingOptions(
         format=format,
         non_contiguous_queries=non_contiguous_queries,

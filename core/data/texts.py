@@ -33,7 +33,13 @@ class Texts(Sequence[str]):
     @classmethod
     def of_parts(cls, *parts: "Texts") -> "Texts":
         """Concatenate texts."""
-        return cls(pa.concat_arrays([part.array for part in parts]))
+        return cls.of_chunks([part.array for part in parts])
+
+    @classmethod
+    def of_chunks(cls, chunks: Sequence[Any]) -> "Texts":
+        """Concatenate Arrow arrays of texts, each a large_string array without nulls."""
+        whole: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+        return cls(whole)
 
     @classmethod
     def of_buffers(cls, offsets: Int64Array, data: npt.NDArray[np.uint8]) -> "Texts":

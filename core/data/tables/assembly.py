@@ -343,8 +343,8 @@ class _Rows:
 
 
 def _joined(chunks: Sequence[Any], order: Int64Array | None) -> Texts:
-    array: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
-    return Texts(array) if order is None else Texts(array).take(order)
+    texts = Texts.of_chunks(chunks)
+    return texts if order is None else texts.take(order)
 
 
 def _is_empty(values: Any) -> Any:
