@@ -16,6 +16,7 @@ from core.types import Float32Array, Float64Array, FloatArray
 
 MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
+MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 
 
@@ -80,13 +81,17 @@ class Categories:
         """Return the codes of a column of numbers; the column itself where the categories are not numbers.
 
         Args:
-            numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing.
+            numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing. In float32,
+                numbers above 2^24 count as unknown.
         """
         if not self.are_numbers or not self.values:
             return numbers
         values, codes = self._ordered_numbers
         positions = np.minimum(np.searchsorted(values, numbers), len(values) - 1)
-        return np.where(values[positions] == numbers, codes[positions], np.float32(np.nan))
+        is_known = values[positions] == numbers
+        if numbers.dtype == np.float32:  # a larger number may be that of another category, rounded
+            is_known &= np.abs(numbers) <= MAX_FLOAT32_WHOLE
+        return np.where(is_known, codes[positions], np.float32(np.nan))
 
     def recoded(self, codes: Float32Array, source: "Categories") -> Float32Array:
         """Translate codes of the categories `source` into codes of these categories, by value."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.data.categories import MAX_CATEGORIES, Categories
+from core.data.categories import MAX_CATEGORIES, MAX_FLOAT32_WHOLE, Categories
 from core.data.dataset import RankingDataset
 from core.data.feature_choice import unknown_features
 from core.data.features import copy_features, select_columns
@@ -17,7 +17,6 @@ from core.types import Float32Array
 
 _NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 _EXAMPLES = 5
-_MAX_WHOLE_NUMBER = 2**24  # above it float32 does not represent every whole number
 _NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 
@@ -185,10 +184,10 @@ def model_codes(dataset: RankingDataset, column: int, model_categories: Categori
 
 def _whole_numbers(values: Float32Array, pointer: str) -> Categories:
     distinct = np.unique(values[~np.isnan(values)])
-    if np.any((np.abs(distinct) > _MAX_WHOLE_NUMBER) | (distinct != np.floor(distinct))):
+    if np.any((np.abs(distinct) > MAX_FLOAT32_WHOLE) | (distinct != np.floor(distinct))):
         raise InvalidInput.at(
             pointer,
-            f"has values other than whole numbers up to {_MAX_WHOLE_NUMBER:,}; upload such a feature as"
+            f"has values other than whole numbers up to {MAX_FLOAT32_WHOLE:,}; upload such a feature as"
             " one of columns.categorical_features",
         )
     if len(distinct) > MAX_CATEGORIES:
