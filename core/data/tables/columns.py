@@ -9,7 +9,7 @@ from core.data.feature_blocks import block_features
 from core.data.options import QUERY_TEXT, ReadingOptions
 from core.data.tables.cells import Kind
 from core.data.tables.problems import cause_of_columns, listed
-from core.data.tables.roles import Roles, find_roles
+from core.data.tables.roles import Roles, find_roles, usual_columns
 from core.data.tables.table import Table
 from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 
@@ -74,11 +74,15 @@ def find_columns(
         texts=_of_kind(table.names, kinds, "text"),
         lists=_of_kind(table.names, kinds, "list"),
     )
-    if has_sizes and labelled:
-        by_role = {**roles.by_role}
-        by_role.setdefault("label", 0)
-        rest = tuple(position for position in roles.rest if position != by_role["label"])
-        roles = replace(roles, by_role=by_role, rest=rest)
+    if has_sizes and labelled and "label" not in roles.by_role:  # as in LightGBM
+        usual = usual_columns("label", table.names)
+        if 0 not in roles.rest or (usual and usual[0] != table.names[0]):
+            raise DatasetError.at(
+                f"expected the label in the first column, but found {table.names[0]!r}; set columns.label",
+                file=table.file,
+                line=table.header_line,
+            )
+        roles = replace(roles, by_role={**roles.by_role, "label": 0}, rest=roles.rest[1:])
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
         raise DatasetError.at(

@@ -96,7 +96,7 @@ def find_roles(
         if given is None and detect:
             taken = {*mentioned, *lists, *(names[position] for position in by_role.values())}
             among = texts if role in TEXT_ROLES else names
-            candidates = _candidates(role, [name for name in among if name not in taken])
+            candidates = usual_columns(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in position_of:
@@ -184,7 +184,8 @@ def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[st
             raise DatasetError.at(f"{expected}, but found lists of {width:,}", file=table.file, column=name)
 
 
-def _candidates(role: str, names: Sequence[str]) -> list[str]:
+def usual_columns(role: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that have a usual name of a role."""
     usual = [name for name in names if _is_usual(role, name)]
     if role in TEXT_ROLES:
         return usual[:1]  # display text only; a second candidate is not an error
