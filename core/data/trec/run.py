@@ -129,5 +129,6 @@ def _texts(values: Any) -> Texts:
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if isinstance(values, pa.Array):
-        return Texts(pc.cast(values, pa.large_string()))
+        texts: Any = pc.cast(values, pa.large_string())
+        return Texts(texts)
     return Texts.of(values)

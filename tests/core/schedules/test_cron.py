@@ -76,6 +76,32 @@ def test_quarters_of_an_hour_are_due_in_both_of_two_equal_hours() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "timezone", "due"),
+    [
+        (
+            "45 * * * *",
+            "Australia/Lord_Howe",
+            [utc(2026, 4, 4, 14, 45), utc(2026, 4, 4, 15, 15), utc(2026, 4, 4, 16, 15)],
+        ),
+        ("20 */2 * * *", "Australia/Lord_Howe", [utc(2026, 4, 4, 15, 50), utc(2026, 4, 4, 17, 50)]),
+        ("45 */2 * * *", "Pacific/Chatham", [utc(2026, 4, 4, 14), utc(2026, 4, 4, 16)]),
+    ],
+)
+def test_intervals_follow_clocks_that_change_by_other_than_whole_hours(
+    expression: str, timezone: str, due: list[datetime]
+) -> None:
+    """The library alone would skip times of clocks that change by half an hour or at a quarter to an hour."""
+    assert Cron(expression, timezone).upcoming(utc(2026, 4, 4, 14) - timedelta(seconds=1), len(due)) == due
+
+
+def test_an_hour_that_clocks_skip_at_midnight_is_not_due_an_hour_later() -> None:
+    """In Havana, 00:00 is 01:00 on the day of the change: the next of 0, 5, 10, … hours is 05:00."""
+    cron = Cron("0 */5 * * *", "America/Havana")
+    assert cron.next_after(utc(2027, 3, 14, 1)) == utc(2027, 3, 14, 9)
+    assert cron.latest(utc(2027, 3, 13, 5), utc(2027, 3, 14, 6)) == utc(2027, 3, 14, 1)
+
+
+@pytest.mark.parametrize(
     ("now", "latest"),
     [
         (utc(2026, 5, 2, 3), utc(2026, 5, 2, 3)),
