@@ -31,6 +31,11 @@ class InputProblem:
     detail: str
 
 
+def pointer_of(*parts: str | int) -> str:
+    """Return an RFC 6901 JSON pointer, escaping `~` and `/` in its parts."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
 class InvalidInput(RankeryError):
     """A specification, hyperparameter or payload is out of bounds or unknown."""
 
@@ -45,7 +50,7 @@ class InvalidInput(RankeryError):
 
     def below(self, pointer: str) -> "InvalidInput":
         """Return the same problems with `pointer` before each pointer."""
-        return InvalidInput(*(InputProblem(pointer + found.pointer, found.detail) for found in self.problems))
+        return InvalidInput(*(InputProblem(pointer + each.pointer, each.detail) for each in self.problems))
 
 
 class FeaturesAbsent(InvalidInput):
@@ -71,12 +76,12 @@ class DatasetProblem:
     text: str | None = None
 
     def __str__(self) -> str:
-        place = ", ".join(
+        location = ", ".join(
             f"{name} {value}"
             for name, value in (("file", self.file), ("line", self.line), ("column", self.column))
             if value is not None
         )
-        return f"{place}: {self.detail}" if place else self.detail
+        return f"{location}: {self.detail}" if location else self.detail
 
 
 @dataclass(frozen=True)
@@ -163,9 +168,9 @@ class ScoreNotFinite(ModelError):
     def __init__(self, row: int, score: float, model: str = "the model", document: str | None = None) -> None:
         self.row = row
         self.score = score
-        place = document or f"document {row}, counted from 0"
+        name = document or f"document {row}, counted from 0"
         super().__init__(
-            f"{model} computes the score {score} for {place}: the features of the document are too large for"
+            f"{model} computes the score {score} for {name}: the features of the document are too large for"
             " the weights of the model. Correct them, or train the model again with inputs that are"
             " rank-gauss"
         )

@@ -53,7 +53,7 @@ def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/los
                 " them, or map the labels to grades",
             )
         return np.exp2(values) - 1.0
-    return _listed(np.asarray(gain, np.float64), values)
+    return _gains_by_label(np.asarray(gain, np.float64), values)
 
 
 def inverse_discounts(discount: str, n: int) -> Float64Array:
@@ -67,12 +67,12 @@ def distance_weights(inverse: Float64Array) -> Float64Array:
     return np.concatenate(([0.0], inverse[:-1] - inverse[1:]))
 
 
-def _listed(table: Float64Array, labels: Float64Array) -> Float64Array:
-    places = labels.astype(np.int64)
-    if (places != labels).any() or places.max(initial=0) >= len(table):
+def _gains_by_label(table: Float64Array, labels: Float64Array) -> Float64Array:
+    positions = labels.astype(np.int64)
+    if (positions != labels).any() or positions.max(initial=0) >= len(table):
         raise InvalidInput.at(
             "/loss/gain",
             f"a list of {len(table)} gains needs labels that are whole numbers from 0 to {len(table) - 1};"
             " add gains, or map the labels",
         )
-    return table[places]
+    return table[positions]

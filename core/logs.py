@@ -101,7 +101,7 @@ class _LoggedLines(io.TextIOBase):
         self.original = original
         self._logger = logger
         self._level = level
-        self._begun = ""
+        self._incomplete_line = ""
         self._logging = threading.local()
 
     def writable(self) -> bool:
@@ -110,7 +110,7 @@ class _LoggedLines(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Log the lines that the text completes."""
-        *lines, self._begun = (self._begun + text).split("\n")
+        *lines, self._incomplete_line = (self._incomplete_line + text).split("\n")
         # A failing handler reports on standard error, which is this stream.
         if not getattr(self._logging, "under_way", False):
             self._logging.under_way = True

@@ -1,4 +1,4 @@
-"""Visible names, and lists of names in messages."""
+"""Visible names, and names and texts in messages."""
 
 import re
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ INVISIBLE = (
     r"\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\ufeff\ufff9-\ufffb" + "\U000e0001\U000e0020-\U000e007f"
 )
+MAX_SHORTENED_LENGTH = 40
 _LISTED = 5
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
@@ -18,6 +19,11 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 def is_visible(name: str) -> bool:
     """Return whether a name has only visible characters."""
     return _INVISIBLE.search(name) is None
+
+
+def shortened(text: str) -> str:
+    """Shorten a text to 40 characters for a message."""
+    return text if len(text) <= MAX_SHORTENED_LENGTH else text[: MAX_SHORTENED_LENGTH - 1] + "…"
 
 
 def first_names(names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ class Parameter:
 
     Attributes:
         name: Name of the hyperparameter.
-        type: Python type without `| None`.
+        type: Type of the field, without `| None`.
         optional: Whether None is allowed; None disables the parameter unless its description says otherwise.
         default: The default value.
         description: One sentence.
@@ -225,12 +225,12 @@ def _numbers_fault(value: Any) -> str | None:
 
 
 def _list_fault(declared: Parameter, value: Any) -> str | None:
-    kind, words = _LISTS[declared.type]
+    kind, plural = _LISTS[declared.type]
     if not isinstance(value, list | tuple) or not value:
-        return f"must be a list of {words}"
+        return f"must be a list of {plural}"
     entry = dataclasses.replace(declared, type=kind, optional=False)
-    faults = ((place, _fault(entry, number)) for place, number in enumerate(value))
-    return next((f"entry {place} {fault}" for place, fault in faults if fault), None)
+    faults = ((position, _fault(entry, each)) for position, each in enumerate(value))
+    return next((f"entry {position} {fault}" for position, fault in faults if fault), None)
 
 
 def _mapping_fault(declared: Parameter, value: Any) -> str | None:

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def polling(look: Callable[[], object], interval_seconds: float, name: str) -> Iterator[None]:
+def polling(function: Callable[[], object], interval_seconds: float, name: str) -> Iterator[None]:
     """Call a function periodically in a daemon thread, which ends with the block.
 
     Args:
-        look: The function; an exception in it ends the daemon thread only.
+        function: The function; an exception in it ends the daemon thread only.
         interval_seconds: Interval between calls, and before the first one.
         name: Name of the thread.
     """
@@ -18,7 +18,7 @@ def polling(look: Callable[[], object], interval_seconds: float, name: str) -> I
 
     def poll() -> None:
         while not ended.wait(interval_seconds):
-            look()
+            function()
 
     thread = threading.Thread(target=poll, name=name, daemon=True)
     thread.start()

@@ -76,8 +76,8 @@ def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int |
         arguments: Arguments of the kernel, with the arrays that it fills.
         work: Work of all items, such as documents; n by default. Little work runs on the calling thread only.
     """
-    least = _MIN_PARALLEL_WORK if _threads.count > 1 else n
-    if n < 2 or (n if work is None else work) <= least:
+    is_small = (n if work is None else work) <= _MIN_PARALLEL_WORK
+    if n < 2 or is_small or _threads.count == 1:
         if n:
             kernel(0, n, *arguments)
         return
@@ -113,8 +113,8 @@ def for_kernels(values: npt.ArrayLike, dtype: type[_Number]) -> npt.NDArray[_Num
     Read-only arrays, such as those of polars and Arrow, are copied: that takes less time than to compile a
     kernel again.
     """
-    found: npt.NDArray[_Number] = np.require(values, dtype, ["C", "W", "E"])
-    return found
+    array: npt.NDArray[_Number] = np.require(values, dtype, ["C", "W", "E"])
+    return array
 
 
 def per_query(kernel: Callable[..., Any], query_boundaries: Int64Array, *arguments: Any) -> Float64Array:

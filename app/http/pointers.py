@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 
 _PHRASES = {
     "missing": "required",
@@ -22,11 +22,6 @@ _PHRASES = {
 }
 
 _SUBJECT = re.compile(r"^(Input|String|List|Dictionary|Value) should ")
-
-
-def pointer_of(*parts: str | int) -> str:
-    """Return an RFC 6901 JSON pointer, escaping `~` and `/` in its parts."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def body_errors(error: ValidationError) -> list[dict[str, Any]]:

@@ -6,13 +6,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from app.http.pointers import pointer_of
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.schemas import FeatureValue, NamedValue, RankRequest
 from app.served.rankings import Viewer
 from core.data.categories import Categories
 from core.data.feature_blocks import feature_blocks
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 from core.types import FloatArray, Precision
 
 # Enough to see a pattern: a request may have the same mistake in thousands of documents.

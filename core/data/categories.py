@@ -16,6 +16,7 @@ from core.types import Float32Array, Float64Array, FloatArray
 
 MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
+MAX_FLOAT32_WHOLE = 2**24  # float32 represents every whole number up to it
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 
 
@@ -57,7 +58,7 @@ class Categories:
         return float(self._positions.get(value, np.nan))
 
     def code_of_number(self, number: float) -> float:
-        """Return the code of a number, as `codes_of_numbers` does."""
+        """Return the code of a number; the number itself where the categories are not numbers."""
         if not self.are_numbers or not self.values:
             return number
         return self.code(str(int(number))) if math.isfinite(number) and number == int(number) else math.nan
@@ -70,23 +71,27 @@ class Categories:
         """Return the codes of an Arrow (dictionary) array of texts, NaN where a text is null or unknown."""
         if pa.types.is_dictionary(texts.type):
             of_dictionary = np.append(self.codes_of_texts(texts.dictionary), np.float32(np.nan))
-            places: Any = pc.fill_null(texts.indices.cast(pa.int64()), len(texts.dictionary))
-            found: Float32Array = of_dictionary[places.to_numpy()]
-            return found
-        found_at: Any = pc.index_in(texts, value_set=pa.array(self.values, texts.type))
-        return np.asarray(pc.cast(found_at, pa.float32()).to_numpy(zero_copy_only=False), np.float32)
+            indices: Any = pc.fill_null(texts.indices.cast(pa.int64()), len(texts.dictionary))
+            codes: Float32Array = of_dictionary[indices.to_numpy()]
+            return codes
+        positions: Any = pc.index_in(texts, value_set=pa.array(self.values, texts.type))
+        return np.asarray(pc.cast(positions, pa.float32()).to_numpy(zero_copy_only=False), np.float32)
 
     def codes_of_numbers(self, numbers: FloatArray) -> FloatArray:
         """Return the codes of a column of numbers; the column itself where the categories are not numbers.
 
         Args:
-            numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing.
+            numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing. In float32,
+                numbers above 2^24 count as unknown.
         """
         if not self.are_numbers or not self.values:
             return numbers
-        known, codes = self._ordered_numbers
-        places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-        return np.where(known[places] == numbers, codes[places], np.float32(np.nan))
+        values, codes = self._ordered_numbers
+        positions = np.minimum(np.searchsorted(values, numbers), len(values) - 1)
+        is_known = values[positions] == numbers
+        if numbers.dtype == np.float32:  # a larger number may be that of another category, rounded
+            is_known &= np.abs(numbers) <= MAX_FLOAT32_WHOLE
+        return np.where(is_known, codes[positions], np.float32(np.nan))
 
     def recoded(self, codes: Float32Array, source: "Categories") -> Float32Array:
         """Translate codes of the categories `source` into codes of these categories, by value."""
@@ -97,8 +102,8 @@ class Categories:
 
     def texts(self, codes: FloatArray) -> list[str | None]:
         """Return the value of each code, None where it is missing or unknown."""
-        known = (*self.values, None)
-        return [known[place] for place in _positions_in(codes, len(self.values)).tolist()]
+        values = (*self.values, None)
+        return [values[position] for position in _positions_in(codes, len(self.values)).tolist()]
 
 
 def categories_of(values: Mapping[str, Sequence[str]]) -> Mapping[str, Categories]:

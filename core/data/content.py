@@ -3,20 +3,21 @@
 import re
 from dataclasses import dataclass
 
+from core.data.file_text import BYTE_ORDER_MARK
 from core.data.packing import Bytes
 from core.errors import DatasetError
+from core.names import shortened
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELIMITERS = ("\t", ";", ",")
 
 _SAMPLE_BYTES = 2**16
 _SAMPLE_LINES = 20
-_MAX_TEXT_LENGTH = 40
 _SUPPORTED_FORMATS = (
     "LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard"
 )
 _PARQUET = b"PAR1"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_UTF_16 = "UTF-16 text; save it as UTF-8"
 _LIKE_NAMES = (b"PARE", b"ORC")  # signatures that the name of a column may begin with
 _UNSUPPORTED_SIGNATURES = {
     b"PK\x03\x04": "a ZIP archive (Excel sheets are ZIP archives, too)",
@@ -34,10 +35,10 @@ _UNSUPPORTED_SIGNATURES = {
     b"\xd0\xcf\x11\xe0": "an old Excel sheet",
     b"SQLite format 3": "an SQLite database",
     b"%PDF": "a PDF document",
-    b"\xff\xfe\x00\x00": "UTF-32 text",
-    b"\x00\x00\xfe\xff": "UTF-32 text",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
+    b"\xff\xfe\x00\x00": "UTF-32 text; save it as UTF-8",
+    b"\x00\x00\xfe\xff": "UTF-32 text; save it as UTF-8",
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
 }
 _DATA_LINE = re.compile(rb"^[ \t]*[^# \t\r\n]", re.MULTILINE)
 _FEATURE_PAIR = re.compile(rb"-?\d+:")
@@ -59,8 +60,8 @@ class Content:
 
     Attributes:
         format: letor, lightgbm, csv, parquet, trec-qrels or unknown.
-        delimiter: Separator of the columns.
-        line: The number of the first line with content.
+        delimiter: Separator of the columns of delimited text.
+        line: Number of the first line that is neither blank nor a comment, from 1.
         text: The start of that line.
     """
 
@@ -90,9 +91,8 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     start = text[:_SAMPLE_BYTES].tobytes()
     if start.startswith(_PARQUET):
         return Content("parquet")
-    found = binary_kind(text)
-    if found:
-        raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {found}", file=file)
+    if binary := binary_kind(text):
+        raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {binary}", file=file)
     judgments = None if has_query_sizes else _detect_qrels(start.removeprefix(BYTE_ORDER_MARK))
     if judgments:
         return judgments
@@ -119,7 +119,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
 
 
 def binary_kind(text: Bytes) -> str | None:
-    """Return the format name of a binary file, None where the bytes may be UTF-8 text."""
+    """Return the format of a file that is not UTF-8 text, for messages; None where it may be UTF-8 text."""
     start = text[:_SAMPLE_BYTES].tobytes()
     for signature, name in _UNSUPPORTED_SIGNATURES.items():
         if start.startswith(signature) and (signature not in _LIKE_NAMES or _CONTROL.search(start)):
@@ -129,7 +129,7 @@ def binary_kind(text: Bytes) -> str | None:
     if b"\0" not in start:
         return None
     zeros = start[::2].count(0), start[1::2].count(0)
-    return "UTF-16 text" if min(zeros) == 0 and max(zeros) * 4 > len(start) else "binary data"
+    return _UTF_16 if min(zeros) == 0 and max(zeros) * 4 > len(start) else "binary data"
 
 
 def _detect_qrels(start: bytes) -> Content | None:
@@ -145,12 +145,13 @@ def _detect_qrels(start: bytes) -> Content | None:
 
 
 def _first_data(text: Bytes, file: str) -> int:
+    """Return the position of the first line that is neither blank nor a comment."""
     at = len(BYTE_ORDER_MARK) if text[:3].tobytes() == BYTE_ORDER_MARK else 0
     match = _DATA_LINE.search(text[at:].data)
     if match is None:
-        blank = re.search(rb"[^ \t\r\n]", text[at:].data) is None
-        found = "only blank lines" if blank else "only comments"
-        raise DatasetError.at(f"expected judged documents, but found {found}", file=file)
+        is_blank = re.search(rb"[^ \t\r\n]", text[at:].data) is None
+        lines = "only blank lines" if is_blank else "only comments"
+        raise DatasetError.at(f"expected judged documents, but found {lines}", file=file)
     return at + match.start()
 
 
@@ -236,5 +237,4 @@ def _is_number(token: bytes) -> bool:
 
 
 def _shown(line: bytes) -> str:
-    text = line.decode(errors="backslashreplace").strip()
-    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"
+    return shortened(line.decode(errors="backslashreplace").strip())

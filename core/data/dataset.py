@@ -127,7 +127,7 @@ class RankingDataset:
             query_ids=_names("/query_ids", query_ids, n_queries, ""),
             document_ids=row_numbers(boundaries)
             if document_ids is None
-            else _documents(document_ids, matrix.shape[0]),
+            else _document_ids(document_ids, matrix.shape[0]),
             feature_names=_names("/feature_names", feature_names, matrix.shape[1], "f"),
             query_weights=_weights("/query_weights", query_weights, n_queries),
             document_weights=_weights("/document_weights", document_weights, matrix.shape[0]),
@@ -238,10 +238,10 @@ def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
         except ValueError as error:
             raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
     if rounded is not values and np.isinf(rounded).any():
-        for place in np.argwhere(np.isinf(rounded) & np.isfinite(np.asarray(values, np.float64)))[
-            :1
-        ].tolist():
-            raise InvalidInput.at("/".join(map(str, (pointer, *place))), "must be within float32's range")
+        overflows = np.argwhere(np.isinf(rounded) & np.isfinite(np.asarray(values, np.float64)))
+        if len(overflows):
+            position = "/".join(map(str, overflows[0]))
+            raise InvalidInput.at(f"{pointer}/{position}", "must be within float32's range")
     return rounded
 
 
@@ -323,10 +323,10 @@ def _check_categories(dataset: RankingDataset) -> None:
             raise InvalidInput.at(f"/categories/{name}", "must all be different")
 
 
-def _documents(names: Sequence[str], count: int) -> Texts:
-    if len(names) != count:
-        raise InvalidInput.at("/document_ids", f"must have {count} names; found {len(names)}")
-    return Texts.of(names)
+def _document_ids(ids: Sequence[str], count: int) -> Texts:
+    if len(ids) != count:
+        raise InvalidInput.at("/document_ids", f"must have {count} names; found {len(ids)}")
+    return Texts.of(ids)
 
 
 def _names(pointer: str, names: Sequence[str] | None, count: int, prefix: str) -> tuple[str, ...]:

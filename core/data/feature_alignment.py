@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.data.categories import MAX_CATEGORIES, Categories
+from core.data.categories import MAX_CATEGORIES, MAX_FLOAT32_WHOLE, Categories
 from core.data.dataset import RankingDataset
 from core.data.feature_choice import unknown_features
 from core.data.features import copy_features, select_columns
@@ -17,7 +17,6 @@ from core.types import Float32Array
 
 _NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 _EXAMPLES = 5
-_MAX_WHOLE_NUMBER = 2**24  # above it float32 does not represent every whole number
 _NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 
@@ -27,7 +26,7 @@ class AbsentFeatures:
 
     Attributes:
         names: Names of the absent features.
-        used: Number of features that the model uses.
+        used: Number of all features that the model uses.
     """
 
     names: tuple[str, ...]
@@ -35,7 +34,7 @@ class AbsentFeatures:
 
     @classmethod
     def of(cls, dataset: RankingDataset, used: Sequence[str]) -> "AbsentFeatures":
-        """Find the used features that a dataset lacks; constant features count as present."""
+        """Find the used features that a dataset lacks."""
         return cls.among(dataset.feature_names, used)
 
     @classmethod
@@ -76,10 +75,10 @@ def align_features(
     feature_names: tuple[str, ...],
     categories: Mapping[str, Categories] = _NO_CATEGORIES,
 ) -> RankingDataset:
-    """Select exactly these features of a dataset in this order; others are left out.
+    """Select exactly these features of a dataset, in this order.
 
-    Absent features are missing values (NaN), except in LETOR text, which leaves zeros out: where all
-    names are numbered (f1, f2, …), absent features are 0.
+    Features that the dataset lacks are missing values (NaN), or 0 where all names of the dataset and of
+    `feature_names` are numbered (f1, f2, …), because LETOR text omits zeros.
 
     Args:
         dataset: The dataset.
@@ -105,9 +104,9 @@ def align_features(
         return dataset.with_features(selected, feature_names, categories)
     features = copy_features(selected)
     for name in recoded:
-        known = name in column_of
-        found = _column(dataset, column_of[name], categories.get(name)) if known else np.float32(np.nan)
-        features[:, feature_names.index(name)] = found
+        column = column_of.get(name)
+        values = np.nan if column is None else model_codes(dataset, column, categories.get(name))
+        features[:, feature_names.index(name)] = values
     return dataset.with_features(features, feature_names, categories)
 
 
@@ -122,19 +121,20 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
         InvalidInput: At `/categorical_feature/…`, for a name that is not a feature, and for a feature with a
             fraction, a magnitude above 2^24 or too many different values.
     """
-    pointers = {name: f"/categorical_feature/{place}" for place, name in enumerate(names)}
+    pointers = {name: f"/categorical_feature/{position}" for position, name in enumerate(names)}
+    column_of = {name: column for column, name in enumerate(dataset.feature_names)}
     for name, pointer in pointers.items():
-        if unknown := unknown_features([name], dataset.feature_names):
-            raise InvalidInput.at(pointer, unknown[0])
+        if name not in column_of:
+            raise InvalidInput.at(pointer, unknown_features([name], dataset.feature_names)[0])
     new = [name for name in pointers if name not in dataset.categories]
     if not new:
         return dataset
-    found, features = dict(dataset.categories), copy_features(dataset.features)
+    categories, features = dict(dataset.categories), copy_features(dataset.features)
     for name in new:
-        column = dataset.feature_names.index(name)
-        found[name] = _whole_numbers(features[:, column], pointers[name])
-        features[:, column] = found[name].codes_of_numbers(features[:, column])
-    return dataset.with_features(features, dataset.feature_names, found)
+        column = column_of[name]
+        categories[name] = _whole_numbers(features[:, column], pointers[name])
+        features[:, column] = categories[name].codes_of_numbers(features[:, column])
+    return dataset.with_features(features, dataset.feature_names, categories)
 
 
 @dataclass(frozen=True)
@@ -154,27 +154,27 @@ class UnseenValues:
 
 def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories]) -> list[UnseenValues]:
     """Find, for each feature, the values that `align_features` turns into missing values."""
-    found = []
+    unseen_by_feature = []
     for column, name in enumerate(dataset.feature_names):
         dataset_categories, model_categories = dataset.categories.get(name), categories.get(name)
         if dataset_categories is None and model_categories is None:
             continue
         values = dataset.features[:, column]
-        unseen = ~np.isnan(values) & np.isnan(_column(dataset, column, model_categories))
+        unseen = ~np.isnan(values) & np.isnan(model_codes(dataset, column, model_categories))
         if unseen.any():
             codes = np.unique(values[unseen])[:_EXAMPLES]
             texts = (
                 dataset_categories.texts(codes)
                 if dataset_categories
-                else [f"{code:g}" for code in codes.tolist()]
+                else [np.format_float_positional(code, trim="-") for code in codes]
             )
             examples = tuple(text for text in texts if text is not None)
-            found.append(UnseenValues(name, int(np.count_nonzero(unseen)), examples))
-    return found
+            unseen_by_feature.append(UnseenValues(name, int(np.count_nonzero(unseen)), examples))
+    return unseen_by_feature
 
 
-def _column(dataset: RankingDataset, column: int, model_categories: Categories | None) -> Float32Array:
-    """Return a column of a dataset, recoded to the model's categories."""
+def model_codes(dataset: RankingDataset, column: int, model_categories: Categories | None) -> Float32Array:
+    """Return a column of a dataset in the codes of a model, NaN where a value is unknown to the model."""
     values = dataset.features[:, column]
     dataset_categories = dataset.categories.get(dataset.feature_names[column])
     if dataset_categories is not None:
@@ -183,17 +183,17 @@ def _column(dataset: RankingDataset, column: int, model_categories: Categories |
 
 
 def _whole_numbers(values: Float32Array, pointer: str) -> Categories:
-    known = np.unique(values[~np.isnan(values)])
-    if np.any((np.abs(known) > _MAX_WHOLE_NUMBER) | (known != np.floor(known))):
+    distinct = np.unique(values[~np.isnan(values)])
+    if np.any((np.abs(distinct) > MAX_FLOAT32_WHOLE) | (distinct != np.floor(distinct))):
         raise InvalidInput.at(
             pointer,
-            f"has values other than whole numbers up to {_MAX_WHOLE_NUMBER:,}; upload such a feature as"
+            f"has values other than whole numbers up to {MAX_FLOAT32_WHOLE:,}; upload such a feature as"
             " one of columns.categorical_features",
         )
-    if len(known) > MAX_CATEGORIES:
+    if len(distinct) > MAX_CATEGORIES:
         raise InvalidInput.at(
             pointer,
-            f"has {len(known):,} different values; a categorical feature has at most {MAX_CATEGORIES:,}"
+            f"has {len(distinct):,} different values; a categorical feature has at most {MAX_CATEGORIES:,}"
             " categories",
         )
-    return Categories(tuple(str(int(value)) for value in known.tolist()))
+    return Categories(tuple(str(int(value)) for value in distinct.tolist()))

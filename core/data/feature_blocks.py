@@ -37,12 +37,12 @@ def feature_blocks(feature_names: Sequence[str]) -> Mapping[str, range]:
     names = set(feature_names)
     return MappingProxyType(
         {
-            block: range(found[0][1], found[0][1] + len(found))
-            for block, found in numbered.items()
+            block: range(members[0][1], members[0][1] + len(members))
+            for block, members in numbered.items()
             if block not in names
             and all(
-                number == place and column == found[0][1] + place
-                for place, (number, column) in enumerate(found)
+                number == position and column == members[0][1] + position
+                for position, (number, column) in enumerate(members)
             )
         }
     )

@@ -10,6 +10,7 @@ from core.stored import entry
 from core.suggestions import did_you_mean
 
 _MAX_NAME_LENGTH = 40
+_MAX_SUGGESTIONS = 5
 
 
 def _names(stored: Iterable[str]) -> tuple[str, ...] | None:
@@ -60,16 +61,18 @@ class FeatureChoice:
 
 
 def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list[str]:
-    """Return a message for each unknown feature name, with the most similar known name.
+    """Return a message for each unknown feature name; the first five have the most similar known name.
 
     Example:
         >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])
         ["the dataset has no feature 'bm52'; did you mean bm25?"]
     """
     known = {name: name for name in feature_names}
+    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    # A comparison with a hundred thousand names takes seconds.
+    suggestions = {name: did_you_mean(name, known) for name in unknown[:_MAX_SUGGESTIONS]}
     return [
         f"the dataset has no feature {name[:_MAX_NAME_LENGTH]!r};"
-        f" {did_you_mean(name, known) or f'it has {first_names(feature_names)}'}"
-        for name in dict.fromkeys(names)
-        if name not in known
+        f" {suggestions.get(name) or f'it has {first_names(feature_names)}'}"
+        for name in unknown
     ]

@@ -33,14 +33,14 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
         raise InvalidInput.at(
             _POINTER, "must be a pattern of names of files in the folder, such as part-*.parquet"
         )
-    found = [name for name in names if name[:1] not in (".", "_") and fnmatchcase(name, pattern)]
-    if not found:
+    matches = [name for name in names if name[:1] not in (".", "_") and fnmatchcase(name, pattern)]
+    if not matches:
         raise InvalidInput.at(_POINTER, "matches no file in the folder")
-    if len(found) > MAX_FILES:
-        raise InvalidInput.at(_POINTER, f"must match at most {MAX_FILES:,} files; found {len(found):,}")
-    return sorted(found, key=_natural)
+    if len(matches) > MAX_FILES:
+        raise InvalidInput.at(_POINTER, f"must match at most {MAX_FILES:,} files; found {len(matches):,}")
+    return sorted(matches, key=_natural_order)
 
 
-def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
+def _natural_order(name: str) -> tuple[list[tuple[int, str]], str]:
     pieces = _DIGITS.split(name)
     return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in pieces], name

@@ -1,20 +1,20 @@
 """The text of a file, and errors at positions of the text."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from core.data.text_kernel import LINE_FEED
 from core.errors import DatasetError, DatasetProblem
+from core.names import MAX_SHORTENED_LENGTH, shortened
 from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
-OnProgress = Callable[[int, int], None]
 Span = tuple[str, int, int]  # expected content, first byte of the token, and the byte after the token
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_MAX_TEXT_LENGTH = 40
-_MAX_TEXT_BYTES = 4 * (_MAX_TEXT_LENGTH + 1)  # a character takes four at most
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_MAX_TEXT_BYTES = 4 * (MAX_SHORTENED_LENGTH + 1)  # a character takes four at most
 _WINDOW = 2**22  # bytes counted in one step; bounds temporary masks
 _LINE_WINDOW = 2**14  # bytes searched in one step; most lines are shorter
 
@@ -31,7 +31,7 @@ class FileText:
     def __init__(self, text: Text, file: str) -> None:
         self.text = text
         self.file = file
-        self.start = 3 if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
+        self.start = 3 if text[:3].tobytes() == BYTE_ORDER_MARK else 0
 
     def slice(self, start: int, stop: int) -> str:
         """Return a part of the text; bytes that are not UTF-8 are escaped."""
@@ -42,7 +42,7 @@ class FileText:
         """Cut the text at line ends, about every `step` bytes.
 
         Returns:
-            (n_chunks + 1,) offsets from `start` to the end of the text, strictly rising.
+            (n_chunks + 1,) offsets from `start` to the end of the text, strictly increasing.
         """
         size = self.text.size
         cuts = [self.start]
@@ -60,13 +60,9 @@ class FileText:
                 if len(feeds):
                     lines, line_start = lines + len(feeds), first + int(feeds[-1]) + 1
             counted = max(counted, start)
-            found = _shortened(self.slice(start, min(stop, start + _MAX_TEXT_BYTES)))
-            shown = repr(found) if found else "the end of the line"
-            problems.append(
-                DatasetProblem(
-                    f"{expected}, but found {shown}", self.file, lines, start - line_start + 1, found
-                )
-            )
+            text = shortened(self.slice(start, min(stop, start + _MAX_TEXT_BYTES)))
+            detail = f"{expected}, but found {repr(text) if text else 'the end of the line'}"
+            problems.append(DatasetProblem(detail, self.file, lines, start - line_start + 1, text))
         return problems
 
     def error(self, expected: str, start: int, stop: int) -> DatasetError:
@@ -80,7 +76,3 @@ class FileText:
             if len(feeds):
                 return first + int(feeds[0]) + 1
         return self.text.size
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"

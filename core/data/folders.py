@@ -115,20 +115,20 @@ class DataRoots:
         Raises:
             InvalidInput: No root has such a folder, or two of its files may be the same part.
         """
-        relative, chosen = self._split_set(self._relative(folder))
+        relative, requested_set = self._split_set(self._relative(folder))
         names, folders = self._list(relative)
         sets = _parts_by_set(names)
-        if chosen and chosen not in sets:
+        if requested_set and requested_set not in sets:
             raise InvalidInput.at(_POINTER, _FOLDER_RULE)
-        only = chosen or ("" if "" in sets or len(sets) != 1 else next(iter(sets)))
-        parts = sets.get(only, {})
+        set_name = requested_set or ("" if "" in sets or len(sets) != 1 else next(iter(sets)))
+        parts = sets.get(set_name, {})
         sizes, modified = {}, {}
         for part, name in parts.items():
             with self._opened(relative / name) as file:
                 sizes[part] = file.size_bytes
                 modified[part] = file.modified
-        below = () if chosen else sorted({*folders, *sets} - {only, ""})[:_MAX_FOLDERS]
-        return JudgedFolder(str(relative / chosen), parts, sizes, modified, tuple(below))
+        below = () if requested_set else sorted({*folders, *sets} - {set_name, ""})[:_MAX_FOLDERS]
+        return JudgedFolder(str(relative / requested_set), parts, sizes, modified, tuple(below))
 
     def find(self, folder: str, pattern: str) -> FoundFiles:
         """Find the files of a folder whose names match a pattern.
@@ -182,9 +182,9 @@ class DataRoots:
             for base in (root.absolute(), root.resolve()):
                 if path.is_relative_to(base):
                     relative = path.relative_to(base)
-                    place, _ = self._split_set(relative)
+                    on_disk, _ = self._split_set(relative)
                     # A relative path refers to the first root that has it; other roots need absolute paths.
-                    is_first = self._resolve(place)[1] == (base / place).resolve()
+                    is_first = self._resolve(on_disk)[1] == (base / on_disk).resolve()
                     return relative if is_first else path
         raise InvalidInput.at(_POINTER, _FOLDER_RULE)
 
@@ -259,8 +259,8 @@ class DataRoots:
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidInput.at(_POINTER, _FOLDER_RULE)
             # Linux only: on other systems, files opened by the path of a descriptor share its offset.
-            same = Path(f"/proc/self/fd/{descriptor}")
-            path = same if same.exists() else target
+            of_descriptor = Path(f"/proc/self/fd/{descriptor}")
+            path = of_descriptor if of_descriptor.exists() else target
             modified = datetime.fromtimestamp(status.st_mtime, UTC).isoformat()
             yield OpenFile(path, status.st_size, modified, _version(status))
 
@@ -272,8 +272,8 @@ def fold_of(folder: str) -> int | None:
         >>> fold_of("MSLR-WEB30K/Fold3"), fold_of("Yahoo")
         (3, None)
     """
-    found = re.fullmatch(r"fold[ _-]?([1-9]\d?)", PurePosixPath(folder).name.lower())
-    return int(found[1]) if found else None
+    match = re.fullmatch(r"fold[ _-]?([1-9]\d?)", PurePosixPath(folder).name.lower())
+    return int(match[1]) if match else None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -293,20 +293,21 @@ def _parts_by_set(names: Iterable[str]) -> dict[str, dict[str, str]]:
     Raises:
         InvalidInput: Two files may be the same part.
     """
-    found: dict[str, dict[str, str]] = {}
+    sets: dict[str, dict[str, str]] = {}
     for name in sorted(names, key=lambda name: (len(name), name)):
-        words = name.lower().split(".")
-        group = words.pop(0) if _SET.fullmatch(words[0]) else ""
-        part = _PART_OF_NAME.get(words[0]) if words else None
-        if part is None or not _FILE_SUFFIXES.issuperset(words[1:]):
+        components = name.lower().split(".")
+        set_name = components.pop(0) if _SET.fullmatch(components[0]) else ""
+        stem, *suffixes = components or [""]
+        part = _PART_OF_NAME.get(stem)
+        if part is None or not _FILE_SUFFIXES.issuperset(suffixes):
             continue
-        known = found.setdefault(group, {}).setdefault(part, name)
-        if known != name and not _is_compressed_copy(name, known):
+        first = sets.setdefault(set_name, {}).setdefault(part, name)
+        if first != name and not _is_compressed_copy(name, first):
             raise InvalidInput.at(
-                _POINTER, f"two files match the part {part}: {known} and {name}; rename or remove one of them"
+                _POINTER, f"two files match the part {part}: {first} and {name}; rename or remove one of them"
             )
-    return {group: {part: parts[part] for part in PARTS if part in parts} for group, parts in found.items()}
+    return {name: {part: parts[part] for part in PARTS if part in parts} for name, parts in sets.items()}
 
 
 def _is_compressed_copy(name: str, plain: str) -> bool:
-    return name.lower() in {f"{plain.lower()}.{ending}" for ending in _COMPRESSED_SUFFIXES}
+    return name.lower() in {f"{plain.lower()}.{suffix}" for suffix in _COMPRESSED_SUFFIXES}

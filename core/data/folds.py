@@ -11,8 +11,7 @@ from core.data.splits import Split, fold_numbers, query_column
 from core.errors import InvalidInput
 from core.types import Int64Array
 
-# Each fold is one training run.
-MAX_FOLDS = 100
+MAX_FOLDS = 100  # each fold is one training run
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +42,8 @@ class FoldAssignment:
 
     def split(self, dataset: RankingDataset, fold: int) -> Split:
         """Return the dataset of all other folds, and the dataset of one fold."""
-        kept, held_out = self.queries(fold)
-        return dataset.select_queries(kept), dataset.select_queries(held_out)
+        training, held_out = self.queries(fold)
+        return dataset.select_queries(training), dataset.select_queries(held_out)
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,9 @@ class FoldColumn:
                 "/fold_column",
                 f"must have 2 to {MAX_FOLDS} different values, one per fold; found {len(names)}",
             )
-        number = {name: place for place, name in enumerate(names)}
+        position = {name: at for at, name in enumerate(names)}
         return FoldAssignment(
-            tuple(names), np.fromiter(map(number.__getitem__, values), np.int64, len(values))
+            tuple(names), np.fromiter(map(position.__getitem__, values), np.int64, len(values))
         )
 
 

@@ -18,7 +18,7 @@ class Grouping:
         query_boundaries: int64 (n_queries + 1,).
         order: The rows sorted by query, None where the file is already sorted.
         scattered: For each query whose rows are not contiguous: its position, the row where its first run
-            ends, and the row where its second run begins.
+            ends, and the row where its second run begins, in ascending order of the latter.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
     """
@@ -29,6 +29,22 @@ class Grouping:
     scattered: tuple[tuple[int, int, int], ...]
     run_queries: Int64Array
     run_starts: Int64Array
+
+    @property
+    def query_of_row(self) -> Int64Array:
+        """Position of the query of each row, (n_rows,), in the order of the file."""
+        return np.repeat(self.run_queries, np.diff(self.run_starts, append=self.query_boundaries[-1]))
+
+    @property
+    def scattered_ids(self) -> tuple[str, ...]:
+        """Ids of the queries whose rows are not contiguous."""
+        return tuple(self.query_ids[query] for query, _, _ in self.scattered)
+
+
+def group_codes(codes: Int64Array, query_ids: Sequence[str]) -> Grouping:
+    """Gather rows into queries; the query id of a row is `query_ids[codes[row]]`."""
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    return group_rows([query_ids[code] for code in codes[starts].tolist()], starts, len(codes))
 
 
 def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> Grouping:
@@ -59,7 +75,7 @@ def permute_rows(matrix: Float32Array, order: Int64Array) -> None:
 
 
 def _scattered(run_queries: Int64Array, run_starts: Int64Array) -> tuple[tuple[int, int, int], ...]:
-    found: dict[int, tuple[int, int, int]] = {}
+    scattered: dict[int, tuple[int, int, int]] = {}
     stops: dict[int, int] = {}
     previous = -1
     for query, start in zip(run_queries.tolist(), run_starts.tolist(), strict=True):
@@ -67,9 +83,9 @@ def _scattered(run_queries: Int64Array, run_starts: Int64Array) -> tuple[tuple[i
             if previous >= 0:
                 stops.setdefault(previous, start)
             if query in stops:
-                found.setdefault(query, (query, stops[query], start))
+                scattered.setdefault(query, (query, stops[query], start))
         previous = query
-    return tuple(found.values())
+    return tuple(scattered.values())
 
 
 @exact_bare

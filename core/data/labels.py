@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.data.dataset import RankingDataset
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 from core.types import Float32Array, Float64Array
 
 LabelMap = Mapping[str, float]
@@ -122,7 +122,7 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
         else:
             mapped[label_text(label)] = float(value)
             continue
-        problems.append(InputProblem(f"/label_map/{key.replace('~', '~0').replace('/', '~1')}", fault))
+        problems.append(InputProblem(pointer_of("label_map", key), fault))
     if problems:
         raise InvalidInput(*problems)
     return mapped

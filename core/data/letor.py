@@ -8,16 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
-from core.data.file_text import FileText, OnProgress
+from core.data.file_text import FileText
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
+from core.data.packing import Progress
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.rows import Rows
 from core.data.spans import span_texts
 from core.data.texts import Texts, row_numbers
-from core.errors import DatasetError, InputProblem, InvalidInput
+from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 from rankery.identifiers import EXPECTED, NormalisedIds, SeveralSpellings, normalise_column
@@ -30,7 +31,7 @@ def read_letor(
     limits: Limits | None = None,
     *,
     threads: int = 1,
-    on_progress: OnProgress | None = None,
+    on_progress: Progress | None = None,
 ) -> Reading:
     """Parse LETOR text.
 
@@ -66,7 +67,7 @@ def read_letor(
     spellings = SeveralSpellings()
     grouping = _group(source, rows, spellings)
     if grouping.scattered and options.non_contiguous_queries == "error":
-        raise _scattered(source, rows, grouping)
+        raise _scattered_error(source, rows, grouping)
     starts, lengths = rows.document_starts, rows.document_lengths
     features, labels = rows.features, rows.labels
     names = document_names(source, starts, lengths)
@@ -87,9 +88,7 @@ def read_letor(
         dataset,
         "letor",
         scattered_queries=len(grouping.scattered),
-        scattered_examples=tuple(
-            grouping.query_ids[query] for query, _, _ in grouping.scattered[:MAX_EXAMPLES]
-        ),
+        scattered_examples=grouping.scattered_ids[:MAX_EXAMPLES],
         several_spellings=tuple(spellings.several),
         grouping=grouping,
         named=names.is_valid().to_numpy(zero_copy_only=False),
@@ -105,7 +104,7 @@ def document_names(source: FileText, starts: Int64Array, lengths: Int32Array) ->
     """
     if not lengths.any():
         return pa.nulls(len(lengths), pa.large_string())
-    return _spelled(source, span_texts(source, starts, lengths).array, starts, lengths).texts
+    return _normalised(source, span_texts(source, starts, lengths).array, starts, lengths).texts
 
 
 def document_ids(names: Any, boundaries: Int64Array) -> Texts:
@@ -130,11 +129,11 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
     numbers = [str(first_id + column) for column in range(n_features)]
     unknown = sorted(set(given).difference(numbers))
     if unknown:
-        known = (
+        detail = (
             f"must be a feature of the file, {numbers[0]} to {numbers[-1]}; the names of a list start at"
             " feature 1"
         )
-        raise InvalidInput(*(InputProblem(f"/feature_names/{number}", known) for number in unknown))
+        raise InvalidInput(*(InputProblem(pointer_of("feature_names", number), detail) for number in unknown))
     names = tuple(given.get(number, f"f{number}") for number in numbers)
     if len(set(names)) < len(names):
         raise InvalidInput.at("/feature_names", "must all be different")
@@ -146,31 +145,31 @@ def _group(source: FileText, rows: Rows, spellings: SeveralSpellings) -> Groupin
     starts = rows.query_starts[runs]
     lengths = rows.query_lengths[runs]
     given = pa.array(list(map(source.slice, starts.tolist(), (starts + lengths).tolist())), pa.large_string())
-    spelling = _spelled(source, given, starts, lengths)
-    spellings.take(given, spelling)
-    ids = spelling.texts
+    normalised = _normalised(source, given, starts, lengths)
+    spellings.take(given, normalised)
+    ids = normalised.texts
     if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MAX_PROBLEMS].tolist():
-        raise _refused(source, "expected a query id", missing, starts, lengths)
+        raise _error_at(source, "expected a query id", missing, starts, lengths)
     return group_rows(ids.to_pylist(), runs, len(rows.labels))
 
 
-def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> NormalisedIds:
-    found = normalise_column(texts)
-    if unfit := found.unfit[:MAX_PROBLEMS].tolist():
-        raise _refused(source, f"expected {EXPECTED}", unfit, starts, lengths)
-    return found
+def _normalised(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> NormalisedIds:
+    ids = normalise_column(texts)
+    if unfit := ids.unfit[:MAX_PROBLEMS].tolist():
+        raise _error_at(source, f"expected {EXPECTED}", unfit, starts, lengths)
+    return ids
 
 
-def _refused(
+def _error_at(
     source: FileText, expected: str, rows: list[int], starts: Int64Array, lengths: Int32Array
 ) -> DatasetError:
     spans = [(expected, int(starts[row]), int(starts[row] + lengths[row])) for row in rows]
     return DatasetError(*source.errors(spans))
 
 
-def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:
+def _scattered_error(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:
     spans = []
-    for query, _, row in sorted(grouping.scattered, key=lambda found: found[2])[:MAX_PROBLEMS]:
+    for query, _, row in grouping.scattered[:MAX_PROBLEMS]:
         start = int(rows.query_starts[row])
         expected = f"expected the rows of query {grouping.query_ids[query]!r} to be contiguous"
         spans.append((expected, start, start + int(rows.query_lengths[row])))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from core.data.file_text import FileText
 from core.data.spans import span_texts
-from core.data.text_kernel import EQUALS, LINE_FEED, is_blank, skip_blanks, word_stop
+from core.data.text_kernel import EQUALS, LINE_FEED, is_blank, same_bytes, skip_blanks, word_stop
 from core.data.texts import Texts
 from core.jit import exact_bare, exact_inlined
 from core.ranges import over_ranges
@@ -39,7 +39,7 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
         values, lengths, _ = _spans(source, starts, keys[:n_keys])
     names = [source.slice(start, stop) for start, stop in keys[:n_keys].tolist()]
     return MappingProxyType(
-        {name: span_texts(source, values[place], lengths[place]) for place, name in enumerate(names)}
+        {name: span_texts(source, values[key], lengths[key]) for key, name in enumerate(names)}
     )
 
 
@@ -101,12 +101,12 @@ def _store_values(
         key, key_stop, value, at = _next_pair(text, at, size)
         if value == at:
             return other
-        place = _key_index(text, key, key_stop, keys, len(keys), expected)
-        if place < 0:
+        index = _key_index(text, key, key_stop, keys, len(keys), expected)
+        if index < 0:
             other = 1
         else:
-            values[place, row], lengths[place, row] = value, at - value
-            expected = place + 1
+            values[index, row], lengths[index, row] = value, at - value
+            expected = index + 1
 
 
 @exact_inlined
@@ -114,13 +114,13 @@ def _key_index(
     text: Text, key: np.uint64, stop: np.uint64, keys: Int64Array, n_keys: int, expected: int
 ) -> int:
     """Return the index of a key in `keys`, -1 for an unknown key."""
-    if expected < n_keys and _same(
+    if expected < n_keys and same_bytes(
         text, key, stop, np.uint64(keys[expected, 0]), np.uint64(keys[expected, 1])
     ):
         return expected
-    for place in range(n_keys):
-        if _same(text, key, stop, np.uint64(keys[place, 0]), np.uint64(keys[place, 1])):
-            return place
+    for index in range(n_keys):
+        if same_bytes(text, key, stop, np.uint64(keys[index, 0]), np.uint64(keys[index, 1])):
+            return index
     return -1
 
 
@@ -148,13 +148,3 @@ def _next_pair(
 @exact_inlined
 def _is_letter(byte: int) -> bool:
     return 97 <= (byte | 32) <= 122
-
-
-@exact_inlined
-def _same(text: Text, start: np.uint64, stop: np.uint64, other: np.uint64, other_stop: np.uint64) -> bool:
-    if stop - start != other_stop - other:
-        return False
-    same = True
-    for offset in range(stop - start):
-        same &= text[start + np.uint64(offset)] == text[other + np.uint64(offset)]
-    return same

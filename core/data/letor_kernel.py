@@ -13,6 +13,7 @@ from core.data.text_kernel import (
     HASH,
     LINE_FEED,
     line_stop,
+    same_bytes,
     skip_blanks,
     starts_with,
     token_stop,
@@ -172,7 +173,7 @@ def _fill_chunk(
 ) -> None:
     at, size, row = np.uint64(start), np.uint64(stop), np.uint64(first_row)
     n_features, lowest = np.uint64(features.shape[1]), np.uint64(first_id)
-    query, query_length = np.uint64(0), np.uint64(0)
+    query, query_stop = np.uint64(0), np.uint64(0)
     n_problems, n_undecided, n_longer = 0, 0, 0
     while at < size:
         line = at
@@ -181,9 +182,9 @@ def _fill_chunk(
             error, token, at, is_undecided = _label(text, at, size, row, labels)
             if error == FINE and has_queries:
                 error, token, at = _query(text, at, size)
-                if error == FINE and not _same(text, token, at, query, query_length):
-                    query, query_length = token, at - token
-                    query_starts[row], query_lengths[row] = query, query_length
+                if error == FINE and not same_bytes(text, token, at, query, query_stop):
+                    query, query_stop = token, at
+                    query_starts[row], query_lengths[row] = query, query_stop - query
             if error == FINE:
                 error, token, at, features_undecided = _features(
                     text, at, size, row, features, n_features, lowest, last_rows
@@ -299,13 +300,3 @@ def _document_id(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64,
     if equals < size and text[equals] == EQUALS:  # `# inc = 1` names a column, not the document
         return start, start
     return start, stop
-
-
-@exact_inlined
-def _same(text: Text, start: np.uint64, stop: np.uint64, other: np.uint64, length: np.uint64) -> bool:
-    if stop - start != length:
-        return False
-    same = True
-    for offset in range(length):
-        same &= text[start + offset] == text[other + offset]
-    return same

@@ -80,31 +80,31 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
     return _letor_blocks(file, _writable_columns(file))
 
 
-def _letor_blocks(file: BinaryIO, kept: set[str]) -> Iterator[bytes]:
+def _letor_blocks(file: BinaryIO, writable: set[str]) -> Iterator[bytes]:
     for block in read_row_groups(file):
-        columns = {name: column for name, column in block.document_columns.items() if name in kept}
+        columns = {name: column for name, column in block.document_columns.items() if name in writable}
         yield from _line_blocks(replace(block, document_columns=columns))
 
 
 def _writable_columns(file: BinaryIO) -> set[str]:
     """Check the ids, and return the document columns that can be written."""
-    kept: set[str] | None = None
+    writable: set[str] | None = None
     for batch in read_texts(file):
-        names = batch.schema.names[2:]
-        kept = {name for name in names if _KEY.fullmatch(name)} if kept is None else kept
+        if writable is None:
+            writable = {name for name in batch.schema.names[2:] if _KEY.fullmatch(name)}
         for name in ("query_id", "document_id"):
             ids = batch.column(name).cast(pa.large_string())
             refused = pc.match_substring_regex(ids, r"^$|[ \t\r\n]")
             if pc.any(refused).as_py():
-                found = ids.filter(refused)[0].as_py()
-                detail = f"cannot be letor, because a {name} is empty or contains a blank: {found!r}"
+                first = ids.filter(refused)[0].as_py()
+                detail = f"cannot be letor, because a {name} is empty or contains a blank: {first!r}"
                 raise InvalidInput.at("/format", detail)
-        kept = {
+        writable = {
             name
-            for name in kept
+            for name in writable
             if not pc.any(pc.match_substring_regex(batch.column(name), r"[ \t\r\n]")).as_py()
         }
-    return kept or set()
+    return writable or set()
 
 
 def _feature_texts(features: Float32Array) -> list[str]:
@@ -121,12 +121,12 @@ def _feature_texts(features: Float32Array) -> list[str]:
 
 def _pair_texts(dataset: RankingDataset, rows: slice) -> list[str]:
     """Return the document columns of each document as text ` key = value key = value …`."""
-    found = [""] * len(dataset.labels[rows])
+    texts = [""] * len(dataset.labels[rows])
     for name, column in dataset.document_columns.items():
-        for place, value in enumerate(column[rows]):
+        for row, value in enumerate(column[rows]):
             if value:
-                found[place] += f" {name} = {value}"
-    return found
+                texts[row] += f" {name} = {value}"
+    return texts
 
 
 def _texts(values: Float32Array) -> list[str]:
@@ -135,8 +135,8 @@ def _texts(values: Float32Array) -> list[str]:
     texts = cast("list[str]", written.to_pylist())
     # The shortest text assumes one rounding; reading rounds twice, which may differ at halfway values.
     read = written.cast(pa.float64()).to_numpy().astype(np.float32)
-    for place in np.flatnonzero((read != values) & ~np.isnan(values)).tolist():
-        texts[place] = repr(float(values[place]))
+    for position in np.flatnonzero((read != values) & ~np.isnan(values)).tolist():
+        texts[position] = repr(float(values[position]))
     return texts
 
 

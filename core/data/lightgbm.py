@@ -3,18 +3,19 @@
 import numpy as np
 
 from core.data.dataset import RankingDataset
-from core.data.file_text import FileText, OnProgress, Span
+from core.data.file_text import FileText, Span
 from core.data.letor import document_ids, document_names, feature_names
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
+from core.data.packing import Progress
 from core.data.result import Reading
 from core.data.rows import Rows
 from core.errors import DatasetError
 from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
-_MAX_QUERY_SIZE = 2**40
+_MAX_DIGITS = 13  # of the size of a query
 
 
 def read_lightgbm(
@@ -25,7 +26,7 @@ def read_lightgbm(
     limits: Limits | None = None,
     *,
     threads: int = 1,
-    on_progress: OnProgress | None = None,
+    on_progress: Progress | None = None,
 ) -> Reading:
     """Parse LightGBM's text of pairs `id:value`. Ids may start at 0; then the first feature is f0.
 
@@ -72,16 +73,15 @@ def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Ar
     """Convert sizes of queries to offsets, (n_queries + 1,).
 
     Raises:
-        DatasetError: When they do not add up to the rows of the data file.
+        DatasetError: When the sizes do not add up to the number of rows of the data file.
     """
-    boundaries: Int64Array = np.concatenate(([0], np.cumsum(query_sizes)))
-    if boundaries[-1] != n_rows:
+    total = query_sizes.sum(dtype=np.float64)  # a sum in int64 may wrap around to the number of rows
+    if total != n_rows:
         raise DatasetError.at(
-            f"expected {boundaries[-1]:,} documents, the sum of the sizes in the query file, but found"
-            f" {n_rows:,}",
+            f"expected {total:,.0f} documents, the sum of the sizes in the query file, but found {n_rows:,}",
             file=file,
         )
-    return boundaries
+    return np.concatenate(([0], np.cumsum(query_sizes)))
 
 
 def read_query_sizes(text: Text, file: str) -> Int64Array:
@@ -99,7 +99,7 @@ def read_query_sizes(text: Text, file: str) -> Int64Array:
     at = source.start
     for line in text[at:].tobytes().split(b"\n"):
         token = line.strip()
-        if token.isdigit() and len(token) <= len(str(_MAX_QUERY_SIZE)):
+        if token.isdigit() and len(token) <= _MAX_DIGITS:
             sizes.append(int(token))
         elif token:
             start = at + line.index(token)
@@ -107,7 +107,7 @@ def read_query_sizes(text: Text, file: str) -> Int64Array:
         at += len(line) + 1
     if spans:
         raise DatasetError(*source.errors(spans[:MAX_PROBLEMS]), more=len(spans) > MAX_PROBLEMS)
-    found = np.array([size for size in sizes if size], np.int64)
-    if not len(found):
+    positive = np.array([size for size in sizes if size], np.int64)
+    if not len(positive):
         raise DatasetError.at("expected the number of documents of each query, but found none", file=file)
-    return found
+    return positive

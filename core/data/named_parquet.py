@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Columns
+from core.data.options import TEXT_ROLES, Columns
 from core.data.parquet import opened_parquet
 from core.data.parquet_footer import read_footer, renamed_footer
 from core.data.parquet_layout import Layout
@@ -25,7 +25,6 @@ _WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"
 _BLOCK_CELLS = 1_000_000
 _MIN_ROWS = 1_024
 _RANGE_BLOCK_BYTES = 2**20
-_TEXTS = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 
 
 def named_parquet(file: BinaryIO) -> Iterator[bytes]:
@@ -165,43 +164,44 @@ class _Sink:
 
 def _names(layout: Layout, columns: Sequence[str]) -> list[str]:
     """Return the exported name of each column of the layout; the stored name is appended to a duplicate."""
-    known = {
+    original_names = {
         **dict(zip(layout.feature_columns, layout.feature_names, strict=True)),
         **layout.text_columns,
         **layout.document_text_columns,
     }
     names: list[str] = []
+    taken, stored_names = set[str](), set(columns)
     for column in columns:
-        name = known.get(column, column)
-        names.append(f"{name} ({column})" if name in names or (name != column and name in columns) else name)
+        name = original_names.get(column, column)
+        is_duplicate = name in taken or (name != column and name in stored_names)
+        names.append(f"{name} ({column})" if is_duplicate else name)
+        taken.add(names[-1])
     return names
 
 
 def _schema(layout: Layout, stored: pa.Schema, names: Sequence[str]) -> pa.Schema:
     exported_names = dict(zip(stored.names, names, strict=True))
     features = dict(zip(layout.feature_columns, layout.feature_names, strict=True))
-    categories = [exported_names[column] for column, name in features.items() if name in layout.categories]
+    categorical = {column for column, name in features.items() if name in layout.categories}
     roles: dict[str, Any] = {
         role: exported_names[column]
         for column, role in {**_FIXED, **_WEIGHTS}.items()
         if column in exported_names
     }
-    others = {**layout.text_columns, **layout.document_text_columns}
-    roles |= {name: exported_names[column] for column, name in others.items() if name in _TEXTS}
+    texts = {**layout.text_columns, **layout.document_text_columns}
+    roles |= {name: exported_names[column] for column, name in texts.items() if name in TEXT_ROLES}
     roles["query_columns"] = [
-        exported_names[c] for c, name in layout.text_columns.items() if name not in _TEXTS
+        exported_names[c] for c, name in layout.text_columns.items() if name not in TEXT_ROLES
     ]
     roles["document_columns"] = [
-        exported_names[c] for c, name in layout.document_text_columns.items() if name not in _TEXTS
+        exported_names[c] for c, name in layout.document_text_columns.items() if name not in TEXT_ROLES
     ]
-    roles["features"] = [
-        exported_names[column] for column in features if exported_names[column] not in categories
-    ] or None
-    roles["categorical_features"] = categories
+    roles["features"] = [exported_names[c] for c in features if c not in categorical] or None
+    roles["categorical_features"] = [exported_names[c] for c in features if c in categorical]
     text: Any = pa.dictionary(pa.int32(), pa.string())
     fields = [
         pa.field(exported_names[field.name], text)
-        if exported_names[field.name] in categories
+        if field.name in categorical
         else pa.field(exported_names[field.name], field.type, nullable=field.nullable)
         for field in stored
     ]

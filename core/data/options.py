@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import DatasetError, InputProblem, InvalidInput
+from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 from core.names import is_visible
 
 FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels")
@@ -69,13 +69,11 @@ class Columns:
 
     def __post_init__(self) -> None:
         problems = []
-        meanings: dict[str, str] = {}
+        first: dict[str, str] = {}
         for pointer, name in self.mentions():
-            if name in meanings:
-                problems.append(
-                    InputProblem(pointer, f"column {name!r} already has the role {meanings[name]}")
-                )
-            meanings.setdefault(name, pointer)
+            if first.setdefault(name, pointer) != pointer:
+                detail = f"column {name!r} already has the role {first[name]}"
+                problems.append(InputProblem(pointer, detail))
         if self.features == ():
             problems.append(InputProblem("/columns/features", "must list at least one column"))
         if problems:
@@ -155,15 +153,16 @@ class Limits:
             n_features: Number of columns.
             file_bytes: Size of the file, after unpacking gzip or Zstandard data.
         """
-        taken = n_documents * (_FEATURE_BYTES * n_features + _DOCUMENT_BYTES)
-        if taken <= self.in_memory(file_bytes):
+        size_bytes = n_documents * (_FEATURE_BYTES * n_features + _DOCUMENT_BYTES)
+        if size_bytes <= self.in_memory(file_bytes):
             return None
-        expected = f"expected a dataset of at most {self.in_memory_words(file_bytes)}"
-        found = f"{n_documents:,} documents by {n_features:,} features take {taken:,} bytes"
-        return f"{expected}, but {found}"
+        expected = f"expected a dataset of at most {self.in_memory_text(file_bytes)}"
+        return (
+            f"{expected}, but {n_documents:,} documents by {n_features:,} features take {size_bytes:,} bytes"
+        )
 
-    def in_memory_words(self, file_bytes: int) -> str:
-        """Describe the bound of `in_memory`, and the setting that raises it, for a message."""
+    def in_memory_text(self, file_bytes: int) -> str:
+        """Describe the limit of `in_memory`, and the setting that raises it, for a message."""
         limit = self.in_memory(file_bytes)
         times = "" if limit == FREE_TABLE_BYTES else f", {self.unpacked_ratio} times the file's size"
         return f"{limit:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"
@@ -188,7 +187,7 @@ def reading_options(values: Mapping[str, Any]) -> ReadingOptions:
         InvalidInput: With a JSON pointer to each invalid value.
     """
     problems = [
-        InputProblem(f"/{_escaped(name)}", f"unknown; known here: {', '.join(_MEMBERS)}")
+        InputProblem(pointer_of(name), f"unknown; known here: {', '.join(_MEMBERS)}")
         for name in values
         if name not in _MEMBERS
     ]
@@ -217,9 +216,9 @@ def _columns(values: Any) -> Columns:
     if not isinstance(values, Mapping):
         raise InvalidInput.at("/columns", 'must be an object such as {"label": "grade"}')
     problems = []
-    fitted: dict[str, Any] = {}
+    roles: dict[str, Any] = {}
     for name, value in values.items():
-        pointer = f"/columns/{_escaped(name)}"
+        pointer = pointer_of("columns", name)
         if name not in (*ROLES, *COLUMN_LISTS):
             problems.append(
                 InputProblem(pointer, f"unknown; known here: {', '.join((*ROLES, *COLUMN_LISTS))}")
@@ -231,10 +230,10 @@ def _columns(values: Any) -> Columns:
         elif name in COLUMN_LISTS and not _are_texts(value):
             problems.append(InputProblem(pointer, "must be a list of column names"))
         else:
-            fitted[name] = value if name in ROLES else tuple(value)
+            roles[name] = value if name in ROLES else tuple(value)
     if problems:
         raise InvalidInput(*problems)
-    return Columns(**fitted)
+    return Columns(**roles)
 
 
 def _feature_names(values: Any) -> Mapping[str, str]:
@@ -245,7 +244,7 @@ def _feature_names(values: Any) -> Mapping[str, str]:
     problems = []
     owners: dict[Any, str] = {}
     for feature, name in values.items():
-        pointer = f"/feature_names/{_escaped(feature)}"
+        pointer = pointer_of("feature_names", feature)
         if not isinstance(name, str) or not name:
             problems.append(InputProblem(pointer, "must be a name"))
         elif not is_visible(name):
@@ -263,7 +262,3 @@ def _feature_names(values: Any) -> Mapping[str, str]:
 
 def _are_texts(values: Any) -> bool:
     return isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)
-
-
-def _escaped(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1")

@@ -15,7 +15,7 @@ from core.data.features import new_matrix
 from core.data.parquet_layout import Layout
 from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
-from core.types import Float32Array, Float64Array
+from core.types import Float32Array, Float64Array, FloatArray
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
 _ROW_GROUP_ROWS = (1_024, 65_536)  # minimum and maximum; the minimum limits the per-column cost of wide data
@@ -106,7 +106,7 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
         OSError: When the file cannot be opened.
     """
     with opened_parquet(file) as parquet:
-        yield from row_batches(parquet, _BLOCK_ROWS, ["query_id", "document_id", "label"])
+        yield from row_batches(parquet, _TEXT_ROWS, ["query_id", "document_id", "label"])
 
 
 def read_document_texts(
@@ -133,15 +133,15 @@ def read_document_texts(
         start = 0
         for group in range(parquet.num_row_groups):
             stop = start + parquet.metadata.row_group(group).num_rows
-            touched = [place for place, (first, last) in enumerate(spans) if first < stop and last > start]
-            if touched:
+            overlapping = [i for i, (first, last) in enumerate(spans) if first < stop and last > start]
+            if overlapping:
                 table = parquet.read_row_group(group, columns=["document_id", *selected_columns])
                 table = table.rename_columns(
                     [selected_columns.get(name, name) for name in table.column_names]
                 )
-            for place in touched:
-                first, last = spans[place]
-                parts[place].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
+            for i in overlapping:
+                first, last = spans[i]
+                parts[i].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
             start = stop
         return [pa.concat_tables(tables) for tables in parts]
 
@@ -181,9 +181,9 @@ class _Writer:
         lowest, highest = int(queries[0]), int(queries[-1]) + 1
 
         def texts(values: Sequence[str]) -> Any:
-            found: Any = pa.array(values[lowest:highest], pa.string()).dictionary_encode()
+            encoded: Any = pa.array(values[lowest:highest], pa.string()).dictionary_encode()
             return pa.DictionaryArray.from_arrays(
-                found.indices.take(pa.array(queries - lowest)), found.dictionary
+                encoded.indices.take(pa.array(queries - lowest)), encoded.dictionary
             )
 
         columns: list[Any] = [
@@ -199,6 +199,13 @@ class _Writer:
         columns += map(texts, dataset.query_columns.values())
         columns += (column[first:last].array for column in dataset.document_columns.values())
         return pa.Table.from_arrays(columns, schema=self._schema)
+
+
+def stack_columns(columns: Sequence[FloatArray], matrix: Float32Array) -> None:
+    """Fill a matrix from its columns."""
+    for start in range(0, len(matrix) if columns else 0, _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        np.stack([column[rows] for column in columns], axis=1, out=matrix[rows])
 
 
 def _columns_of(features: Float32Array) -> Float32Array:
@@ -236,10 +243,9 @@ class _Reader:
         self._labels[first:last] = table["label"].to_numpy()
         for name, weights in self._weights.items():
             weights[first:last] = table[name].to_numpy()
-        columns = [table[name].to_numpy() for name in self._layout.feature_columns]
-        for start in range(0, table.num_rows if columns else 0, _BLOCK_ROWS):
-            rows = slice(start, min(start + _BLOCK_ROWS, table.num_rows))
-            np.stack([column[rows] for column in columns], axis=1, out=self._features[first:last][rows])
+        stack_columns(
+            [table[name].to_numpy() for name in self._layout.feature_columns], self._features[first:last]
+        )
         self._filled = last
 
     def dataset(self) -> RankingDataset:
@@ -250,13 +256,13 @@ class _Reader:
             self._labels,
             boundaries,
             query_ids=self._query_ids,
-            document_ids=_joined(self._document_ids),
+            document_ids=Texts.of_chunks(self._document_ids),
             feature_names=self._layout.feature_names,
             query_weights=None if query_weights is None else query_weights[boundaries[:-1]],
             document_weights=self._weights.get("document_weight"),
             query_columns={name: self._texts[column] for column, name in self._layout.text_columns.items()},
             document_columns={
-                name: _joined(self._document_texts[column])
+                name: Texts.of_chunks(self._document_texts[column])
                 for column, name in self._layout.document_text_columns.items()
             },
             categories=self._layout.categories,
@@ -277,11 +283,6 @@ class _Reader:
             offset += len(chunk)
         self._starts += [first + start for start in starts]
         return starts
-
-
-def _joined(chunks: list[Any]) -> Texts:
-    whole: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
-    return Texts(whole)
 
 
 def _read(parquet: pq.ParquetFile, first: int, last: int) -> RankingDataset:

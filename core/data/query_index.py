@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from core.data.dataset import RankingDataset
 from core.data.labels import label_text
 from core.data.options import QUERY_TEXT
+from core.data.statistics import QueryLabels
 from core.errors import NotFound
 from core.types import Float32Array
 
@@ -84,8 +85,8 @@ class QueryIndex:
         column = next((column for column, name in self._columns.items() if name == QUERY_TEXT), None)
         if column is None:
             return {}
-        found = self._table.select(["query_id", column]).filter(self._is_among(query_ids))
-        texts = zip(*(found[name].to_pylist() for name in ("query_id", column)), strict=True)
+        queries = self._table.filter(self._is_among(query_ids))
+        texts = zip(*(queries[name].to_pylist() for name in ("query_id", column)), strict=True)
         return {query_id: text for query_id, text in texts if text}
 
     def among(self, query_ids: Sequence[str]) -> list[QueryEntry]:
@@ -106,14 +107,14 @@ class QueryIndex:
 
 def write_query_index(dataset: RankingDataset, file: BinaryIO) -> None:
     """Write the index of a dataset's queries."""
-    starts = dataset.query_boundaries[:-1]
+    labels = QueryLabels.of(dataset)
     arrays: list[pa.Array[Any]] = [
         pa.array(dataset.query_ids, pa.string()),
-        pa.array(starts),
+        pa.array(dataset.query_boundaries[:-1]),
         pa.array(np.diff(dataset.query_boundaries)),
-        pa.array(np.add.reduceat(dataset.labels > 0, starts, dtype=np.int64)),
-        _labels(np.fmin.reduceat(dataset.labels, starts)),
-        _labels(np.fmax.reduceat(dataset.labels, starts)),
+        pa.array(labels.relevant),
+        _labels(labels.minimum),
+        _labels(labels.maximum),
     ]
     fields = [pa.field(name, values.type) for name, values in zip(_FIXED, arrays, strict=True)]
     for number, (name, texts) in enumerate(dataset.query_columns.items(), start=1):
@@ -125,7 +126,7 @@ def write_query_index(dataset: RankingDataset, file: BinaryIO) -> None:
 
 def _labels(values: Float32Array) -> "pa.Array[Any]":
     """Return labels as short float64 (0.1, not 0.10000000149011612); NaN, a query without labels, as null."""
-    distinct, places = np.unique(values, return_inverse=True)
+    distinct, inverse = np.unique(values, return_inverse=True)
     written = np.array([float(label_text(label)) for label in distinct])
-    values_or_null: pa.Array[Any] = pa.array(written[places], from_pandas=True)
+    values_or_null: pa.Array[Any] = pa.array(written[inverse], from_pandas=True)
     return values_or_null

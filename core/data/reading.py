@@ -1,6 +1,6 @@
 """Read files of judged documents of any format."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.data.named_parquet import columns_of
 from core.data.options import Columns, Limits, ReadingOptions
-from core.data.packing import mapped_bytes
+from core.data.packing import Progress, mapped_bytes
 from core.data.result import Reading
 from core.data.tables.agreement import AgreeingTable, TableColumns
 from core.data.tables.assembly import read_table
@@ -24,8 +24,6 @@ from core.data.tables.roles import unjudged_columns
 from core.data.tables.table import Table
 from core.data.trec.qrels import read_qrels
 from core.errors import DatasetError
-
-Progress = Callable[[int, int], None]
 
 _EXPECTED = {
     "auto": "LETOR, LightGBM, CSV or Parquet data, or TREC qrels",
@@ -53,7 +51,7 @@ class JudgedFile:
         path: Path of the file.
         name: Name of the file in messages.
         query_sizes: Path of LightGBM's query file, if there is one.
-        query_sizes_name: Name of the query file in messages.
+        query_sizes_name: Name of the query file in messages; the name in its path if None.
     """
 
     path: Path
@@ -204,8 +202,7 @@ def read_dataset(
 ) -> RankingDataset:
     """Read judged documents from a file; see `read_file` and `ReadingOptions`."""
     query_file = None if query_sizes is None else Path(query_sizes)
-    query_file_name = None if query_file is None else query_file.name
-    file = JudgedFile(Path(path), name or Path(path).name, query_file, query_file_name)
+    file = JudgedFile(Path(path), name or Path(path).name, query_file)
     options = ReadingOptions(
         format=format,
         non_contiguous_queries=non_contiguous_queries,

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from core.data.features import new_matrix
-from core.data.file_text import FileText, OnProgress, Span
+from core.data.file_text import FileText, Span
 from core.data.letor_kernel import (
     FEATURE_MALFORMED,
     FEATURE_REPEATED,
@@ -24,6 +24,7 @@ from core.data.letor_kernel import (
     measure,
 )
 from core.data.options import Limits
+from core.data.packing import Progress
 from core.errors import DatasetError
 from core.ranges import over_ranges, use_threads
 from core.types import Float32Array, Int32Array, Int64Array
@@ -80,7 +81,7 @@ class Rows:
         reject_repeated: bool,
         limits: Limits,
         threads: int,
-        on_progress: OnProgress | None,
+        on_progress: Progress | None,
     ) -> None:
         self._source = source
         self._has_queries = has_queries
@@ -149,9 +150,9 @@ class Rows:
         spans: list[Span] = []
         n_problems = 0
         for block in self._blocks(self._source.text.size):
-            found, total = self._fill_block(block, first_rows)
-            spans += islice(found, MAX_PROBLEMS - len(spans))
-            n_problems += total
+            block_spans, n_block_problems = self._fill_block(block, first_rows)
+            spans += islice(block_spans, MAX_PROBLEMS - len(spans))
+            n_problems += n_block_problems
             if n_problems > MAX_PROBLEMS:
                 break
         if spans:
@@ -160,6 +161,7 @@ class Rows:
     def _fill_block(
         self, block: slice, first_rows: Int64Array, room: int = _UNDECIDED_ROOM
     ) -> tuple[list[Span], int]:
+        """Parse the rows of some chunks; return invalid tokens in file order, and the number of all."""
         n_chunks = block.stop - block.start
         n_seen = self.features.shape[1] if self._reject_repeated else 0
         problems: Int64Array = np.empty((n_chunks, MAX_PROBLEMS, 3), np.int64)
@@ -198,26 +200,27 @@ class Rows:
         for chunk in range(n_chunks):
             for row, line, _ in undecided[chunk, : counts[chunk, 1]].tolist():
                 spans += self._read_again(row, line)
-        return sorted(spans, key=lambda span: span[1]), int(counts[:, 0].sum())
+        unshown = int(np.maximum(counts[:, 0] - MAX_PROBLEMS, 0).sum())
+        return sorted(spans, key=lambda span: span[1]), len(spans) + unshown
 
     def _read_again(self, row: int, at: int) -> Iterator[Span]:
         """Read a row's numbers again with Python's `float`, which rounds all numbers correctly."""
         line = self._source.text[at : self._source.line_start(at + 1)]
-        for place, token in _tokens(line.tobytes(), self._has_queries):
+        for offset, token in _tokens(line.tobytes(), self._has_queries):
             name, colon, number = token.rpartition(b":")
             with np.errstate(over="ignore"):
                 value = np.float32(float(number))
             if np.isinf(value) and b"n" not in number.lower():
                 kind = VALUE_TOO_LARGE if colon else LABEL_INFINITE
-                yield _EXPECTED[kind], at + place, at + place + len(token)
+                yield _EXPECTED[kind], at + offset, at + offset + len(token)
             elif colon:
-                self.features[row, int(name) - self.first_id] = value
+                self.features[row, int(name.lstrip(b"0") or b"0") - self.first_id] = value
             else:
                 self.labels[row] = value
 
 
 def _tokens(line: bytes, has_queries: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield the numbers of a row that the kernel has accepted, with their positions in its line."""
+    """Yield the label and the features of a row that the kernel has accepted, with their offsets."""
     # Split at the blanks of the kernel; bytes.split would split at other whitespace, too.
     for position, match in enumerate(_TOKEN.finditer(line)):
         if has_queries and position == 1:

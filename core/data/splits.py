@@ -108,15 +108,16 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
     Raises:
         InvalidInput: When there is no such column or value, or all queries have such a value.
     """
-    found = query_column(dataset, column, "/column")
+    of_queries = query_column(dataset, column, "/column")
+    distinct = set(of_queries)
     for i, value in enumerate(values):
-        if value not in found:
+        if value not in distinct:
             raise InvalidInput.at(
                 f"/values/{i}",
-                f"must be a value in {column} ({_listed(sorted(set(found)))}); found {value!r}",
+                f"must be a value in {column} ({_listed(sorted(distinct))}); found {value!r}",
             )
     held_out_values = frozenset(values)
-    held_out = np.fromiter((value in held_out_values for value in found), np.bool_, len(found))
+    held_out = np.fromiter((value in held_out_values for value in of_queries), np.bool_, len(of_queries))
     if not held_out.any() or held_out.all():
         raise InvalidInput.at(
             "/values", f"must list at least one value of {column}, and must leave at least one query"
@@ -166,7 +167,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 def _neighbours(dataset: RankingDataset, generator: np.random.Generator) -> Int64Array:
-    """Sort queries by having a relevant document, then by length; ties are in random order."""
+    """Return the queries sorted by having a relevant document, then by length; ties are in random order."""
     starts = dataset.query_boundaries[:-1]
     has_relevant = np.maximum.reduceat(dataset.labels > 0, starts)
     return np.lexsort((generator.permutation(len(starts)), np.diff(dataset.query_boundaries), has_relevant))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data.dataset import RankingDataset
-from core.data.labels import LabelRange
+from core.data.labels import LabelRange, label_text
 from core.data.options import TEXT_ROLES
 from core.types import Float32Array, Int64Array
 
@@ -99,10 +99,9 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
 
 
 def _label_counts(labels: Float32Array) -> list[dict[str, float | int]]:
-    found, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
+    distinct, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
     commonest = np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
-    # Converted by way of text, so that 0.1 is not 0.10000000149011612 (float32); -0.0 becomes 0.
-    return [{"label": float(str(found[i])) + 0.0, "documents": int(counts[i])} for i in commonest]
+    return [{"label": float(label_text(distinct[i])), "documents": int(counts[i])} for i in commonest]
 
 
 def _value_counts(values: Sequence[str]) -> list[dict[str, str | int]]:

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from core.data.parquet import stack_columns
 from core.data.parquet_layout import Layout
 from core.errors import DatasetError, ExtraMissing
 from core.types import Float32Array, Int64Array
 
 _ABSENT = -1
-_BLOCK_ROWS = 256  # rows transposed at a time; a block fits in the CPU cache
 _BATCH_CELLS = 2**20  # 4 MB of features beside those of the row group
 _AHEAD_BYTES = 2**22  # minimum size of a request to remote storage
 _PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before retries of requests to remote storage
@@ -115,11 +115,7 @@ class StoredFeatures:
         for first in range(0, len(self._names), step):
             names = self._names[first : first + step]
             table = self._table(group, names)
-            columns = [table[name].to_numpy() for name in names]
-            for start in range(0, n_rows, _BLOCK_ROWS):
-                rows = slice(start, min(start + _BLOCK_ROWS, n_rows))
-                part = matrix[rows, first : first + step]
-                np.stack([column[rows] for column in columns], axis=1, out=part)
+            stack_columns([table[name].to_numpy() for name in names], matrix[:, first : first + step])
         return matrix
 
     def _table(self, group: int, names: list[str]) -> pa.Table:

@@ -74,6 +74,19 @@ def line_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 
 @exact_inlined
+def same_bytes(
+    text: Text, start: np.uint64, stop: np.uint64, other: np.uint64, other_stop: np.uint64
+) -> bool:
+    """Return whether two parts of the text are equal."""
+    if stop - start != other_stop - other:
+        return False
+    same = True
+    for offset in range(stop - start):
+        same &= text[start + np.uint64(offset)] == text[other + np.uint64(offset)]
+    return same
+
+
+@exact_inlined
 def starts_with(text: Text, at: np.uint64, size: np.uint64, word: bytes) -> bool:
     """Return whether the text has this word at `at`."""
     if at + np.uint64(len(word)) > size:

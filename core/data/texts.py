@@ -33,7 +33,13 @@ class Texts(Sequence[str]):
     @classmethod
     def of_parts(cls, *parts: "Texts") -> "Texts":
         """Concatenate texts."""
-        return cls(pa.concat_arrays([part.array for part in parts]))
+        return cls.of_chunks([part.array for part in parts])
+
+    @classmethod
+    def of_chunks(cls, chunks: Sequence[Any]) -> "Texts":
+        """Concatenate Arrow arrays of texts, each a large_string array without nulls."""
+        whole: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+        return cls(whole)
 
     @classmethod
     def of_buffers(cls, offsets: Int64Array, data: npt.NDArray[np.uint8]) -> "Texts":
@@ -62,13 +68,13 @@ class Texts(Sequence[str]):
         return len(self.array)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, position: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> "Texts": ...
-    def __getitem__(self, place: int | slice) -> "str | Texts":
-        if isinstance(place, slice):
-            return Texts(self.array[place])
-        return self.array[place].as_py()
+    def __getitem__(self, position: slice) -> "Texts": ...
+    def __getitem__(self, position: int | slice) -> "str | Texts":
+        if isinstance(position, slice):
+            return Texts(self.array[position])
+        return self.array[position].as_py()
 
     def __iter__(self) -> Iterator[str]:
         return iter(cast("list[str]", self.array.to_pylist()))

@@ -20,7 +20,7 @@ _YAHOO_FEATURES = frozenset({519, 699, 700})
 _OHSUMED_FEATURES = frozenset({25, 45})  # of LETOR 2.0 and 3.0
 _MQ_FEATURES = frozenset({46})
 _ORIENTATION = "Printed numbers are for orientation only"
-_PART_WORDS = MappingProxyType({"train": "training", "validation": "validation", "test": "test"})
+_PART_NAMES = MappingProxyType({"train": "training", "validation": "validation", "test": "test"})
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class PrintedCounts:
     @property
     def part_name(self) -> str:
         """Name of the part in messages: `training part`, or `whole`."""
-        return "whole" if self.part is None else f"{_PART_WORDS[self.part]} part"
+        return "whole" if self.part is None else f"{_PART_NAMES[self.part]} part"
 
     def fits(self, counts: Counts) -> bool:
         """Return whether a dataset has these counts."""
@@ -180,15 +180,10 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
         counts = next(iter(parts.values()))
         printed = _printed(counts)
         return _unknown(counts) if printed is None else _as_printed(printed)
-    printed_parts = {
-        part: next(
-            (printed for printed in PRINTED_COUNTS if printed.part == part and printed.fits(counts)), None
-        )
-        for part, counts in parts.items()
-    }
-    found = {printed and (printed.corpus, printed.fold) for printed in printed_parts.values()}
-    if len(found) == 1 and None not in found:
-        printed = next(printed for printed in printed_parts.values() if printed is not None)
+    printed_parts = [_printed(counts, part) for part, counts in parts.items()]
+    corpora = {printed and (printed.corpus, printed.fold) for printed in printed_parts}
+    printed = printed_parts[0]
+    if len(corpora) == 1 and printed is not None:
         fold = "" if printed.fold is None else f" Fold{printed.fold}"
         sentence = f"This is {printed.corpus}{fold} as printed ({printed.source})."
         return Recognition(printed.corpus, printed.fold, None, True, sentence, (printed.source,))
@@ -201,9 +196,7 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
             default=None,
         ),
     )
-    whole = next(
-        (printed for printed in PRINTED_COUNTS if printed.part is None and printed.fits(together)), None
-    )
+    whole = _printed(together, None)
     return _unknown(together) if whole is None else _whole(whole, parts, folder)
 
 
@@ -247,8 +240,10 @@ def _unknown(counts: Counts) -> Recognition:
     return Recognition(None, None, None, False, f"{sentence}. {_ORIENTATION}.")
 
 
-def _printed(counts: Counts) -> PrintedCounts | None:
-    return next((printed for printed in PRINTED_COUNTS if printed.fits(counts)), None)
+def _printed(counts: Counts, *parts: str | None) -> PrintedCounts | None:
+    """Return the printed counts that a dataset has, of any part or only of the given parts."""
+    candidates = (printed for printed in PRINTED_COUNTS if not parts or printed.part in parts)
+    return next((printed for printed in candidates if printed.fits(counts)), None)
 
 
 def _shape(counts: Counts) -> _Shape | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.feature_alignment import model_codes
 from core.data.features import Features, copy_features
 from core.doctor.hashing import Flags, Hashes, hash_rows
 from core.doctor.report import Finding, queries_of, query_examples
@@ -22,8 +23,8 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
     queries are often equal by chance. The finding is therefore a warning only if the shared documents are at
     least twice as frequent as documents that training queries share with each other, and at least 5% of all.
     """
-    places = {name: place for place, name in enumerate(train.feature_names)}
-    common = [(places[name], place) for place, name in enumerate(other.feature_names) if name in places]
+    column_of = {name: column for column, name in enumerate(train.feature_names)}
+    common = [(column_of[name], at) for at, name in enumerate(other.feature_names) if name in column_of]
     if not common:
         return
     of_train, of_other = np.array(common, np.int64).T.copy()
@@ -79,17 +80,15 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
 def _in_codes_of(train: RankingDataset, other: RankingDataset) -> Features:
     """Return the features of `other` in the training data's codes of categories, infinite where unknown."""
     recoded = {
-        name: values
-        for name, values in train.categories.items()
-        if name in other.feature_names and other.categories.get(name) != values
+        column: train.categories[name]
+        for column, name in enumerate(other.feature_names)
+        if name in train.categories and other.categories.get(name) != train.categories[name]
     }
     if not recoded:
         return other.features
     features = copy_features(other.features)
-    for name, categories in recoded.items():
-        column, source = other.feature_names.index(name), other.categories.get(name)
-        values = other.features[:, column]
-        codes = categories.recoded(values, source) if source else categories.codes_of_numbers(values)
+    for column, categories in recoded.items():
+        values, codes = other.features[:, column], model_codes(other, column, categories)
         unknown = np.isnan(codes) & ~np.isnan(values)
         features[:, column] = np.where(unknown, np.float32(np.inf), codes)
     return features
@@ -99,9 +98,8 @@ def _among(hashes: Hashes, known: Hashes) -> Flags:
     """Return the mask of the hashes that are in `known`, which is sorted."""
     order = np.argsort(hashes)  # binary search is many times faster with sorted keys
     ordered = hashes[order]
-    places = np.searchsorted(known, ordered)
     mask = np.zeros(len(hashes), np.bool_)
-    mask[order] = np.searchsorted(known, ordered, side="right") > places
+    mask[order] = np.searchsorted(known, ordered, side="right") > np.searchsorted(known, ordered)
     return mask
 
 
@@ -119,4 +117,5 @@ def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDatas
 def _has_numbered_queries(dataset: RankingDataset) -> bool:
     if "1" not in dataset.query_ids or not all(map(str.isdecimal, dataset.query_ids)):
         return False
-    return max(map(int, dataset.query_ids)) <= _MAX_GAP_FACTOR * dataset.n_queries
+    # Not int, which refuses texts of more than 4,300 digits.
+    return max(map(float, dataset.query_ids)) <= _MAX_GAP_FACTOR * dataset.n_queries

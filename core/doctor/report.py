@@ -58,14 +58,14 @@ class Finding:
         """Create a finding on a share of objects: "1 of 9 queries has …", "All 9 queries have …".
 
         Args:
-            code: As above.
-            severity: As above.
+            code: Stable identifier.
+            severity: "error", "warning" or "info".
             concerned: Count, total and unit.
             predicate: Predicate of the sentence, singular and plural.
-            advice: As above.
+            advice: The recommended action.
             where: Origin of the objects, if ambiguous: "of the test data".
-            examples: As above.
-            example_kind: As above.
+            examples: Some affected objects.
+            example_kind: Kind of the examples.
 
         Example:
             >>> Finding.of_share(

@@ -145,16 +145,15 @@ def compare(
         families: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
         permutations: Number of permutations; None for as many as the significance level needs.
     """
-    fewest = min(before.n_queries, after.n_queries)
-    if fewest < MIN_QUERIES:
+    if min(before.n_queries, after.n_queries) < MIN_QUERIES:
         return Comparison("too_few")
-    drawn = permutations or permutations_for(thresholds.p, families)
-    later = memberships(before.n_queries, after.n_queries, drawn, seed)
+    n_permutations = permutations or permutations_for(thresholds.p, families)
+    later = memberships(before.n_queries, after.n_queries, n_permutations, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
     sizes = np.bincount(query, minlength=before.n_queries + after.n_queries).astype(np.float32)
-    found, permuted = [], []
-    for place, column in enumerate(columns):
-        earlier_values, later_values = before.values[:, place], after.values[:, place]
+    differences, permuted = [], []
+    for position, column in enumerate(columns):
+        earlier_values, later_values = before.values[:, position], after.values[:, position]
         values = np.concatenate([earlier_values, later_values])
         fine, _ = _bins(values, values, column, _FINE_BINS)
         is_ordered = column.categories is None
@@ -163,26 +162,28 @@ def compare(
             for counts in _counts(query, fine, len(sizes))
         ]
         permuted.append(np.sum(by_block, axis=0))
-        found.append(_described(column, earlier_values, later_values, float(permuted[-1][0])))
+        differences.append(_difference(column, earlier_values, later_values, float(permuted[-1][0])))
     p_values = np.minimum(1.0, families * adjusted_p_values(permuted))
-    judged = tuple(_with_verdict(each, float(p), thresholds) for each, p in zip(found, p_values, strict=True))
-    drifts = any(each.verdict == "drift" for each in judged)
-    return Comparison("drift" if drifts else "none", judged)
+    with_verdicts = tuple(
+        _with_verdict(each, float(p), thresholds) for each, p in zip(differences, p_values, strict=True)
+    )
+    drifts = any(each.verdict == "drift" for each in with_verdicts)
+    return Comparison("drift" if drifts else "none", with_verdicts)
 
 
 def _bins(
-    values: FloatArray, reference: FloatArray, column: Column, most: int
+    values: FloatArray, reference: FloatArray, column: Column, n_quantiles: int
 ) -> tuple[Int64Array, Float64Array]:
-    """Return the bin of each value, with bin 0 for missing ones, and the edges for numbers."""
+    """Return the bin of each value, 0 for missing values, and the edges of the bins of numbers."""
     if column.categories is not None:
         codes = np.where(np.isnan(values) | (values < 0), -1, values).astype(np.int64)
         return codes + 1, np.zeros(0)
-    edges = quantile_edges(reference[~np.isnan(reference)], most)
+    edges = quantile_edges(reference[~np.isnan(reference)], n_quantiles)
     return bin_numbers(values, edges), edges
 
 
 def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Iterator[Float32Array]:
-    """Yield the number of documents of each query in each bin; numbers have few bins, in one block."""
+    """Yield blocks of bins: the number of documents of each query in each bin; numbers have one block."""
     _, bins = np.unique(bins, return_inverse=True)  # drops the many categories that do not occur
     n_bins = int(bins.max(initial=0)) + 1
     order = np.argsort(bins, kind="stable")
@@ -193,7 +194,7 @@ def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Iterator[Flo
         yield counts.reshape(n_queries, width).astype(np.float32)
 
 
-def _described(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> ColumnDrift:
+def _difference(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> ColumnDrift:
     """Compute the difference of a column, with p and verdict still unset."""
     is_number = column.categories is None
     bins_before, edges = _bins(earlier, earlier, column, BINS)
@@ -203,12 +204,12 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
         # Features may be infinite, which JSON cannot hold.
         names: dict[str, Any] = {"edges": np.nan_to_num(edges).tolist()}
     else:
-        bins_before, bins_after, kept = _merge_small_categories(bins_before, bins_after)
-        n_bins = len(kept) + 2
+        bins_before, bins_after, largest = _merge_small_categories(bins_before, bins_after)
+        n_bins = len(largest) + 2
         texts = column.categories or ()
         names = {
             "categories": [
-                *(texts[code - 1] if code <= len(texts) else str(code - 1) for code in kept),
+                *(texts[code - 1] if code <= len(texts) else str(code - 1) for code in largest),
                 "others",
             ]
         }
@@ -231,17 +232,15 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
 def _merge_small_categories(
     before: Int64Array, after: Int64Array
 ) -> tuple[Int64Array, Int64Array, list[int]]:
-    """Merge all but the largest categories of the earlier sample into one last bin."""
+    """Merge all but the largest categories of the earlier sample into a last bin; also return the largest."""
     codes, counts = np.unique(before[before > 0], return_counts=True)
-    kept = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
-    places = {code: place for place, code in enumerate(kept, 1)}
+    largest = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
+    new_bins = {0: 0} | {code: number for number, code in enumerate(largest, 1)}
 
     def merged(bins: Int64Array) -> Int64Array:
-        return np.array(
-            [0 if code == 0 else places.get(code, len(kept) + 1) for code in bins.tolist()], np.int64
-        )
+        return np.array([new_bins.get(code, len(largest) + 1) for code in bins.tolist()], np.int64)
 
-    return merged(before), merged(after), kept
+    return merged(before), merged(after), largest
 
 
 def _without_empty_bins(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -250,26 +249,26 @@ def _without_empty_bins(before: Float64Array, after: Float64Array) -> tuple[Floa
     return before[used], after[used]
 
 
-def _with_verdict(found: ColumnDrift, p: float, thresholds: Thresholds) -> ColumnDrift:
-    missing = abs(found.missing_after - found.missing_before)
-    is_sure = p <= thresholds.p
+def _with_verdict(difference: ColumnDrift, p: float, thresholds: Thresholds) -> ColumnDrift:
+    missing = abs(difference.missing_after - difference.missing_before)
+    is_significant = p <= thresholds.p
     reasons = []
-    if found.psi >= thresholds.psi:
-        reasons.append(f"its stability index is {found.psi:.2f}")
+    if difference.psi >= thresholds.psi:
+        reasons.append(f"its stability index is {difference.psi:.2f}")
     if missing >= thresholds.missing:
         reasons.append(
-            f"{found.missing_after:.0%} of its values are missing, compared with"
-            f" {found.missing_before:.0%} before"
+            f"{difference.missing_after:.0%} of its values are missing, compared with"
+            f" {difference.missing_before:.0%} before"
         )
-    if is_sure and reasons:
+    if is_significant and reasons:
         verdict: Verdict = "drift"
-        sentence = f"{found.name} has drifted: {' and '.join(reasons)} (p = {p:.3f})."
-    elif is_sure:
+        sentence = f"{difference.name} has drifted: {' and '.join(reasons)} (p = {p:.3f})."
+    elif is_significant:
         verdict = "shift"
         sentence = (
-            f"{found.name} differs significantly, but only slightly (stability index {found.psi:.2f}, p"
-            f" = {p:.3f})."
+            f"{difference.name} differs significantly, but only slightly (stability index"
+            f" {difference.psi:.2f}, p = {p:.3f})."
         )
     else:
-        verdict, sentence = "none", f"{found.name} does not differ significantly (p = {p:.2f})."
-    return replace(found, p=p, verdict=verdict, sentence=sentence)
+        verdict, sentence = "none", f"{difference.name} does not differ significantly (p = {p:.2f})."
+    return replace(difference, p=p, verdict=verdict, sentence=sentence)

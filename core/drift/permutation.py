@@ -12,7 +12,7 @@ _MOST = 9_999  # the assignments of the largest samples take 160 MB
 
 
 def smallest_p(families: int) -> float:
-    """Return the smallest p value that a comparison can show after the correction for several ones."""
+    """Return the smallest p value of a comparison after the correction for `families` comparisons."""
     return families / (_MOST + 1)
 
 
@@ -34,10 +34,10 @@ def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Fl
     The first row is the observed assignment; other rows are random assignments with the same sample sizes.
     """
     rng = np.random.default_rng(seed)
-    found = np.zeros((permutations + 1, n_before + n_after), np.float32)
-    found[:, n_before:] = 1
-    rng.permuted(found[1:], axis=1, out=found[1:])
-    return found
+    later = np.zeros((permutations + 1, n_before + n_after), np.float32)
+    later[:, n_before:] = 1
+    rng.permuted(later[1:], axis=1, out=later[1:])
+    return later
 
 
 def distances(

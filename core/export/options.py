@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 
 MAX_NAME_LENGTH = 500  # characters of a feature's name in an engine
 VERSION = r"^\d{1,4}(\.\d{1,4}){0,2}$"
@@ -82,12 +82,14 @@ class ExportOptions:
         """
         known = set(feature_names)
         problems = [
-            InputProblem(_pointer(name), "is not a feature of this model")
+            InputProblem(pointer_of("feature_names", name), "is not a feature of this model")
             for name in self.feature_names
             if name not in known
         ]
         problems += [
-            InputProblem(_pointer(name), f"must be 1 to {MAX_NAME_LENGTH} printable characters")
+            InputProblem(
+                pointer_of("feature_names", name), f"must be 1 to {MAX_NAME_LENGTH} printable characters"
+            )
             for name, engine_name in self.feature_names.items()
             if not (1 <= len(engine_name) <= MAX_NAME_LENGTH and engine_name.isprintable())
         ]
@@ -107,7 +109,3 @@ OPTIONS = tuple(ExportOptions.__dataclass_fields__)
 
 def _parts(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-def _pointer(name: str) -> str:
-    return "/feature_names/" + name.replace("~", "~0").replace("/", "~1")

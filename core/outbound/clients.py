@@ -115,12 +115,12 @@ class _Backend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: _SocketOptions = None,
     ) -> httpcore.NetworkStream:
-        until = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         addresses = _resolved(self._guard, host, port)
         for number, address in enumerate(addresses, 1):
-            left = None if until is None else max(until - time.monotonic(), 0.001)
+            remaining = None if deadline is None else max(deadline - time.monotonic(), 0.001)
             try:
-                return super().connect_tcp(address, port, left, local_address, socket_options)
+                return super().connect_tcp(address, port, remaining, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if number == len(addresses):
                     raise
@@ -131,7 +131,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 class _AsyncBackend(httpcore.AnyIOBackend):
-    """A network backend that connects only to addresses checked by a guard."""
+    """The asynchronous form of `_Backend`."""
 
     def __init__(self, guard: SsrfGuard) -> None:
         self._guard = guard
@@ -145,12 +145,12 @@ class _AsyncBackend(httpcore.AnyIOBackend):
         local_address: str | None = None,
         socket_options: _SocketOptions = None,
     ) -> httpcore.AsyncNetworkStream:
-        until = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         addresses = await self._resolved(host, port, timeout)
         for number, address in enumerate(addresses, 1):
-            left = None if until is None else max(until - time.monotonic(), 0.001)
+            remaining = None if deadline is None else max(deadline - time.monotonic(), 0.001)
             try:
-                return await super().connect_tcp(address, port, left, local_address, socket_options)
+                return await super().connect_tcp(address, port, remaining, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if number == len(addresses):
                     raise
@@ -174,6 +174,8 @@ def _resolved(guard: SsrfGuard, host: str, port: int) -> list[str]:
         return guard.addresses_of(host, port)
     except OSError as error:
         raise httpcore.ConnectError(f"{host}: {error.strerror or error}") from error
+    except UnicodeError as error:  # of the resolver, for a host of a redirect such as a..b
+        raise httpcore.ConnectError(f"{host} is not a host name: {error}") from error
 
 
 class _Transport(httpx.BaseTransport):

@@ -41,8 +41,8 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
     if parsed.port is not None and not 0 < parsed.port <= MAX_PORT:
         raise InvalidInput.at(pointer, f"must be a URL whose port is between 1 and {MAX_PORT}")
     if parsed.scheme not in schemes or not _HOST.fullmatch(parsed.raw_host.decode("ascii")):
-        beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
-        raise InvalidInput.at(pointer, f"must be a URL that begins with {beginnings} and names a host")
+        prefixes = " or ".join(f"{scheme}://" for scheme in schemes)
+        raise InvalidInput.at(pointer, f"must be a URL that begins with {prefixes} and names a host")
     if not all(0 < len(label) <= _MAX_LABEL for label in parsed.raw_host.removesuffix(b".").split(b".")):
         raise InvalidInput.at(pointer, f"must name a host whose parts have 1 to {_MAX_LABEL} characters")
     if parsed.userinfo:
@@ -55,9 +55,10 @@ def system_resolve(host: str, port: int) -> list[str]:
 
     Raises:
         OSError: The host has no address, or the resolver does not answer.
+        UnicodeError: A part of the host's name is empty or too long.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
 
 
 class SsrfGuard:
@@ -92,17 +93,18 @@ class SsrfGuard:
         Raises:
             AddressRefused: An address is not allowed.
             OSError: The host has no address, or the resolver does not answer.
+            UnicodeError: A part of the host's name is empty or too long.
         """
-        found = list(self._resolve(host, port))
-        if not found:
+        addresses = list(self._resolve(host, port))
+        if not addresses:
             raise OSError(f"{host} has no address")
-        for text in found:
+        for text in addresses:
             address = actual_address(ipaddress.ip_address(text))
             reason = refusal_reason(address)
             if reason is not None and not self._is_allowed(host, address):
                 _LOG.warning("outbound.refused", host=host, address=text, reason=reason)
                 raise AddressRefused(host, text, reason)
-        return found
+        return addresses
 
     def _is_allowed(self, host: str, address: IPAddress) -> bool:
         if address in METADATA:

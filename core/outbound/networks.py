@@ -91,5 +91,5 @@ def refusal_reason(address: IPAddress) -> str | None:
         return "the metadata service of a cloud provider"
     if isinstance(address, ipaddress.IPv4Address):
         return next((reason for network, reason in _REFUSED_IPV4 if address in network), None)
-    found = next((reason for network, reason in _REFUSED_IPV6 if address in network), None)
-    return found or (None if address in _GLOBAL_IPV6 else "reserved")
+    default = None if address in _GLOBAL_IPV6 else "reserved"
+    return next((reason for network, reason in _REFUSED_IPV6 if address in network), default)

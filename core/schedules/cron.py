@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -84,9 +84,29 @@ class Cron:
         return latest
 
     def _after(self, moment: datetime) -> Iterator[datetime]:
+        minute, hour, *_ = self.expression.split()
+        if minute.startswith("*") or hour.startswith("*"):
+            return self._after_by_elapsed_time(moment)
         # If `moment` is in the second of two repeated hours, the library continues from the first hour.
         due = (local.astimezone(UTC) for local in CronSim(self.expression, moment.astimezone(self._zone)))
         return (each for each in due if each > moment)
+
+    def _after_by_elapsed_time(self, moment: datetime) -> Iterator[datetime]:
+        # The library advances by whole hours. With a fixed offset, it skips no time if clocks change by half
+        # an hour, as on Lord Howe Island.
+        offset = moment.astimezone(self._zone).utcoffset()
+        while due := next(self._with_offset(offset, moment), None):
+            changed = due.astimezone(self._zone).utcoffset()
+            if changed != offset:
+                candidates = self._with_offset(changed, moment)
+                due = next(each for each in candidates if each.astimezone(self._zone).utcoffset() == changed)
+            yield due
+            moment, offset = due, changed
+
+    def _with_offset(self, offset: timedelta | None, moment: datetime) -> Iterator[datetime]:
+        """Yield the due times after a moment as if the time zone always had this offset from UTC."""
+        fixed = timezone(offset or timedelta())
+        return (local.astimezone(UTC) for local in CronSim(self.expression, moment.astimezone(fixed)))
 
     @property
     def _zone(self) -> ZoneInfo:
@@ -112,14 +132,16 @@ def _check_fields(expression: str) -> None:
         raise InvalidInput.at(
             "/cron", f"must have five fields, {', '.join(FIELDS)}; found {len(fields)}. {_EXAMPLE}"
         )
-    for place, (field, name, allowed) in enumerate(zip(fields, FIELDS, _RANGES, strict=True)):
+    for position, (field, name, allowed) in enumerate(zip(fields, FIELDS, _RANGES, strict=True)):
         alone = ["*"] * len(FIELDS)
-        alone[place] = field
+        alone[position] = field
         try:
-            _check_parts(field, _LARGEST_STEPS[place])
+            _check_parts(field, _LARGEST_STEPS[position])
             CronSim(" ".join(alone), datetime.now(UTC))
         except (CronSimError, ValueError) as error:
-            detail = f"field {place + 1}, {name}, is {field[:40]!r}; expected {allowed}, *, a list or a range"
+            detail = (
+                f"field {position + 1}, {name}, is {field[:40]!r}; expected {allowed}, *, a list or a range"
+            )
             raise InvalidInput.at("/cron", f"{detail}. {_EXAMPLE}") from error
     try:
         CronSim(expression, datetime.now(UTC))

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from core.clicks.reading.json_lines import MAX_LINE_BYTES
 from core.clicks.reading.options import ROLES
-from core.data.content import BYTE_ORDER_MARK, DELIMITERS, binary_kind
+from core.data.content import DELIMITERS, binary_kind
+from core.data.file_text import BYTE_ORDER_MARK
 from core.data.packing import Bytes
 from core.errors import DatasetError
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from core.data.file_text import FileText
 from core.data.packing import Bytes, Progress
-from core.data.tables.problems import MAX_PROBLEMS, shortened
+from core.data.tables.problems import MAX_PROBLEMS
 from core.errors import DatasetError, DatasetProblem
+from core.names import shortened
 
 Json = dict[str, Any]
 

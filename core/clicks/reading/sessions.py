@@ -8,7 +8,7 @@ from core.clicks.reading.json_lines import Json, Unfit, list_in, name_of, requir
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, TEAM_BOUND
 from core.clicks.reading.times import time_of
-from core.data.tables.problems import shortened
+from core.names import shortened
 
 _CLICK = "click"
 

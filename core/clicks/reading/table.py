@@ -17,9 +17,10 @@ from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, 
 from core.clicks.reading.times import times_of
 from core.data.packing import Progress
 from core.data.tables.cells import cell_text, numbers, plain_texts
-from core.data.tables.problems import Problems, listed, shortened
+from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, InvalidInput
+from core.names import shortened
 from core.types import Float64Array, Int32Array, Int64Array
 
 _CLICK = "click"

@@ -83,8 +83,9 @@ def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, i
 
 def _grouped(parts: Sequence[Part], runs: Sequence[tuple[Int64Array, Sequence[str]]]) -> Grouping:
     ids = [name for _, names in runs for name in names]
-    starts = np.concatenate([first + own for first, (own, _) in zip(_first_rows(parts), runs, strict=False)])
-    return group_rows(ids, starts, _first_rows(parts)[-1])
+    *first_rows, n_rows = _first_rows(parts)
+    starts = np.concatenate([first + own for first, (own, _) in zip(first_rows, runs, strict=True)])
+    return group_rows(ids, starts, n_rows)
 
 
 def _first_rows(parts: Sequence[Part]) -> list[int]:
@@ -113,13 +114,13 @@ def _scattered_error(
     """Build the error for queries whose rows are not contiguous in the files."""
     first_rows = np.array(_first_rows(parts))
     problems = []
-    for query, stop, row in sorted(scattered, key=lambda found: found[2])[:_MAX_PROBLEMS]:
-        before, place = (int(at) for at in np.searchsorted(first_rows, [stop - 1, row], "right") - 1)
-        part, name = parts[place], grouping.query_ids[query]
+    for query, stop, row in scattered[:_MAX_PROBLEMS]:
+        earlier, later = (np.searchsorted(first_rows, [stop - 1, row], "right") - 1).tolist()
+        part, name = parts[later], grouping.query_ids[query]
         detail = (
-            f"expected the rows of query {name!r} to be contiguous, but they stopped in {parts[before].file}"
+            f"expected the rows of query {name!r} to be contiguous, but they stopped in {parts[earlier].file}"
         )
-        line = row - int(first_rows[place]) + 1 if part.format == "parquet" else None
+        line = row - int(first_rows[later]) + 1 if part.format == "parquet" else None
         problems.append(DatasetProblem(detail, part.file, line, None, name))
     return DatasetError(*problems, more=len(scattered) > _MAX_PROBLEMS)
 
@@ -200,16 +201,16 @@ class _Join:
 
     def _recoded(self, part: Part, name: str, own: Categories, codes: Float32Array) -> Float32Array:
         """Recode a part's column to the categories of all parts, which are in order of first appearance."""
-        known = self._categories.setdefault(name, {})
-        known.update(dict.fromkeys(own.values))
-        if len(known) > MAX_CATEGORIES:
+        values = self._categories.setdefault(name, {})
+        values.update(dict.fromkeys(own.values))
+        if len(values) > MAX_CATEGORIES:
             raise DatasetError.at(
                 f"expected at most {MAX_CATEGORIES:,} different values of the categorical feature {name!r} in"
                 " all files, but found more; name it in columns.ignore",
                 file=part.file,
                 column=name,
             )
-        return Categories(tuple(known)).recoded(codes, own)
+        return Categories(tuple(values)).recoded(codes, own)
 
     def _ids(self, boundaries: Int64Array) -> Texts:
         numbers = row_numbers(boundaries)
@@ -229,28 +230,26 @@ class _Join:
     def _columns(self) -> Mapping[str, Texts]:
         """Join the columns of documents; where a part lacks one, its texts are empty."""
         names = dict.fromkeys(name for columns in self._document_columns for name in columns)
-        found = {
+        columns_by_name = {
             name: self._ordered(
                 [
-                    columns[name] if name in columns else _empty_texts(part.n_documents)
+                    columns[name] if name in columns else Texts.of([""] * part.n_documents)
                     for part, columns in zip(self._parts, self._document_columns, strict=True)
                 ]
             )
             for name in names
         }
         if self._parts[0].format == "letor":  # order columns by the first document with a value
-            names = dict.fromkeys(sorted(names, key=lambda name: _first_filled(found[name]))[:MAX_COLUMNS])
-        return MappingProxyType({name: found[name] for name in names})
+            ordered = sorted(names, key=lambda name: _first_filled(columns_by_name[name]))
+            names = dict.fromkeys(ordered[:MAX_COLUMNS])
+        return MappingProxyType({name: columns_by_name[name] for name in names})
 
     def _ordered(self, texts: Sequence[Texts]) -> Texts:
         whole = Texts.of_parts(*texts)
         return whole if self._grouping.order is None else whole.take(self._grouping.order)
 
 
-def _empty_texts(count: int) -> Texts:
-    return Texts.of([""] * count)
-
-
 def _first_filled(texts: Texts) -> int:
+    """Return the position of the first text that is not empty."""
     lengths: Any = pc.binary_length(texts.array)
     return int(np.argmax(lengths.to_numpy(zero_copy_only=False) > 0))

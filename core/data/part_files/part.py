@@ -95,8 +95,9 @@ def read_part(
         InvalidInput: As `read_file`.
     """
     # A file of LETOR text may lack the last features, so names are assigned in the joined dataset.
-    own = replace(options, feature_names={}) if form.format == "letor" else options
-    reading = read_file(file, own, limits, threads=threads, on_progress=on_progress, form=form)
+    if form.format == "letor":
+        options = replace(options, feature_names={})
+    reading = read_file(file, options, limits, threads=threads, on_progress=on_progress, form=form)
     dataset, grouping = reading.dataset, reading.grouping
     if grouping is None:
         raise AssertionError(f"{reading.format} has no query in its rows")

@@ -8,8 +8,8 @@ import numpy as np
 
 from core.data.dataset import RankingDataset
 from core.data.part_files.part import Part
-from core.data.tables.problems import shortened
 from core.errors import DatasetError, DatasetProblem
+from core.names import shortened
 from core.types import Float64Array, Int64Array
 
 _WEIGHT = "query_weight"
@@ -27,8 +27,8 @@ class QueryValues:
         self._n_queries = n_queries
         self._values: dict[str, list[Any]] = {}
         self._weights: list[float | None] | None = None
-        self._parts: list[str] = []
-        self._first_part = np.full(n_queries, -1, np.int64)
+        self._files: list[str] = []
+        self._first_file = np.full(n_queries, -1, np.int64)
         self._problems: list[DatasetProblem] = []
 
     @property
@@ -49,15 +49,15 @@ class QueryValues:
             dataset: The dataset of the part.
             queries: (n_queries of the part,) their positions in the joined dataset.
         """
-        self._parts.append(part.file)
+        self._files.append(part.file)
         if dataset.query_weights is not None:
             self._weights = self._weights or [None] * self._n_queries
-            self._keep(part, _WEIGHT, self._weights, dataset.query_weights.tolist(), queries)
+            self._merge(part, _WEIGHT, self._weights, dataset.query_weights.tolist(), queries)
         for name, values in dataset.query_columns.items():
-            kept = self._values.setdefault(name, [None] * self._n_queries)
-            self._keep(part, name, kept, values, queries)
-        is_new = self._first_part[queries] < 0
-        self._first_part[queries[is_new]] = len(self._parts) - 1
+            of_column = self._values.setdefault(name, [None] * self._n_queries)
+            self._merge(part, name, of_column, values, queries)
+        is_new = self._first_file[queries] < 0
+        self._first_file[queries[is_new]] = len(self._files) - 1
 
     def fail(self) -> None:
         """Raise the collected problems, if any.
@@ -68,22 +68,25 @@ class QueryValues:
         if self._problems:
             raise DatasetError(*self._problems[:_MAX_PROBLEMS], more=len(self._problems) > _MAX_PROBLEMS)
 
-    def _keep(self, part: Part, name: str, kept: list[Any], values: Any, queries: Int64Array) -> None:
-        for own, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
-            if kept[query] is None:
-                kept[query] = value
-            elif kept[query] != value and len(self._problems) <= _MAX_PROBLEMS:
-                before = f"{kept[query]} in {self._parts[self._first_part[query]]}"
-                self._problems.append(self._differs(part, name, own, str(value), before))
+    def _merge(self, part: Part, name: str, joined: list[Any], values: Any, queries: Int64Array) -> None:
+        """Store the values of a part in `joined`, and record those that differ from an earlier part's."""
+        for query_of_part, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
+            if joined[query] is None:
+                joined[query] = value
+            elif joined[query] != value and len(self._problems) <= _MAX_PROBLEMS:
+                earlier = f"{shortened(str(joined[query]))} in {self._files[self._first_file[query]]}"
+                found = shortened(str(value))
+                self._problems.append(_different_values(part, name, query_of_part, found, earlier))
 
-    def _differs(self, part: Part, name: str, query: int, found: str, before: str) -> DatasetProblem:
-        row = int(part.run_starts[np.argmax(part.run_queries == query)])
-        query_id = shortened(part.query_ids[query])
-        return DatasetProblem(
-            f"expected one value of {name!r} in query {query_id!r} in all files, but found"
-            f" {shortened(found)!r} after {shortened(before)}",
-            part.file,
-            row + 1 if part.format == "parquet" else None,
-            name,
-            shortened(found),
-        )
+
+def _different_values(part: Part, name: str, query: int, value: str, earlier: str) -> DatasetProblem:
+    row = int(part.run_starts[np.argmax(part.run_queries == query)])
+    query_id = shortened(part.query_ids[query])
+    return DatasetProblem(
+        f"expected one value of {name!r} in query {query_id!r} in all files, but found {value!r} after"
+        f" {earlier}",
+        part.file,
+        row + 1 if part.format == "parquet" else None,
+        name,
+        value,
+    )

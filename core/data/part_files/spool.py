@@ -33,11 +33,11 @@ class PartSpool:
     ) -> None:
         self._file.close()
 
-    def add(self, place: int, part: Part) -> None:
+    def add(self, position: int, part: Part) -> None:
         """Store a part.
 
         Args:
-            place: Position of the part among all parts, from 0.
+            position: Position of the part among all parts, from 0.
             part: Part to store; its rows are written to the disk and released.
 
         Raises:
@@ -53,7 +53,7 @@ class PartSpool:
                 ) from error
             raise
         byte_range = slice(self._written, self._written + part.rows.size)
-        self._parts[place] = replace(part, rows=np.empty(0, np.uint8)), byte_range
+        self._parts[position] = replace(part, rows=np.empty(0, np.uint8)), byte_range
         self._written = byte_range.stop
 
     def parts(self) -> list[Part]:
@@ -61,5 +61,5 @@ class PartSpool:
         content = np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         return [
             replace(part, rows=content[byte_range])
-            for part, byte_range in (self._parts[place] for place in sorted(self._parts))
+            for part, byte_range in (self._parts[position] for position in sorted(self._parts))
         ]

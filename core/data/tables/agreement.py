@@ -10,7 +10,7 @@ from core.data.tables.problems import Problems, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError
 
-_KIND_WORDS = {
+_KIND_NAMES = {
     "number": "numbers",
     "text": "text",
     "list": "lists of numbers",
@@ -92,20 +92,21 @@ class AgreeingTable:
 def _check_names(table: Table, first: TableColumns) -> None:
     if table.names == first.names:
         return
-    lacking = [name for name in first.names if name not in table.names]
-    others = [name for name in table.names if name not in first.names]
+    names, first_names = set(table.names), set(first.names)
+    lacking = [name for name in first.names if name not in names]
+    additional = [name for name in table.names if name not in first_names]
     differences = [
         *([f"it lacks {listed(lacking)}"] if lacking else []),
-        *([f"it also has {listed(others)}"] if others else []),
+        *([f"it also has {listed(additional)}"] if additional else []),
     ]
     if not differences:
-        place = next(place for place, name in enumerate(first.names) if table.names[place] != name)
-        differences = [f"column {place + 1} is {table.names[place]!r} instead of {first.names[place]!r}"]
+        at = next(at for at, name in enumerate(first.names) if table.names[at] != name)
+        differences = [f"column {at + 1} is {table.names[at]!r} instead of {first.names[at]!r}"]
     raise DatasetError.at(
         f"expected the {len(first.names):,} columns of {first.file}, but {' and '.join(differences)}",
         file=table.file,
         line=table.header_line,
-        column=next(iter((*lacking, *others)), None),
+        column=next(iter((*lacking, *additional)), None),
     )
 
 
@@ -115,8 +116,8 @@ def _check_kinds(table: Table, first: TableColumns) -> None:
         # A list column may have no list in this file; its detected kind is then not compared.
         if kind != expected and not (expected == "list" and width == 0):
             raise DatasetError.at(
-                f"expected {_KIND_WORDS[expected]} as in {first.file}, but the column holds"
-                f" {_KIND_WORDS[kind]}",
+                f"expected {_KIND_NAMES[expected]} as in {first.file}, but the column holds"
+                f" {_KIND_NAMES[kind]}",
                 file=table.file,
                 column=name,
             )

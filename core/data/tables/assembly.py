@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
-from core.data.grouping import Grouping, group_rows, permute_rows
+from core.data.grouping import Grouping, group_codes, permute_rows
 from core.data.lightgbm import query_boundaries
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Limits, ReadingOptions
 from core.data.packing import Progress
@@ -19,11 +19,12 @@ from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.category_column import CategoryColumn
 from core.data.tables.cells import kind_of
 from core.data.tables.checked_cells import CheckedCells
-from core.data.tables.columns import Columns, feature_names, find_columns
-from core.data.tables.problems import cause_of_columns, shortened
+from core.data.tables.columns import SelectedColumns, feature_names, find_columns
+from core.data.tables.problems import MAX_PROBLEMS, cause_of_columns
 from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError
+from core.names import shortened
 from core.types import Float32Array, Int64Array
 from rankery.identifiers import SeveralSpellings
 
@@ -81,7 +82,7 @@ def read_table(
         dataset,
         table.format,
         scattered_queries=len(grouping.scattered),
-        scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.scattered[:MAX_EXAMPLES]),
+        scattered_examples=grouping.scattered_ids[:MAX_EXAMPLES],
         several_spellings=tuple(rows.spellings.several),
         grouping=grouping,
         named=rows.named(grouping.order),
@@ -95,7 +96,7 @@ class _Rows:
     def __init__(
         self,
         table: Table,
-        columns: Columns,
+        columns: SelectedColumns,
         on_progress: Progress | None,
         boundaries: Int64Array | None = None,
     ) -> None:
@@ -113,16 +114,12 @@ class _Rows:
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.document_id_blocks: list[Any] = []
-        shown = {
+        document_columns = {
             role: roles.by_role[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.by_role
-        }
+        } | {table.names[position]: position for position in roles.document_columns}
         # Position and texts of document columns, by stored name.
         self._document_texts: dict[str, tuple[int, list[Any]]] = {
-            name: (position, [])
-            for name, position in {
-                **shown,
-                **{table.names[position]: position for position in roles.document_columns},
-            }.items()
+            name: (position, []) for name, position in document_columns.items()
         }
         self._categories = {position: CategoryColumn() for position in roles.categorical_features}
         self.document_weights = np.empty(n_rows) if "document_weight" in roles.by_role else None
@@ -139,22 +136,17 @@ class _Rows:
 
     def grouping(self) -> Grouping:
         """Gather the rows into queries."""
-        starts = np.flatnonzero(np.diff(self.queries, prepend=-1))
-        ids = list(self.query_ids)
-        return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
+        return group_codes(self.queries, list(self.query_ids))
 
     def refuse_scattered(self, grouping: Grouping) -> None:
         """Refuse rows of queries that are not contiguous."""
-        for query, stop, row in grouping.scattered:
-            name = grouping.query_ids[query]
-            before = self._table.lines([stop - 1])[0]
-            detail = (
-                f"expected the rows of query {shortened(name)!r} to be contiguous, but they stopped on line"
-            )
-            record = self._table.record(row)
-            self._cells.problems.add(
-                "scattered_query", record, 0, None, f"{detail} {before}", shortened(name)
-            )
+        first = grouping.scattered[: MAX_PROBLEMS + 1]
+        lines = self._table.lines([stop - 1 for _, stop, _ in first])
+        for (query, _, row), line in zip(first, lines, strict=True):
+            name = shortened(grouping.query_ids[query])
+            detail = f"expected the rows of query {name!r} to be contiguous, but they stopped on line {line}"
+            self._cells.problems.add("scattered_query", self._table.record(row), 0, None, detail, name)
+        self._cells.problems.count("scattered_query", None, len(grouping.scattered) - len(first))
         self._cells.fail_if_wrong()
 
     def with_sizes(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:
@@ -186,7 +178,7 @@ class _Rows:
             query_weights=np.array(self._query_values[weights[0]], np.float64) if weights else None,
             document_weights=None if self.document_weights is None else self.document_weights[rows],
             query_columns={
-                name: tuple(self._query_values[position]) for name, position in self._kept_columns().items()
+                name: tuple(self._query_values[position]) for name, position in self._query_columns().items()
             },
             document_columns={
                 name: _joined(chunks, order) for name, (_, chunks) in self._document_texts.items()
@@ -213,7 +205,7 @@ class _Rows:
         named = _joined(self.document_id_blocks, order).array
         return Texts(pc.if_else(_is_empty(named), numbers.array, named))
 
-    def _kept_columns(self) -> dict[str, int]:
+    def _query_columns(self) -> dict[str, int]:
         """Return the positions of the query columns, and of the query text, by stored name."""
         columns = {self._table.names[position]: position for position in self._columns.query_columns}
         for position in self._positions_of(QUERY_TEXT):
@@ -255,8 +247,8 @@ class _Rows:
         for position in self._positions_of("query"):
             self.queries[first:last] = self._query_codes(arrays[position], position, first)
         for position in self._positions_of("document"):
-            found = cells.identifiers(arrays[position], position, first)
-            self.document_id_blocks.append(pc.fill_null(found.texts, ""))
+            ids = cells.identifiers(arrays[position], position, first)
+            self.document_id_blocks.append(pc.fill_null(ids.texts, ""))
         if self.document_weights is not None:
             (position,) = self._positions_of("document_weight")
             self.document_weights[first:last] = cells.weights(arrays[position], position, first)
@@ -284,10 +276,10 @@ class _Rows:
     def _category_codes(self, column: Any, position: int, first: int) -> Float32Array:
         expected = "a text, true, false or a whole number"
         self._cells.refuse_nested(column, position, expected)
-        found = self._categories[position].take(column)
-        self._cells.report("not_a_category", column, position, first, found.unfit, expected)
-        most = f"at most {MAX_CHARACTERS:,} characters as a category"
-        self._cells.report("long_category", column, position, first, found.too_long, most)
+        categories = self._categories[position].take(column)
+        self._cells.report("not_a_category", column, position, first, categories.unfit, expected)
+        limit = f"at most {MAX_CHARACTERS:,} characters as a category"
+        self._cells.report("long_category", column, position, first, categories.too_long, limit)
         if self._categories[position].is_full:
             name = self._table.names[position]
             raise DatasetError.at(
@@ -296,40 +288,41 @@ class _Rows:
                 file=self._table.file,
                 causes=cause_of_columns("many_categories", [name]),
             )
-        return found.codes
+        return categories.codes
 
     def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
-        spelling = self._cells.identifiers(column, position, first)
+        """Return the position of each row's query in `query_ids`, to which new ids are added."""
+        normalised = self._cells.identifiers(column, position, first)
         if kind_of(column.type) == "text":
-            self.spellings.take(column, spelling)
-        values = pc.fill_null(spelling.texts, "")
-        empty = np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))
-        self._cells.report("empty_query_id", values, position, first, empty, "a query id")
-        encoded: Any = pc.dictionary_encode(values)
-        names = encoded.dictionary.to_pylist()
-        known = [self.query_ids.setdefault(name, len(self.query_ids)) for name in names]
-        codes: Int64Array = np.array(known, np.int64)[encoded.indices.to_numpy()]
+            self.spellings.take(column, normalised)
+        ids = pc.fill_null(normalised.texts, "")
+        empty = np.flatnonzero(_is_empty(ids).to_numpy(zero_copy_only=False))
+        self._cells.report("empty_query_id", ids, position, first, empty, "a query id")
+        encoded: Any = pc.dictionary_encode(ids)
+        distinct = encoded.dictionary.to_pylist()
+        positions = [self.query_ids.setdefault(name, len(self.query_ids)) for name in distinct]
+        codes: Int64Array = np.array(positions, np.int64)[encoded.indices.to_numpy()]
         return codes
 
     def _keep_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
     ) -> None:
         """Store the value of a column that must be constant in each query."""
-        kept = self._query_values[position]
+        of_queries = self._query_values[position]
         queries = self.queries[first:last]
         encoded: Any = pc.dictionary_encode(values)
         codes = encoded.indices.to_numpy().astype(np.int64)
         _, rows = np.unique(queries * len(encoded.dictionary) + codes, return_index=True)
         dictionary = encoded.dictionary.to_pylist()
-        kept.extend([None] * (len(self.query_ids) - len(kept)))
+        of_queries.extend([None] * (len(self.query_ids) - len(of_queries)))
         for row in np.sort(rows).tolist():
             query, value = int(queries[row]), kind(dictionary[codes[row]])
-            if kept[query] is None:
-                kept[query] = value
-            elif kept[query] != value:
-                self._differs(position, first + row, query, kept[query], value)
+            if of_queries[query] is None:
+                of_queries[query] = value
+            elif of_queries[query] != value:
+                self._report_different(position, first + row, query, value, of_queries[query])
 
-    def _differs(self, position: int, row: int, query: int, kept: Any, value: Any) -> None:
+    def _report_different(self, position: int, row: int, query: int, value: Any, earlier: Any) -> None:
         name = self._table.names[position]
         if self._cells.problems.enough("several_values", name):
             self._cells.problems.count("several_values", name, 1)
@@ -341,7 +334,7 @@ class _Rows:
         elif position in self._positions_of(QUERY_TEXT):
             remedy = "name the column in columns.ignore"
         query_id = shortened(list(self.query_ids)[query])
-        found, before = (f"{each:g}" if is_weight else shortened(each) for each in (value, kept))
+        found, before = (f"{each:g}" if is_weight else shortened(each) for each in (value, earlier))
         detail = (
             f"expected one value of {name!r} in query {query_id!r}, but found"
             f" {found!r} after {before!r}; {remedy}"
@@ -350,8 +343,8 @@ class _Rows:
 
 
 def _joined(chunks: Sequence[Any], order: Int64Array | None) -> Texts:
-    array: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
-    return Texts(array) if order is None else Texts(array).take(order)
+    texts = Texts.of_chunks(chunks)
+    return texts if order is None else texts.take(order)
 
 
 def _is_empty(values: Any) -> Any:

@@ -46,8 +46,8 @@ class CategoryColumn:
         """Return the codes of a block's cells."""
         values, unfit = category_texts(column)
         encoded: Any = pc.dictionary_encode(values)
-        known = [self._code(value) for value in encoded.dictionary.to_pylist()]
-        codes = np.array(known, np.float32)[encoded.indices.to_numpy()]
+        distinct = np.array([self._code(value) for value in encoded.dictionary.to_pylist()], np.float32)
+        codes = distinct[encoded.indices.to_numpy()]
         return CategoryCodes(codes, unfit, np.flatnonzero(np.isinf(codes)))
 
     def _code(self, value: str) -> float:

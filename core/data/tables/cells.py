@@ -79,6 +79,9 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     Returns:
         float64 (n,), NaN where a cell is empty; a text with a finite number beyond the range of float64
         becomes ± the largest float64. Second, the positions of the cells that are not numbers.
+
+    Raises:
+        pyarrow.ArrowInvalid: Bytes are not UTF-8.
     """
     if types.is_dictionary(column.type):
         values, wrong = numbers(column.dictionary)
@@ -86,6 +89,8 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
         return np.append(values, np.nan)[codes], np.flatnonzero(np.isin(codes, wrong))
     if kind_of(column.type) == "number":
         return _float64(pc.cast(column, pa.float64(), safe=False)), np.empty(0, np.int64)
+    if not types.is_string(column.type):  # Arrow does not parse numbers in bytes, dates and times
+        column = texts(column)
     try:
         values, wrong = _float64(pc.cast(column, pa.float64())), np.empty(0, np.int64)
     except pa.ArrowInvalid:
@@ -109,10 +114,10 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
         return plain_texts(values.take(column.indices)), np.flatnonzero(np.isin(codes, wrong))
     if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return plain_texts(column), np.empty(0, np.int64)
-    found, _ = numbers(column)
-    is_whole = (found == np.floor(found)) & (np.abs(found) < _WHOLE)
-    whole = pa.array(np.where(is_whole, found, 0.0).astype(np.int64), mask=~is_whole)
-    return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(found)))
+    values, _ = numbers(column)
+    is_whole = (values == np.floor(values)) & (np.abs(values) < _WHOLE)
+    whole = pa.array(np.where(is_whole, values, 0.0).astype(np.int64), mask=~is_whole)
+    return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
 
 
 def _codes(column: Any) -> Int64Array:
@@ -141,16 +146,18 @@ def texts(column: Any) -> Any:
 def cell_text(column: Any, position: int) -> str:
     """Format a cell for a message."""
     value = column[position].as_py()
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     return "" if value is None else str(value)
 
 
 def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
     """Return the mask of cells that are numbers with a decimal comma."""
     trimmed = pc.utf8_trim_whitespace(plain_texts(column))
-    found: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
+    mask: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
         zero_copy_only=False
     )
-    return found
+    return mask
 
 
 def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
@@ -162,8 +169,8 @@ def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
     missing = pc.or_kleene(pc.is_null(trimmed), pc.is_in(trimmed, pc.cast(_missing_texts(), trimmed.type)))
     number = pc.fill_null(pc.match_substring_regex(trimmed, _NUMBER_OR_WORD), False)
     wrong = pc.invert(pc.or_(number, missing))
-    kept = pc.if_else(number, trimmed, pa.scalar(None, trimmed.type))
-    return _float64(pc.cast(kept, pa.float64())), np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
+    written = pc.if_else(number, trimmed, pa.scalar(None, trimmed.type))
+    return _float64(pc.cast(written, pa.float64())), np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
 
 
 def _float64(column: Any) -> Float64Array:

@@ -6,16 +6,16 @@ import numpy as np
 import pyarrow as pa
 
 from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts
-from core.data.tables.columns import Columns
+from core.data.tables.columns import SelectedColumns
 from core.data.tables.number_lists import read_lists
-from core.data.tables.problems import MAX_PROBLEMS, Problems, shortened
+from core.data.tables.problems import MAX_PROBLEMS, Problems
 from core.data.tables.table import Table
 from core.errors import DatasetError
+from core.names import shortened
 from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, NormalisedIds, normalise_column
 
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
-_HALFWAY = _FLOAT32_MAX + 2.0**103  # float32 rounds this and larger numbers to infinity
+_TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # float32 rounds this and larger numbers to infinity
 # Per column and block; one cell more than is shown reveals that there are more.
 _MAX_REPORTED_CELLS = MAX_PROBLEMS + 1
 
@@ -29,12 +29,12 @@ class CheckedCells:
         problems: The wrong cells so far.
     """
 
-    def __init__(self, table: Table, columns: Columns) -> None:
+    def __init__(self, table: Table, columns: SelectedColumns) -> None:
         self.problems = Problems()
         self._table = table
-        self._required = columns.roles.by_role
+        self._by_role = columns.roles.by_role
         for position in columns.positions:
-            if position not in (self._required.get("label"), self._required.get("query")):
+            if position not in (self._by_role.get("label"), self._by_role.get("query")):
                 self.problems.may_ignore(table.names[position])
 
     def labels(self, column: Any, position: int, first: int) -> Float64Array:
@@ -54,7 +54,7 @@ class CheckedCells:
     def float32(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
         """Read numbers within the range of float32, and infinite ones, as float64; others become NaN."""
         values = self._numbers(column, position, first, expected)
-        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _HALFWAY))
+        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _TOO_LARGE))
         within = f"{expected} within float32's range of 3.4e38"
         self.report("out_of_range", column, position, first, large, within)
         values[large] = np.nan
@@ -62,15 +62,15 @@ class CheckedCells:
 
     def lists(self, column: Any, position: int, first: int, width: int) -> Float64Array:
         """Read lists of numbers as a matrix (n_rows, width)."""
-        found = read_lists(column, width)
+        lists = read_lists(column, width)
         expected = f"expected a list of {width:,} numbers as in the first rows"
-        for row in found.unfit[:_MAX_REPORTED_CELLS].tolist():
-            length = f"a list of {found.lengths[row]:,}"
+        for row in lists.unfit[:_MAX_REPORTED_CELLS].tolist():
+            length = f"a list of {lists.lengths[row]:,}"
             self._add("list_length", position, first + row, f"{expected}, but found {length}", length)
-        unshown = len(found.unfit[_MAX_REPORTED_CELLS:])
+        unshown = len(lists.unfit[_MAX_REPORTED_CELLS:])
         self.problems.count("list_length", self._table.names[position], unshown)
-        self._report_large(found.values, position, first)
-        return found.values
+        self._report_large(lists.values, position, first)
+        return lists.values
 
     def texts(self, column: Any, position: int) -> Any:
         """Read texts; numbers and other single values become text."""
@@ -79,9 +79,9 @@ class CheckedCells:
 
     def identifiers(self, column: Any, position: int, first: int) -> NormalisedIds:
         """Read ids of queries or documents."""
-        found = normalise_column(column)
-        self.report("inexact_id", column, position, first, found.unfit, EXPECTED)
-        return found
+        normalised = normalise_column(column)
+        self.report("inexact_id", column, position, first, normalised.unfit, EXPECTED)
+        return normalised
 
     def report(
         self, cause: str, column: Any, position: int, first: int, wrong: Int64Array, expected: str
@@ -122,7 +122,7 @@ class CheckedCells:
 
     def _report_large(self, values: Float64Array, position: int, first: int) -> None:
         """Record list numbers that float32 rounds to infinity, and replace them by NaN."""
-        is_large = np.isfinite(values) & (np.abs(values) >= _HALFWAY)
+        is_large = np.isfinite(values) & (np.abs(values) >= _TOO_LARGE)
         if not is_large.any():
             return
         name = self._table.names[position]
@@ -137,6 +137,6 @@ class CheckedCells:
     def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
         """Record a wrong cell; `row` is counted from the first row of the table."""
         name = self._table.names[position]
-        is_required = position in self._required.values()
-        remedy = "" if is_required else f"; or name {name!r} in columns.ignore"
+        has_role = position in self._by_role.values()
+        remedy = "" if has_role else f"; or name {name!r} in columns.ignore"
         self.problems.add(cause, self._table.record(row), position, name, detail + remedy, shortened(found))

@@ -9,14 +9,14 @@ from core.data.feature_blocks import block_features
 from core.data.options import QUERY_TEXT, ReadingOptions
 from core.data.tables.cells import Kind
 from core.data.tables.problems import cause_of_columns, listed
-from core.data.tables.roles import Roles, find_roles
+from core.data.tables.roles import Roles, find_roles, usual_columns
 from core.data.tables.table import Table
-from core.errors import DatasetError, InputProblem, InvalidInput
+from core.errors import DatasetError, InputProblem, InvalidInput, pointer_of
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Positions of columns by role.
+class SelectedColumns:
+    """The columns of a table that are read, by position.
 
     Attributes:
         roles: Roles that were requested or detected.
@@ -48,8 +48,10 @@ class Columns:
         return (*roles.by_role.values(), *self.query_columns, *roles.document_columns, *self.features)
 
 
-def find_columns(table: Table, options: ReadingOptions, *, has_sizes: bool, labelled: bool) -> Columns:
-    """Find the roles of the columns, as requested or by their names and types.
+def find_columns(
+    table: Table, options: ReadingOptions, *, has_sizes: bool, labelled: bool
+) -> SelectedColumns:
+    """Select the columns to read, as requested or by their names and types.
 
     Args:
         table: The rows.
@@ -72,11 +74,15 @@ def find_columns(table: Table, options: ReadingOptions, *, has_sizes: bool, labe
         texts=_of_kind(table.names, kinds, "text"),
         lists=_of_kind(table.names, kinds, "list"),
     )
-    if has_sizes and labelled:
-        by_role = {**roles.by_role}
-        by_role.setdefault("label", 0)
-        rest = tuple(position for position in roles.rest if position != by_role["label"])
-        roles = replace(roles, by_role=by_role, rest=rest)
+    if has_sizes and labelled and "label" not in roles.by_role:  # as in LightGBM
+        usual = usual_columns("label", table.names)
+        if 0 not in roles.rest or (usual and usual[0] != table.names[0]):
+            raise DatasetError.at(
+                f"expected the label in the first column, but found {table.names[0]!r}; set columns.label",
+                file=table.file,
+                line=table.header_line,
+            )
+        roles = replace(roles, by_role={**roles.by_role, "label": 0}, rest=roles.rest[1:])
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
         raise DatasetError.at(
@@ -109,33 +115,33 @@ def find_columns(table: Table, options: ReadingOptions, *, has_sizes: bool, labe
             column=QUERY_TEXT,
         )
     widths = table.widths()
-    of_lists = (widths[position] if kinds[position] == "list" else None for position in features)
-    return Columns(roles, features, query_columns, tuple(of_lists))
+    list_widths = (widths[position] if kinds[position] == "list" else None for position in features)
+    return SelectedColumns(roles, features, query_columns, tuple(list_widths))
 
 
 def _of_kind(names: Sequence[str], kinds: Sequence[Kind], kind: Kind) -> list[str]:
     return [name for name, each in zip(names, kinds, strict=True) if each == kind]
 
 
-def feature_names(table: Table, found: Columns, options: ReadingOptions) -> tuple[str, ...]:
+def feature_names(table: Table, selected: SelectedColumns, options: ReadingOptions) -> tuple[str, ...]:
     """Return the names of all features; lists get numbers after the column's name.
 
     Raises:
         DatasetError: The numbers of lists make a name that another column has.
         InvalidInput: `feature_names` names a column that is not a feature, or makes two names equal.
     """
-    columns = [table.names[position] for position in found.features]
+    columns = [table.names[position] for position in selected.features]
     unknown = sorted(set(options.feature_names).difference(columns))
     if unknown:
         detail = f"is not a feature column; feature columns are {listed(columns)}"
-        raise InvalidInput(*(InputProblem(f"/feature_names/{name}", detail) for name in unknown))
+        raise InvalidInput(*(InputProblem(pointer_of("feature_names", name), detail) for name in unknown))
     names: list[str] = []
-    for column, width in zip(columns, found.widths, strict=True):
+    for column, width in zip(columns, selected.widths, strict=True):
         name = options.feature_names.get(column, column)
         names += [name] if width is None else block_features(name, width)
     if len(set(names)) < len(names):
         if not options.feature_names:
-            raise _clash(table, columns, found.widths, names)
+            raise _clash(table, columns, selected.widths, names)
         raise InvalidInput.at("/feature_names", "must all be different")
     return tuple(names)
 

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from core.data.content import BYTE_ORDER_MARK
 from core.data.file_text import FileText
 from core.data.packing import Bytes, Progress
 from core.data.tables.cells import Kind, kind_of_texts
-from core.data.tables.problems import Problems, shortened
-from core.data.tables.record_kernel import after_break, measure_records, record_places, record_stop
+from core.data.tables.problems import Problems
+from core.data.tables.record_kernel import after_break, measure_records, record_lines, record_stop
 from core.errors import DatasetError
+from core.names import shortened
 
 _BLOCK_BYTES = 2**23
 _SAMPLE_ROWS = 1_000
@@ -69,7 +69,7 @@ class DelimitedTable:
     def kinds(self) -> Sequence[Kind]:
         """Classify columns as numbers or texts by the first thousand rows that the first block holds."""
         problems = Problems()
-        for columns in self._batches(range(len(self.names)), problems, None):
+        for columns in self.blocks(range(len(self.names)), problems, None):
             return [kind_of_texts(column[:_SAMPLE_ROWS]) for column in columns]
         return ["number"] * len(self.names)
 
@@ -81,27 +81,6 @@ class DelimitedTable:
         self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
     ) -> Iterator[Sequence[Any]]:
         """Yield the texts of these columns; add a problem for each row with a wrong number of cells."""
-        yield from self._batches(positions, problems, on_progress)
-
-    def record(self, row: int) -> int:
-        """Return the number of the record that a yielded row was read from."""
-        record = row
-        for skipped in self._skipped:
-            if skipped > record:
-                break
-            record += 1
-        return record
-
-    def lines(self, records: Sequence[int]) -> list[int]:
-        """Return the lines on which records begin."""
-        distinct, inverse = np.unique(np.array(records, np.int64), return_inverse=True)
-        places = record_places(self._text, self._start, self._line, ord(self._delimiter), distinct)
-        lines: list[int] = places[inverse, 0].tolist()
-        return lines
-
-    def _batches(
-        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
-    ) -> Iterator[list[Any]]:
         names = [str(position) for position in range(len(self.names))]
         self._skipped = []
         selected_names = [names[position] for position in positions]
@@ -131,7 +110,7 @@ class DelimitedTable:
             )
             done = 0
             for batch in reader:
-                yield [batch.column(place) for place in range(len(selected_names))]
+                yield batch.columns
                 done += batch.num_rows
                 if on_progress is not None:  # rows instead of bytes, as pyarrow reads far ahead
                     on_progress(min(done, self.n_rows), self.n_rows)
@@ -140,8 +119,24 @@ class DelimitedTable:
                 raise self._refusal(str(error)) from error
             problems.cut_off()
 
+    def record(self, row: int) -> int:
+        """Return the number of the record that a yielded row was read from."""
+        record = row
+        for skipped in self._skipped:
+            if skipped > record:
+                break
+            record += 1
+        return record
+
+    def lines(self, records: Sequence[int]) -> list[int]:
+        """Return the lines on which records begin."""
+        distinct, inverse = np.unique(np.array(records, np.int64), return_inverse=True)
+        of_distinct = record_lines(self._text, self._start, self._line, ord(self._delimiter), distinct)
+        lines: list[int] = of_distinct[inverse].tolist()
+        return lines
+
     def _first_record(self) -> tuple[int, int]:
-        start, line = (3 if self._text[:3].tobytes() == BYTE_ORDER_MARK else 0), 1
+        start, line = FileText(self._text, self.file).start, 1
         while start < self._text.size and self._text[start] in b"\r\n":
             start, line = after_break(self._text, start), line + 1
         return start, line
@@ -157,8 +152,8 @@ class DelimitedTable:
             raise self._refusal(str(error)) from error
         return tuple(field.strip() for field in fields)
 
-    def _too_long(self, what: str, found: int) -> DatasetError:
-        limit = f"expected {what} of at most {_MAX_RECORD_BYTES:,} bytes, but found {found:,}"
+    def _too_long(self, rows: str, size_bytes: int) -> DatasetError:
+        limit = f"expected {rows} of at most {_MAX_RECORD_BYTES:,} bytes, but found {size_bytes:,}"
         return DatasetError.at(f"{limit}, perhaps after a stray quote", file=self.file)
 
     def _error(self, detail: str, row: int) -> DatasetError:
@@ -175,16 +170,16 @@ class DelimitedTable:
             try:
                 self._text[start:stop].tobytes().decode()
             except UnicodeDecodeError as error:
-                place = start + error.start
-                (problem,) = source.errors([("expected UTF-8 text", place, start + error.end)])
+                at, expected = start + error.start, "expected UTF-8 text (save the file as UTF-8)"
+                (problem,) = source.errors([(expected, at, start + error.end)])
                 if self.header_line is not None and problem.line != self.header_line:
-                    line_start = place - int(problem.column or 1) + 1
-                    problem = replace(problem, column=self._column_at(header, line_start, place))
+                    line_start = at - int(problem.column or 1) + 1
+                    problem = replace(problem, column=self._column_at(header, line_start, at))
                 raise DatasetError(problem) from error
 
-    def _column_at(self, header: int, line_start: int, place: int) -> str | None:
+    def _column_at(self, header: int, line_start: int, at: int) -> str | None:
         """Return the name of the column that contains a byte, None after the last column."""
-        before = _QUOTED.sub(b"", self._text[line_start:place].tobytes())
+        before = _QUOTED.sub(b"", self._text[line_start:at].tobytes())
         names = self._fields(header)
         column = before.count(self._delimiter.encode())
         return names[column] if column < len(names) else None

@@ -46,10 +46,10 @@ class ParquetTable:
         self._limits = limits
         source = pa.py_buffer(cast("Any", content))
         try:
-            found = pq.ParquetFile(pa.BufferReader(source))
-            strings = [field.name for field in found.schema_arrow if _is_string(field.type)]
+            plain = pq.ParquetFile(pa.BufferReader(source))
+            strings = [field.name for field in plain.schema_arrow if _is_string(field.type)]
             self._parquet = pq.ParquetFile(
-                pa.BufferReader(source), metadata=found.metadata, read_dictionary=strings
+                pa.BufferReader(source), metadata=plain.metadata, read_dictionary=strings
             )
             self.schema = self._parquet.schema_arrow
         except (pa.ArrowException, OSError, ValueError) as error:
@@ -110,10 +110,11 @@ class ParquetTable:
     ) -> Iterator[Sequence[Any]]:
         """Yield the arrays of these columns."""
         names = [self.names[position] for position in positions]
-        of_fixed_size = filter(types.is_fixed_size_binary, (self.schema.field(p).type for p in positions))
-        text_bytes = self.n_rows * sum(fixed.byte_width for fixed in of_fixed_size)
+        column_types = [self.schema.field(position).type for position in positions]
+        text_bytes = self.n_rows * sum(t.byte_width for t in column_types if types.is_fixed_size_binary(t))
         self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
-        list_cells = sum(self._widths[p] for p in positions if kind_of(self.schema.field(p).type) == "list")
+        kinds = map(kind_of, column_types)
+        list_cells = sum(self._widths[p] for p, kind in zip(positions, kinds, strict=True) if kind == "list")
         batch_rows = min(_BATCH_ROWS, max(1, _BATCH_CELLS // max(1, list_cells)))
         done = 0
         with self._readable():
@@ -143,13 +144,13 @@ class ParquetTable:
                 raise
             raise self._damage(error) from error
 
-    def _check_size(self, found_bytes: int, most_bytes: int) -> None:
-        if found_bytes > most_bytes:
-            words = self._limits.in_memory_words(self.size_bytes)
-            if most_bytes == self._limits.unpacked_bytes:
-                words = f"{most_bytes:,} bytes (RANKERY_MAX_UNPACKED_BYTES)"
-            expected = f"expected Parquet data of at most {words} when uncompressed"
-            raise DatasetError.at(f"{expected}, but found {found_bytes:,} bytes", file=self.file)
+    def _check_size(self, size_bytes: int, max_bytes: int) -> None:
+        if size_bytes > max_bytes:
+            limit = self._limits.in_memory_text(self.size_bytes)
+            if max_bytes == self._limits.unpacked_bytes:
+                limit = f"{max_bytes:,} bytes (RANKERY_MAX_UNPACKED_BYTES)"
+            expected = f"expected Parquet data of at most {limit} when uncompressed"
+            raise DatasetError.at(f"{expected}, but found {size_bytes:,} bytes", file=self.file)
 
     def _damage(self, error: Exception) -> DatasetError:
         reason = str(error).splitlines()[0] if str(error) else "unknown reason"

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from core.errors import DatasetError, DatasetProblem, ProblemCause
+from core.names import shortened
 
 MAX_PROBLEMS = 100
 _MAX_CAUSES = 100
 _EXAMPLES = 5  # example lines per cause
-_MAX_TEXT_LENGTH = 40
 
 CAUSES: Mapping[str, str] = MappingProxyType(
     {
@@ -42,7 +42,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Problem:
     row: int
     position: int
     column: str | None
@@ -56,12 +56,12 @@ class Problems:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str | None]] = Counter()
-        self._found: list[_Found] = []
+        self._problems: list[_Problem] = []
         self._ignorable: set[str] = set()
         self._is_cut_off = False
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._problems)
 
     def enough(self, cause: str, column: str | None = None) -> bool:
         """Return whether a cause already has more problems in a column than are shown."""
@@ -95,7 +95,7 @@ class Problems:
             text: The offending text.
         """
         if not self.enough(cause, column):
-            self._found.append(_Found(row, position, column, cause, detail, text))
+            self._problems.append(_Problem(row, position, column, cause, detail, text))
         self._counts[cause, column] += 1
 
     def count(self, cause: str, column: str | None, more: int) -> None:
@@ -105,33 +105,32 @@ class Problems:
 
     def fail(self, file: str, lines: Callable[[Sequence[int]], list[int]]) -> NoReturn:
         """Raise the first problems, with line numbers, and the counts of all problems by cause."""
-        ordered = sorted(self._found, key=lambda found: (found.row, found.position))
-        shown = ordered[:MAX_PROBLEMS]
+        ordered = sorted(self._problems, key=lambda problem: (problem.row, problem.position))
+        rows = [problem.row for problem in ordered]
+        line_of_row = dict(zip(rows, lines(rows), strict=True))
         raise DatasetError(
             *(
-                DatasetProblem(found.detail, file, line, found.column, found.text)
-                for found, line in zip(shown, lines([found.row for found in shown]), strict=True)
+                DatasetProblem(each.detail, file, line_of_row[each.row], each.column, each.text)
+                for each in ordered[:MAX_PROBLEMS]
             ),
             more=self._is_cut_off or self._counts.total() > MAX_PROBLEMS,
-            causes=tuple(self._causes(ordered, lines)),
+            causes=tuple(self._causes(ordered, line_of_row)),
         )
 
-    def _causes(
-        self, ordered: Sequence[_Found], lines: Callable[[Sequence[int]], list[int]]
-    ) -> Iterable[ProblemCause]:
-        examples: dict[tuple[str, str | None], list[_Found]] = {}
-        for found in ordered:
-            examples.setdefault((found.cause, found.column), []).append(found)
+    def _causes(self, ordered: Sequence[_Problem], line_of_row: Mapping[int, int]) -> Iterable[ProblemCause]:
+        by_cause: dict[tuple[str, str | None], list[_Problem]] = {}
+        for problem in ordered:
+            by_cause.setdefault((problem.cause, problem.column), []).append(problem)
         for (cause, column), count in self._counts.most_common(_MAX_CAUSES):
-            first = examples[cause, column][:_EXAMPLES]
+            examples = by_cause[cause, column][:_EXAMPLES]
             yield ProblemCause(
                 cause,
                 CAUSES[cause],
                 column,
                 count,
                 self._is_cut_off,
-                tuple(lines([found.row for found in first])),
-                tuple(dict.fromkeys(found.text for found in first if found.text)),
+                tuple(line_of_row[example.row] for example in examples),
+                tuple(dict.fromkeys(example.text for example in examples if example.text)),
                 column in self._ignorable,
             )
 
@@ -139,11 +138,6 @@ class Problems:
 def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, ...]:
     """Return a cause for each invalid column; another attempt may ignore the column."""
     return tuple(ProblemCause(cause, CAUSES[cause], name, 1, False, (), (), True) for name in columns)
-
-
-def shortened(text: str) -> str:
-    """Shorten a text for a message."""
-    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -5,12 +5,10 @@ doubled quote is one quote. A record ends at a line feed, a carriage return or b
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from core.jit import exact
+from core.text.bytes_kernel import Text
 from core.types import Int64Array
-
-Text = npt.NDArray[np.uint8]
 
 _LINE_FEED = 10
 _RETURN = 13
@@ -75,28 +73,25 @@ def measure_records(text: Text, at: int, delimiter: int) -> tuple[int, int, int,
 
 
 @exact
-def record_places(text: Text, at: int, line: int, delimiter: int, record_indices: Int64Array) -> Int64Array:
-    """Find the positions of records by index.
+def record_lines(text: Text, at: int, line: int, delimiter: int, record_indices: Int64Array) -> Int64Array:
+    """Return the line numbers on which records begin.
 
     Args:
         text: The file.
         at: Position of the first record.
         line: Line number of the first record.
         delimiter: The byte between fields.
-        record_indices: Increasing indices of records.
-
-    Returns:
-        (len(record_indices), 2) line number and first byte of each record.
+        record_indices: Ascending indices of records.
     """
-    places = np.full((len(record_indices), 2), line)
-    record, found = 0, 0
-    while at < text.size and found < len(record_indices):
+    lines = np.full(len(record_indices), line)
+    record, filled = 0, 0
+    while at < text.size and filled < len(record_indices):
         stop, breaks, _ = record_stop(text, at, delimiter)
         if stop > at:
-            while found < len(record_indices) and record_indices[found] == record:
-                places[found, 0], places[found, 1] = line, at
-                found += 1
+            while filled < len(record_indices) and record_indices[filled] == record:
+                lines[filled] = line
+                filled += 1
             record += 1
         line += breaks + 1
         at = after_break(text, stop)
-    return places
+    return lines

@@ -23,7 +23,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         DOCUMENT_URL: ("document_url", "doc_url", "url"),
     }
 )
-_WORDS = {
+_ROLE_NAMES = {
     "label": "the label",
     "query": "the query",
     "document": "the document",
@@ -38,7 +38,7 @@ _INDEX = re.compile(r"|Unnamed: \d+")  # an unnamed index column, as pandas writ
 
 @dataclass(frozen=True)
 class Roles:
-    """Positions of columns by role.
+    """Requested and detected roles of the columns of a table, by position.
 
     Attributes:
         by_role: Position of the column of each role (`label`, `query`, ...); absent roles are left out.
@@ -88,6 +88,7 @@ def find_roles(
         *_unknown_columns(names, columns),
     ]
     mentioned = {name for _, name in columns.mentions()}
+    position_of = {name: position for position, name in enumerate(names)}
     by_role: dict[str, int] = {}
     for role in ROLES:
         given = getattr(columns, role)
@@ -95,11 +96,11 @@ def find_roles(
         if given is None and detect:
             taken = {*mentioned, *lists, *(names[position] for position in by_role.values())}
             among = texts if role in TEXT_ROLES else names
-            candidates = _candidates(role, [name for name in among if name not in taken])
+            candidates = usual_columns(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
-        elif candidates and candidates[0] in names:
-            by_role[role] = names.index(candidates[0])
+        elif candidates and candidates[0] in position_of:
+            by_role[role] = position_of[candidates[0]]
         elif not candidates and detect and role in required:
             problems.append(_missing_role(role, names))
     if problems:
@@ -108,13 +109,17 @@ def find_roles(
             *(DatasetProblem(problem.detail, file, line, problem.column) for problem in problems),
             causes=cause_of_columns("row_numbers", unnamed),
         )
-    used = {*by_role.values(), *(names.index(name) for name in mentioned)}
+
+    def positions(listed: Sequence[str]) -> tuple[int, ...]:
+        return tuple(position_of[name] for name in listed)
+
+    used = {*by_role.values(), *(position_of[name] for name in mentioned)}
     return Roles(
         MappingProxyType(by_role),
-        tuple(map(names.index, columns.query_columns)),
-        tuple(map(names.index, columns.document_columns)),
-        None if columns.features is None else tuple(map(names.index, columns.features)),
-        tuple(map(names.index, columns.categorical_features)),
+        positions(columns.query_columns),
+        positions(columns.document_columns),
+        None if columns.features is None else positions(columns.features),
+        positions(columns.categorical_features),
         tuple(position for position in range(len(names)) if position not in used),
     )
 
@@ -179,7 +184,8 @@ def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[st
             raise DatasetError.at(f"{expected}, but found lists of {width:,}", file=table.file, column=name)
 
 
-def _candidates(role: str, names: Sequence[str]) -> list[str]:
+def usual_columns(role: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that have a usual name of a role."""
     usual = [name for name in names if _is_usual(role, name)]
     if role in TEXT_ROLES:
         return usual[:1]  # display text only; a second candidate is not an error
@@ -224,13 +230,13 @@ def _unknown_columns(names: Sequence[str], columns: Columns) -> list[DatasetProb
 
 def _ambiguous_role(role: str, candidates: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
-        f"expected one column for {_WORDS[role]}, but found {' and '.join(map(repr, candidates))};"
+        f"expected one column for {_ROLE_NAMES[role]}, but found {' and '.join(map(repr, candidates))};"
         f" set columns.{role}"
     )
 
 
 def _missing_role(role: str, names: Sequence[str]) -> DatasetProblem:
     return DatasetProblem(
-        f"expected a column for {_WORDS[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
+        f"expected a column for {_ROLE_NAMES[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
         f" or set in columns.{role}, but found only {listed(names)}"
     )

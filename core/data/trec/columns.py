@@ -1,7 +1,6 @@
 """Read lines with a fixed number of words as columns, and gather rows by query."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.file_text import FileText, Span
+from core.data.grouping import Grouping, group_codes
 from core.data.options import Limits
 from core.data.packing import Bytes
 from core.data.spans import span_texts
@@ -68,9 +68,9 @@ class WordColumns:
 
     def texts(self, name: str) -> Texts:
         """Return the words of a column."""
-        place = self._names.index(name)
-        starts = self._starts[place]
-        return span_texts(self._source, starts, (self._stops[place] - starts).astype(np.int32))
+        column = self._names.index(name)
+        starts = self._starts[column]
+        return span_texts(self._source, starts, (self._stops[column] - starts).astype(np.int32))
 
     def identifiers(self, name: str, spellings: SeveralSpellings | None = None) -> Texts:
         """Return the words of a column as ids.
@@ -83,20 +83,20 @@ class WordColumns:
             DatasetError: For each word that is not an id.
         """
         words = self.texts(name)
-        found = normalise_column(words.array)
-        wrong = found.texts.is_null().to_numpy(zero_copy_only=False)
-        wrong[found.unfit] = True
+        normalised = normalise_column(words.array)
+        wrong = normalised.texts.is_null().to_numpy(zero_copy_only=False)
+        wrong[normalised.unfit] = True
         self._refuse(wrong, lambda line: (f"expected {EXPECTED}", *self._word(name, line)))
         if spellings is not None:
-            spellings.take(words.array, found)
-        return Texts(found.texts)
+            spellings.take(words.array, normalised)
+        return Texts(normalised.texts)
 
-    def numbers(self, name: str, what: str, largest: float = MAX_FLOAT64) -> Float64Array:
+    def numbers(self, name: str, expected: str, largest: float = MAX_FLOAT64) -> Float64Array:
         """Return the words of a column as float64.
 
         Args:
             name: The column.
-            what: Description of the expected number, for messages.
+            expected: Description of the expected number, for messages.
             largest: The largest allowed magnitude.
 
         Raises:
@@ -107,7 +107,8 @@ class WordColumns:
             values = pc.cast(words, pa.float64()).to_numpy()
         except pa.ArrowInvalid:
             values = np.array([_number(str(word)) for word in words.to_pylist()])
-        self._refuse(~(np.abs(values) <= largest), lambda line: (f"expected {what}", *self._word(name, line)))
+        wrong = ~(np.abs(values) <= largest)
+        self._refuse(wrong, lambda line: (f"expected {expected}", *self._word(name, line)))
         return values
 
     def refuse_blanks_in_ids(self) -> None:
@@ -163,8 +164,8 @@ class WordColumns:
             raise DatasetError(*problems, more=len(lines) > MAX_PROBLEMS)
 
     def _word(self, name: str, line: int) -> tuple[int, int]:
-        place = self._names.index(name)
-        return int(self._starts[place, line]), int(self._stops[place, line])
+        column = self._names.index(name)
+        return int(self._starts[column, line]), int(self._stops[column, line])
 
     def _line(self, line: int) -> tuple[int, int]:
         return int(self._starts[0, line]), int(self._stops[-1, line])
@@ -191,28 +192,7 @@ def _number(word: str) -> float:
         return np.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Assignment of rows to queries.
-
-    Attributes:
-        query_ids: Ids in the order of first appearance.
-        query_boundaries: int64 (n_queries + 1,) offsets of the sorted rows.
-        of_row: (n_rows,) the number of each row's query.
-        order: The rows sorted by query, None where they already are.
-    """
-
-    query_ids: tuple[str, ...]
-    query_boundaries: Int64Array
-    of_row: Int64Array
-    order: Int64Array | None
-
-
-def group_queries(query_ids: Texts) -> Queries:
+def group_queries(query_ids: Texts) -> Grouping:
     """Gather rows by query id, (n_rows,); rows of a query keep their order."""
     encoded: Any = pc.dictionary_encode(query_ids.array)
-    of_row = encoded.indices.to_numpy().astype(np.int64)
-    counts = np.bincount(of_row, minlength=len(encoded.dictionary))
-    boundaries: Int64Array = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    order = np.argsort(of_row, kind="stable") if (np.diff(of_row) < 0).any() else None
-    return Queries(tuple(encoded.dictionary.to_pylist()), boundaries, of_row, order)
+    return group_codes(encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist())

@@ -70,9 +70,9 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
             f" {run.query_ids[0]!r}, the dataset {dataset.query_ids[0]!r}",
         )
     run_queries = np.repeat(query_of_run, np.diff(run.query_boundaries))
-    kept = np.flatnonzero(run_queries >= 0)
-    run_queries, scores = run_queries[kept], run.scores[kept]
-    retrieved = run.document_ids if len(kept) == len(run.scores) else run.document_ids.take(kept)
+    of_known = np.flatnonzero(run_queries >= 0)
+    run_queries, scores = run_queries[of_known], run.scores[of_known]
+    retrieved = run.document_ids if len(of_known) == len(run.scores) else run.document_ids.take(of_known)
 
     n_judged = dataset.n_documents
     judged_queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))
@@ -90,14 +90,14 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
     judged_scores = np.full(n_judged, np.nan)
     judged_scores[rows[rows >= 0]] = scores[rows >= 0]
     labels = np.concatenate((dataset.labels, np.full(len(added), np.nan, np.float32)))
-    places = np.concatenate((np.arange(n_judged), n_judged + added))
+    positions = np.concatenate((np.arange(n_judged), n_judged + added))
     sizes = np.bincount(all_queries, minlength=dataset.n_queries)
     return JudgedRun(
         labels=labels[order],
         scores=np.concatenate((judged_scores, scores[added]))[order],
         query_boundaries=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         query_ids=dataset.query_ids,
-        document_ids=both.take(places[order]),
+        document_ids=both.take(positions[order]),
         unknown_queries=int((~known).sum()),
         queries_without_results=dataset.n_queries - int(known.sum()),
     )
@@ -108,13 +108,13 @@ def _none_judged(
 ) -> str:
     """Return a message with example document ids of one query, as the run and the dataset spell them."""
     query = int(retrieved[1][0])
-    found, expected = (
+    of_run, of_dataset = (
         ", ".join(repr(identifiers[row]) for row in np.flatnonzero(queries == query)[:3].tolist())
         for identifiers, queries in (retrieved, judged)
     )
     return (
         f"every metric would be 0: 0 of {len(retrieved[1]):,} retrieved documents are judged. In query"
-        f" {query_ids[query]!r} the ranking has {found}, and the dataset has {expected}; use the"
+        f" {query_ids[query]!r} the ranking has {of_run}, and the dataset has {of_dataset}; use the"
         " same ids in both"
     )
 
@@ -131,7 +131,11 @@ def _written(identifiers: Texts) -> Texts:
 
 
 def _rows_of(judged: Int64Array, given: Int64Array) -> Int64Array:
-    """Return the position of each given key among the judged keys, -1 for unknown keys."""
+    """Return the position of each given key among the judged keys, -1 for unknown keys.
+
+    Raises:
+        InvalidInput: Two judged keys are equal.
+    """
     order = np.argsort(judged, kind="stable")
     ordered = judged[order]
     if (np.diff(ordered) == 0).any():
@@ -140,5 +144,5 @@ def _rows_of(judged: Int64Array, given: Int64Array) -> Int64Array:
             "has a duplicate document id in a query, so rankings cannot be joined with the dataset by"
             " document id",
         )
-    places = np.minimum(np.searchsorted(ordered, given), len(ordered) - 1)
-    return np.where(ordered[places] == given, order[places], -1)
+    positions = np.minimum(np.searchsorted(ordered, given), len(ordered) - 1)
+    return np.where(ordered[positions] == given, order[positions], -1)

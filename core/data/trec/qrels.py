@@ -39,23 +39,20 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MAX_FLOAT32)
     spellings = SeveralSpellings()
-    queries, documents = group_queries(columns.identifiers("qid", spellings)), columns.identifiers("docno")
-    columns.refuse_repeated(queries.of_row, documents, "docno")
-    scattered = 0
-    if queries.order is not None:
-        runs = int(np.count_nonzero(np.diff(queries.of_row))) + 1
-        scattered = min(runs - len(queries.query_ids), len(queries.query_ids))
-        labels, documents = labels[queries.order], documents.take(queries.order)
+    grouping, documents = group_queries(columns.identifiers("qid", spellings)), columns.identifiers("docno")
+    columns.refuse_repeated(grouping.query_of_row, documents, "docno")
+    if grouping.order is not None:
+        labels, documents = labels[grouping.order], documents.take(grouping.order)
     dataset = RankingDataset(
         features=np.empty((len(labels), 0), np.float32),
         labels=labels.astype(np.float32),
-        query_boundaries=queries.query_boundaries,
-        query_ids=queries.query_ids,
+        query_boundaries=grouping.query_boundaries,
+        query_ids=grouping.query_ids,
         document_ids=documents,
         feature_names=(),
     )
-    examples = queries.query_ids[: min(scattered, MAX_EXAMPLES)]
-    return Reading(dataset, FORMAT, scattered, examples, tuple(spellings.several))
+    examples = grouping.scattered_ids[:MAX_EXAMPLES]
+    return Reading(dataset, FORMAT, len(grouping.scattered), examples, tuple(spellings.several))
 
 
 def write_qrels(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Read and write runs: retrieved documents in TREC's format, `qid Q0 docno rank score tag`."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.content import binary_kind
+from core.data.grouping import Grouping
 from core.data.options import Limits
 from core.data.packing import mapped_bytes
 from core.data.texts import Texts
-from core.data.trec.columns import Queries, WordColumns, group_queries
+from core.data.trec.columns import WordColumns, group_queries
 from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
 
@@ -53,10 +54,10 @@ class Run:
         return cls._of(group_queries(_texts(query_ids)), _texts(document_ids), np.asarray(scores, np.float64))
 
     @classmethod
-    def _of(cls, queries: Queries, documents: Texts, scores: Float64Array) -> "Run":
-        if queries.order is not None:
-            documents, scores = documents.take(queries.order), scores[queries.order]
-        return cls(queries.query_ids, queries.query_boundaries, documents, scores)
+    def _of(cls, grouping: Grouping, documents: Texts, scores: Float64Array) -> "Run":
+        if grouping.order is not None:
+            documents, scores = documents.take(grouping.order), scores[grouping.order]
+        return cls(grouping.query_ids, grouping.query_boundaries, documents, scores)
 
 
 def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits | None = None) -> Run:
@@ -78,15 +79,14 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     file = name or Path(path).name
     limits = limits or Limits()
     text = mapped_bytes(Path(path), file, limits, expected="a TREC run")
-    found = binary_kind(text)
-    if found:
-        raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)
+    if binary := binary_kind(text):
+        raise DatasetError.at(f"expected a TREC run, but found {binary}", file=file)
     columns = WordColumns(text, file, RUN_COLUMNS, limits, more_words=True)
     columns.refuse_blanks_in_ids()
     scores = columns.numbers("score", "a score, a finite number")
-    queries, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
-    columns.refuse_repeated(queries.of_row, documents, "docno")
-    return Run._of(queries, documents, scores)
+    grouping, documents = group_queries(columns.identifiers("qid")), columns.identifiers("docno")
+    columns.refuse_repeated(grouping.query_of_row, documents, "docno")
+    return Run._of(grouping, documents, scores)
 
 
 def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
@@ -126,10 +126,9 @@ def word(identifier: Any) -> str:
 
 
 def _texts(values: Any) -> Texts:
-    if isinstance(values, pa.ChunkedArray | pa.Array):
-        return Texts(pc.cast(_whole(values), pa.large_string()))
-    return Texts.of(values if isinstance(values, Sequence) else list(values))
-
-
-def _whole(values: Any) -> Any:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        texts: Any = pc.cast(values, pa.large_string())
+        return Texts(texts)
+    return Texts.of(values)

@@ -35,14 +35,11 @@ def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
 def count_lines(text: Text, start: int, comments: bool) -> int:
     """Count the lines that have words and, if `comments`, are not comments."""
     size, at, lines = np.uint64(len(text)), np.uint64(start), 0
-    one = np.uint64(1)
     while at < size:
         at = skip_blanks(text, at, size)
         if at < size and text[at] != LINE_FEED and not (comments and _is_comment(text, at, size)):
             lines += 1
-        while at < size and text[at] != LINE_FEED:
-            at += one
-        at += one
+        at = line_stop(text, at, size) + np.uint64(1)
     return lines
 
 

@@ -135,6 +135,14 @@ def test_whole_numbers_are_looked_up_as_numbers() -> None:
         np.testing.assert_array_equal(Categories(values).codes_of_numbers(numbers), numbers)
 
 
+def test_numbers_that_float32_rounds_are_unknown() -> None:
+    """Otherwise a product would have the category of another product."""
+    products = Categories(("20000000", "20000001", "7"))
+    numbers = np.array([20_000_000, 20_000_001, 7])
+    np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float64)), [0, 1, 2])
+    np.testing.assert_array_equal(products.codes_of_numbers(numbers.astype(np.float32)), [np.nan, np.nan, 2])
+
+
 def test_names_and_values_of_categories_are_checked() -> None:
     """Categories must belong to features, and each value has one code."""
     for categories in ({"y": ["a"]}, {"f1": ["a", "a"]}):

@@ -168,6 +168,13 @@ def test_rows_left_to_python_may_hold_anything_else() -> None:
     assert (dataset.query_ids, dataset.matrix.tolist()) == (("a\x0bb",), [[_expected(halfway)]])
 
 
+def test_rows_left_to_python_may_have_ids_with_many_zeros() -> None:
+    """Python does not convert texts of more than 4,300 digits to int."""
+    text = f"0 qid:1 {'0' * 5_000}2:{_HALFWAY[0]}"
+    found = read_letor(np.frombuffer(text.encode(), np.uint8), "x").dataset
+    assert found.matrix.tolist() == [[0.0, _expected(_HALFWAY[0])]]
+
+
 @pytest.mark.parametrize("text", ["3.4028235677973366163753939545814e38", "1e39", "1e9999", "1" + "0" * 50])
 def test_values_beyond_float32_are_refused(text: str) -> None:
     """A number that would round to infinity is an error, even if it is only slightly too large."""

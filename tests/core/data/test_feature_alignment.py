@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.feature_alignment import AbsentFeatures, align_features
+from core.data.categories import Categories
+from core.data.feature_alignment import AbsentFeatures, align_features, unseen_values
 from core.errors import DatasetError, FeaturesAbsent
 
 
@@ -55,6 +56,13 @@ def test_bare_judgments_are_refused() -> None:
     bare = dataset("a").with_features(np.zeros((2, 0), np.float32), ())
     with pytest.raises(DatasetError, match="judgments but no features"):
         align_features(bare, ("a",))
+
+
+def test_unseen_numbers_are_shown_with_all_digits() -> None:
+    """A product id of seven digits can be looked up in the data."""
+    numbers = dataset("product").with_features(np.array([[1234567], [7.5]], np.float32), ("product",))
+    (found,) = unseen_values(numbers, {"product": Categories(("1", "2"))})
+    assert (found.documents, found.examples) == (2, ("7.5", "1234567"))
 
 
 @pytest.mark.parametrize(("absent", "refused"), [(0, False), (2, False), (3, True), (4, True)])

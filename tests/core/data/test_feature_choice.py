@@ -56,3 +56,13 @@ def test_what_cannot_be_chosen_is_refused(choice: FeatureChoice, problem: str) -
     """The error has the list and the nearest name."""
     with pytest.raises(InvalidInput, match=problem):
         choice.of(NAMES)
+
+
+def test_many_unknown_names_are_refused_without_a_long_search() -> None:
+    """The first five names have a suggestion."""
+    unknown = tuple(f"bm2{number}" for number in range(6, 12))
+    with pytest.raises(InvalidInput) as caught:
+        FeatureChoice(use=unknown).of(NAMES)
+    assert ["did you mean bm25?" in problem.detail for problem in caught.value.problems] == [True] * 5 + [
+        False
+    ]

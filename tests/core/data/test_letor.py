@@ -133,36 +133,14 @@ _OK = "0 qid:1 1:1\n"
 _LONG = "9" * 60
 _JUST_TOO_LARGE = "3.4028235677973366163753939545814e38"
 _MALFORMED = [
-    ("x qid:1 1:1", 1, 1, "x", "expected a label"),
-    (_OK + "\n  1,5 qid:1 1:1", 3, 3, "1,5", "expected a label"),
     ("1_0 qid:1 1:1", 1, 1, "1_0", "expected a label"),
-    ("qid:1 1:1", 1, 1, "qid:1", "expected a label"),
     ("- qid:1 1:1", 1, 1, "-", "expected a label"),
-    ("inf qid:1 1:1", 1, 1, "inf", "finite"),
-    ("1e39 qid:1 1:1", 1, 1, "1e39", "finite"),
     (f"{_JUST_TOO_LARGE} qid:1 1:1", 1, 1, _JUST_TOO_LARGE, "finite"),
-    (_OK + "1", 2, 2, "", "qid:.*the end of the line"),
-    (_OK + "1 # qid:1", 2, 3, "", "expected qid:"),
     ("1 1:1 2:2", 1, 3, "1:1", "expected qid:"),
-    ("1 QID:1 1:1", 1, 3, "QID:1", "expected qid:"),
-    ("1 qid: 1:1", 1, 3, "qid:", "expected a query id"),
-    (_OK + "1 qid:1 1", 2, 9, "1", "<feature id>:<value>"),
-    (_OK + "1 qid:1 :1", 2, 9, ":1", "<feature id>:<value>"),
     (_OK + "1 qid:1 a:1", 2, 9, "a:1", "<feature id>:<value>"),
-    (_OK + "1 qid:1 -1:1", 2, 9, "-1:1", "<feature id>:<value>"),
-    (_OK + "1 qid:1 1.5:1", 2, 9, "1.5:1", "<feature id>:<value>"),
-    (_OK + "1 qid:1 1=1", 2, 9, "1=1", "<feature id>:<value>"),
-    ("1 qid:1 1000001:1", 1, 9, "1000001:1", "at most 100,000"),
     ("1 qid:1 99999999999999999999999:1#", 1, 9, "99999999999999999999999:1", "at most 100,000"),
-    (_OK + "1 qid:1 1:", 2, 9, "1:", "expected a number"),
-    (_OK + "1 qid:1 1:1.2.3", 2, 9, "1:1.2.3", "expected a number"),
-    (_OK + "1 qid:1 1:1e", 2, 9, "1:1e", "expected a number"),
     (_OK + "1 qid:1 1:+-1", 2, 9, "1:+-1", "expected a number"),
-    (_OK + "1 qid:1 1:0x1", 2, 9, "1:0x1", "expected a number"),
-    (_OK + "1 qid:1 1:NULL", 2, 9, "1:NULL", "expected a number"),
     (_OK + "1\tqid:1\t1:1\r\n1 qid:1 1:1:1\r\n", 3, 9, "1:1:1", "expected a number"),
-    (_OK + "1 qid:1 1:1e39", 2, 9, "1:1e39", "float32's range"),
-    ("\ufeff1 qid:1 x", 1, 9, "x", "<feature id>:<value>"),
     ("1 qid:é 1:é", 1, 10, "1:é", "expected a number"),
     (f"1 qid:1 x{_LONG}", 1, 9, f"x{_LONG}"[:39] + "…", "<feature id>:<value>"),
     ("1 qid:1 1:1\n2 qid:1 x\nbad", 2, 9, "x", "<feature id>:<value>"),
@@ -171,7 +149,10 @@ _MALFORMED = [
 
 @pytest.mark.parametrize(("text", "line", "column", "found", "detail"), _MALFORMED)
 def test_malformed_rows_are_located(text: str, line: int, column: int, found: str, detail: str) -> None:
-    """The first error has line, column, what was found (cut to 40 characters) and what was expected."""
+    """The first error has line, column, what was found (cut to 40 characters) and what was expected.
+
+    `test_malformed.py` has more cases, with their whole messages.
+    """
     with pytest.raises(DatasetError, match=detail) as caught:
         _read(text)
     error = caught.value.problems[0]

@@ -41,6 +41,14 @@ def test_sizes_must_add_up_to_the_rows() -> None:
         read_lightgbm(_bytes(b"1 1:1\n1 1:1\n"), "d", np.array([3]))
 
 
+def test_sizes_whose_sum_wraps_around_to_the_rows_are_refused() -> None:
+    """Otherwise kernels would read outside the arrays."""
+    sizes = np.array([2**62] * 4 + [2])
+    assert sizes.sum() == 2
+    with pytest.raises(DatasetError, match="expected 18,446,744,073,709,551,616 documents"):
+        read_lightgbm(_bytes(b"1 1:1\n1 1:1\n"), "d", sizes)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

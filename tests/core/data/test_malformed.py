@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -371,7 +372,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         b"label,qid,docid,x\n1,1,a,2\n1,1,\xe9,2\n",
         {},
         None,
-        "file f, line 3, column docid: expected UTF-8 text, but found '\\\\xe9'",
+        "file f, line 3, column docid: expected UTF-8 text (save the file as UTF-8), but found '\\\\xe9'",
     ),
     "table weight of a query differs": (
         "label,qid,weight,x\n1,1,1,2\n1,1,2,2\n",
@@ -439,6 +440,24 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         None,
         "file f, line 2, column label: expected a label, a number such as 2, but found 'two'",
     ),
+    "parquet label a date": (
+        _parquet(label=[date(2026, 5, 1)], qid=["a"], x=[1.0]),
+        {},
+        None,
+        "file f, line 1, column label: expected a label, a number such as 2, but found '2026-05-01'",
+    ),
+    "parquet feature of bytes": (
+        _parquet(label=[1, 1], qid=["a", "a"], x=pa.array([b"7", b"z"], pa.binary(1))),
+        {"columns": {"features": ["x"]}},
+        None,
+        "file f, line 2, column x: expected a number, but found 'z'; or name 'x' in columns.ignore",
+    ),
+    "parquet feature of bytes that are not UTF-8": (
+        _parquet(label=[1, 1], qid=["a", "a"], x=[b"7", b"\xff"]),
+        {"columns": {"features": ["x"]}},
+        None,
+        "file f: expected UTF-8 text in the rows from 1 to 2, but found other bytes",
+    ),
     "parquet beyond float32": (
         _parquet(label=[1, 1], qid=["a", "a"], x=[1.0, 1e300]),
         {},
@@ -500,7 +519,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "1 qid:1 1:1".encode("utf-16"),
         {},
         None,
-        "file f: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found UTF-16 text",
+        "file f: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard, but found UTF-16 text; save it as UTF-8",
     ),
     "image": (
         b"\x89PNG\r\n\x1a\n\x00\x00",

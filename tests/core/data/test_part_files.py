@@ -216,6 +216,13 @@ def test_different_values_of_a_query_are_named(tmp_path: Path) -> None:
     message = "file part-1, column market: expected one value of 'market' in query 'q2' .* after at in part-0"
     with pytest.raises(DatasetError, match=message):
         joined(paths)
+    paths = parts_of(
+        tmp_path,
+        f"query_id,label,bm25,note\nq1,1,0.5,{'long ' * 20}\n",
+        "query_id,label,bm25,note\nq1,1,0.5,short\n",
+    )
+    with pytest.raises(DatasetError, match=r"'short' after long long .*… in part-0$"):
+        joined(paths)
 
 
 def sized(**bounds: int) -> Callable[[Sequence[Path]], Reading]:

@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.data import read_dataset
-from core.data.options import Columns
+from core.data.options import Columns, ReadingOptions
 from core.data.reading import JudgedFile, read_file
 from core.errors import DatasetError, InvalidInput
 from tests.core.data.strategies import assert_same
@@ -73,6 +74,24 @@ def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
         assert reading.dataset.feature_names == names
         assert reading.dataset.matrix.tolist() == [[2, 3], [4, 5]]
         assert reading.dataset.query_boundaries.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [("age,bm25,z", {"features": ("age",)}), ("age,bm25,z", {"ignore": ("age",)}), ("age,bm25,grade", {})],
+)
+def test_a_label_elsewhere_than_in_the_first_column_is_named(
+    tmp_path: Path, header: str, columns: dict[str, Any]
+) -> None:
+    """Beside a query file, a feature would otherwise be the label."""
+    (tmp_path / "rows").write_text(f"{header}\n1,2,3\n")
+    (tmp_path / "sizes").write_text("1\n")
+    file = JudgedFile(tmp_path / "rows", "rows", tmp_path / "sizes", "sizes")
+    expected = r"line 1: expected the label in the first column, but found 'age'; set columns\.label"
+    with pytest.raises(DatasetError, match=expected):
+        read_file(file, ReadingOptions(columns=Columns(**columns)))
+    reading = read_file(file, ReadingOptions(columns=Columns(label=header.split(",")[2], **columns)))
+    assert reading.dataset.labels.tolist() == [3]
 
 
 def test_scattered_rows_of_a_table_are_gathered(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset
+from core.data.reading import JudgedFile, read_file
 from core.data.trec import Run, join_run, read_run, write_qrels, write_run
 from core.errors import DatasetError, InvalidInput
 from core.evaluation import measure
@@ -66,6 +67,13 @@ def test_words_after_the_tag_of_a_run_are_left_out(tmp_path: Path) -> None:
     run = read_run(_file(tmp_path, b"".join(lines)))
     assert list(run.document_ids) == ["d0", "d1", "d2"]
     assert run.scores.tolist() == [0.5, 1.5, 2.5]
+
+
+def test_scattered_queries_of_qrels_are_counted_and_named(tmp_path: Path) -> None:
+    """A query whose lines are contiguous is not counted, although it is the first of the file."""
+    content = b"q1 0 a 1\nq2 0 a 1\nq3 0 a 1\nq2 0 b 0\nq3 0 b 0\nq2 0 c 0\n"
+    reading = read_file(JudgedFile(_file(tmp_path, content), "file"))
+    assert (reading.scattered_queries, reading.scattered_examples) == (2, ("q2", "q3"))
 
 
 def test_a_table_of_four_columns_is_no_qrels(tmp_path: Path) -> None:

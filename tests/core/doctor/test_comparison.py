@@ -49,6 +49,12 @@ def test_numbers_from_one_are_no_ids_worth_a_warning(gap: int) -> None:
     assert (finding.code, finding.severity, finding.count) == ("shared-queries", "info", QUERIES)
 
 
+def test_very_long_numbers_are_ids() -> None:
+    """Python does not convert texts of more than 4,300 digits to int."""
+    counted = [*map(str, range(1, QUERIES)), "9" * 5_000]
+    assert _only(sound(query_ids=counted), _other(query_ids=counted)).severity == "warning"
+
+
 @pytest.mark.parametrize("factor", [3, 15])
 def test_sparse_numbers_are_ids(factor: int) -> None:
     """Numbers with large gaps count as assigned ids."""

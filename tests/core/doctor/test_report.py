@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.data import read_dataset, synthetic_dataset
+from core.data import RankingDataset, read_dataset, synthetic_dataset
 from core.doctor import FeatureProfile, examine
 from tests.core.doctor.judged import features, sound
 
@@ -35,6 +35,14 @@ def test_each_feature_has_a_profile() -> None:
     )
     assert (profile[2].constant, profile[2].constant_in_queries, profile[2].mean) == (True, True, 7.0)
     assert (profile[3].minimum, profile[3].mean, profile[3].missing) == (None, None, 200)
+
+
+def test_bare_judgments_are_examined_without_features() -> None:
+    """There are no feature profiles, and no finding about documents."""
+    dataset = RankingDataset.from_arrays(np.empty((40, 0)), np.arange(40) % 3, np.arange(0, 41, 10))
+    report = examine(dataset)
+    assert report.features == ()
+    assert not [finding for finding in report.findings if "document" in finding.title.lower()]
 
 
 def test_profiles_have_the_quality_and_direction_of_a_feature() -> None:

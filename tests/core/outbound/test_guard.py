@@ -230,6 +230,9 @@ def test_failed_connections_are_errors_of_httpx(way: str) -> None:
         _get(guard, f"http://127.0.0.1:{port}/", way)
     with pytest.raises(httpx.ConnectError, match="no-such-host"):
         _get(guard, f"http://no-such-host.invalid:{port}/", way)
+    for host in ("a..example", f"{'a' * 64}.example"):  # of a redirect, which `checked_url` does not see
+        with pytest.raises(httpx.ConnectError, match=f"{host} is not a host name"):
+            _get(guard, f"http://{host}:{port}/", way)
 
 
 @WAYS

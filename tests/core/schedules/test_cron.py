@@ -76,6 +76,34 @@ def test_quarters_of_an_hour_are_due_in_both_of_two_equal_hours() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "timezone", "due"),
+    [
+        (
+            "45 * * * *",
+            "Australia/Lord_Howe",
+            [utc(2026, 4, 4, 13, 45), utc(2026, 4, 4, 14, 45), utc(2026, 4, 4, 15, 15)],
+        ),
+        ("20 */2 * * *", "Australia/Lord_Howe", [utc(2026, 4, 4, 13, 20), utc(2026, 4, 4, 15, 50)]),
+        (
+            "5,45 */2 * * *",
+            "Pacific/Chatham",
+            [utc(2026, 4, 4, 13), utc(2026, 4, 4, 14), utc(2026, 4, 4, 15, 20)],
+        ),
+    ],
+)
+def test_intervals_follow_clocks_that_change_by_other_than_whole_hours(
+    expression: str, timezone: str, due: list[datetime]
+) -> None:
+    """The library alone would skip times of clocks that change by half an hour or at a quarter to an hour."""
+    assert Cron(expression, timezone).upcoming(utc(2026, 4, 4, 12, 59), len(due)) == due
+
+
+def test_an_hour_that_clocks_skip_at_midnight_is_not_due_an_hour_later() -> None:
+    """In Havana, 00:00 is 01:00 on the day of the change: the first of the hours 0, 5, 10, … is 05:00."""
+    assert Cron("0 */5 14 3 *", "America/Havana").next_after(utc(2027, 3, 13)) == utc(2027, 3, 14, 9)
+
+
+@pytest.mark.parametrize(
     ("now", "latest"),
     [
         (utc(2026, 5, 2, 3), utc(2026, 5, 2, 3)),
