@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from app.http.bodies import JsonRequest, parse_json
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.pointers import pointer_of
 from app.http.route import Handle, JsonRoute, Router
 from app.http.services import services_of
 from app.interleavings.schemas import LIST_EXAMPLES, ListRequest, ShownList
@@ -20,7 +19,7 @@ from app.scoring.limits import max_containers, scoring_request
 from app.scoring.services import ScoringServices, scoring_services_of
 from app.scoring.several_models import score_by_models
 from app.settings import ApiSettings
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 from core.store.tables import Interleaving
 
 

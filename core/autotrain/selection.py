@@ -152,7 +152,8 @@ class Selection:
         draws = [generator.choice(chosen, len(chosen)) for _ in range(_DRAWS)]
         weights: Float64Array = np.mean([self._greedy_on(drawn) for drawn in draws], axis=0)
         weights[weights < min(_MIN_WEIGHT, weights.max())] = 0.0
-        return weights / weights.sum()
+        weights /= weights.sum()
+        return weights
 
     def _greedy_on(self, queries: Int64Array) -> Float64Array:
         """Return the weights of the best sum during a greedy selection on some queries, with repetitions."""

@@ -80,10 +80,6 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
         ({RATE: {"type": "choice", "choices": [["fast"]]}}, "~1hyperparameters~1learning_rate/choices/0"),
         ({"/loss/sigma": {"type": "choice", "choices": [1.0, 10**400]}}, "~1loss~1sigma/choices/1"),
         ({"/loss/gain": {"type": "choice", "choices": ["exp2", ["a"]]}}, "~1loss~1gain/choices/1"),
-        (
-            {RATE: {"type": "float", "low": 0.1, "high": 0.3, "step": 1e-320}},
-            "~1hyperparameters~1learning_rate/step",
-        ),
     ],
 )
 def test_bounds_are_those_of_the_declared_parameters(
