@@ -22,7 +22,7 @@ from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.inline_worker import InlineWorker
 from worker.job.lease import WorkerStopping
-from worker.job.model_trial import try_model
+from worker.job.model_trial import trial_environment, try_model
 from worker.job.run import JobRun
 from worker.process.tasks import RUNNERS
 
@@ -263,6 +263,17 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
         inline_worker.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
         try_model(run, path, least_seconds=0)  # the system rounds the limit up to 1
+
+
+def test_the_trial_has_no_secrets_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process has the variables to find packages and caches, and no others."""
+    for name in ("RANKERY_DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "HF_TOKEN", "DATABASE_DSN"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/kernels")
+    environment = trial_environment()
+    assert "secret" not in environment.values()
+    assert environment["NUMBA_CACHE_DIR"] == "/var/cache/kernels"
+    assert environment["PATH"]
 
 
 @pytest.mark.long

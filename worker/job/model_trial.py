@@ -16,8 +16,9 @@ from worker.job.run import JobRun
 _MIN_MEMORY_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
 _MEMORY_PER_FILE_BYTE = 40  # memory for each byte of the file
 _POLL_SECONDS = 0.1
-# Prefixes of environment variables to withhold from the process, which a malicious model may control.
-_SECRETS = ("RANKERY_", "AWS_")
+# Environment variables of the process, which a malicious model may control. None of them holds a secret.
+_VARIABLES = frozenset({"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "XDG_CACHE_HOME"})
+_VARIABLE_PREFIXES = ("LC_", "NUMBA_", "PYTHON")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -42,7 +43,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     arguments = (path, run.settings.reading_limits.features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
         module_command("core.scorers.trial", *arguments),
-        env=_environment(),
+        env=trial_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -62,6 +63,17 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     return tried
 
 
+def trial_environment() -> dict[str, str]:
+    """Return the environment of the process: the variables to find programs, packages and caches."""
+    return module_environment(
+        {
+            name: value
+            for name, value in os.environ.items()
+            if name in _VARIABLES or name.startswith(_VARIABLE_PREFIXES)
+        }
+    )
+
+
 def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     while True:
         run.lease.check()
@@ -69,11 +81,6 @@ def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
             return process.communicate(timeout=_POLL_SECONDS)
         except subprocess.TimeoutExpired:
             continue
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SECRETS)}
-    return module_environment(kept)
 
 
 def _failure_reason(code: int, cpu_seconds: int) -> str:
