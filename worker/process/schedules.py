@@ -173,6 +173,7 @@ def _train_on_clicks(
         return []
     with _limited_to_key(tx, schedule):
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+        run.datasets = _newest_datasets(tx, schedule)  # the schedule may name other datasets by now
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
         job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
     run.job_id, run.status = job.id, RunStatus.QUEUED
