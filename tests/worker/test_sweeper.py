@@ -98,6 +98,22 @@ def test_jobs_of_a_dead_process_of_this_worker_are_queued_immediately(
     assert found == ["queued", "running", "running"]
 
 
+def test_a_process_id_that_another_user_reuses_is_that_of_a_dead_process(
+    store: Store, settings: WorkerSettings, queue_job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal to the process of another user is refused, and the sweep queues the job again."""
+    job_id = queue_job()
+    assert JobRun.claim_next(store, settings, RUNNERS, "host:1/4242") is not None
+
+    def refuse(_pid: int, _number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    Sweeper(settings, "host:1", Lane.TRAINING).sweep()
+    with store.read() as tx:
+        assert tx.jobs.get(job_id).status == "queued"
+
+
 def test_a_job_lost_too_often_fails(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
