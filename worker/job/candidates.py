@@ -15,8 +15,10 @@ from core.autotrain.search import BUDGET_EXHAUSTED, WAVE, reserve_seconds, rival
 from core.autotrain.trials import FoldScores, Status
 from core.errors import InvalidInput, NotFound
 from core.jobs.auto_train import AutoTrainJob
+from core.jobs.folders import candidates_folder
 from core.jobs.train import TrainJob
 from core.jobs.try_candidates import TryCandidatesJob
+from core.kernel_cache import processor
 from core.losses import loss_values
 from core.parameters import values_of
 from core.scorers import scorer_values
@@ -32,6 +34,7 @@ from worker.job.training_data import TrainingData, load_and_align
 
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
 _MAX_HELPERS = WAVE - 1
+_PROCESSOR = ".processor"  # end of the name of an empty file, which begins with a type of processor
 _UNREADABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
 Json = dict[str, Any]
 
@@ -90,6 +93,7 @@ class CandidateTrials:
 
     def plan(self) -> None:
         """Insert the rows of the candidates, unless an earlier attempt has done so."""
+        self._record_processor()
         rows = [self._new_row(candidate) for candidate in self.portfolio]
         with self._run.store.begin() as tx:
             self._run.lease.renew_within(tx)
@@ -115,6 +119,15 @@ class CandidateTrials:
         """Try candidates until none can be claimed now."""
         while (number := self._claim_next()) is not None:
             self._try(number)
+
+    def processors(self) -> set[str]:
+        """Return the types of the processors of all attempts and helper jobs so far."""
+        files = self._run.store.artifacts.sizes(candidates_folder(self._id))
+        names = (key.rpartition("/")[2] for key, _ in files)
+        return {name.removesuffix(_PROCESSOR) for name in names if name.endswith(_PROCESSOR)}
+
+    def _record_processor(self) -> None:
+        self._run.store.artifacts.write_bytes(candidate_key(self._id, f"{processor()[0]}{_PROCESSOR}"), b"")
 
     def _claim_next(self) -> int | None:
         with self._run.store.begin() as tx:
@@ -142,6 +155,7 @@ class CandidateTrials:
     def _try(self, number: int) -> None:
         candidate = self.portfolio[number]
         self._run.reporter.phase(f"trying {candidate.name}")
+        self._record_processor()
         with self._run.store.read() as tx:
             rows = tx.candidates.of(self._id)
             ended = self._ended(tx)

@@ -42,6 +42,7 @@ class JobRun:
         lease: Renewal, cancellation and interruptions.
         reporter: Progress, metrics, learning curves and checkpoints.
         artifacts: Artifacts that the job writes, and those to delete when it ends.
+        other_processors: Types of the processors of other processes that compute parts of the result.
         outcome: Outcome of a job whose runner returns: `succeeded`, or `refused`.
     """
 
@@ -67,6 +68,7 @@ class JobRun:
             settings.report_seconds,
         )
         self.artifacts = ArtifactWriter(store.artifacts, job.id)
+        self.other_processors: set[str] = set()
         self.outcome = "succeeded"
 
     @classmethod

@@ -18,6 +18,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from core.errors import InvalidInput
+from core.kernel_cache import processor
 from core.machine import available_memory_bytes, peak_memory_bytes, process_memory_bytes
 from core.stored import read_as
 from core.subprocesses import die_with_parent
@@ -80,7 +81,7 @@ class RankProcess:
         except (OSError, Refused) as error:
             _log.warning("rank %s ends: it cannot reach its driver: %s", self._rank, error)
             os._exit(LEFT)
-        hello = {"address": address, "host": socket.gethostname(), "pid": os.getpid()}
+        hello = {"address": address, "host": socket.gethostname(), "processor": processor()[0]}
         endpoint.run(self._driver.send({"hello": hello}))
         endpoint.begin(self._listen())
         endpoint.begin(self._beat())

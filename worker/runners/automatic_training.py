@@ -68,6 +68,7 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
         "selection": selected_at - searched_at,
         "final trainings": time.monotonic() - selected_at,
     }
+    run.other_processors.update(candidates.processors())
     _store(run, job, _SearchResult(candidates, data, selected, fitted, conclusion, seconds))
 
 
