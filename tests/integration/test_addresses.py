@@ -165,7 +165,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
     ranges = [request.headers.get("range") for request in web.requests]
     assert ranges[0] is None
     assert len(ranges) == 4
-    assert all(int(asked[6:-1]) > len(content) // 4 for asked in ranges[1:] if asked)
+    assert all(int(span[6:-1]) > len(content) // 4 for span in ranges[1:] if span)
     assert None not in ranges[1:]
     record_property("API grew by MiB", round((max(sizes) - sizes[0]) / MEBIBYTE, 1))
     assert max(sizes) - sizes[0] < MOST_GROWTH_BYTES

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import httpx
-import nbformat
 import numpy as np
 import pandas
 import polars
@@ -15,11 +14,11 @@ from rankery.client import Client, Dataset, Job
 from rankery.client.arguments import CandidateColumns
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed, NothingMade
-from tests.integration.requests import train_job
+from tests.integration.requests import notebook_of, train_job
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
 
-LIMIT_SECONDS = 200.0
 QUERIES, DOCUMENTS, FEATURES = 12, 6, 3
 NOTEBOOK = [
     "from rankery import Client\nclient = Client()\njob = client.job('{job_id}')\njob.wait(progress=True)",
@@ -152,15 +151,7 @@ def test_a_notebook_shows_what_the_client_returns(
 ) -> None:
     """A notebook kernel shows the progress bar, cards and figures; names are escaped."""
     monkeypatch.setenv("RANKERY_URL", stack.url)
-    cells = [cell.format(job_id=trained.id, dataset_id=judged.id) for cell in NOTEBOOK]
-    code: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    contents = {
-        "nbformat": 4,
-        "nbformat_minor": 4,
-        "metadata": {},
-        "cells": [code | {"source": cell} for cell in cells],
-    }
-    notebook = nbformat.from_dict(contents)  # type: ignore[no-untyped-call]
+    notebook = notebook_of(cell.format(job_id=trained.id, dataset_id=judged.id) for cell in NOTEBOOK)
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     outputs = [
         "".join(str(output.get("data", {}).get("text/html", "")) for output in cell["outputs"])

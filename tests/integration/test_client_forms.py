@@ -8,10 +8,10 @@ import pytest
 
 from rankery.client import Client, Dataset, Hyperparameters, Model
 from rankery.errors import DataUnusable, DataWarning, InvalidArgument, NothingFound, RankeryApiError
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
 
-LIMIT_SECONDS = 200.0
 QUERIES, DOCUMENTS = 20, 8
 FEATURES = ["bm25", "age", "brand"]
 TREES: Hyperparameters = {"num_iterations": 5, "min_data_in_leaf": 2}

@@ -12,10 +12,9 @@ from rankery import verify_webhook
 from rankery.client import Client, Job
 from rankery.errors import InvalidArgument, RankeryApiError
 from tests.integration.requests import train_job
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
-
-LIMIT_SECONDS = 200.0
 
 
 @pytest.fixture
@@ -97,8 +96,8 @@ def test_retention_is_shown(client: Client) -> None:
 def test_drift_is_computed(client: Client, job: Job) -> None:
     """Without samples, the verdict is `too_few`; reports are found by model and verdict."""
     model = job.model()
-    asked = client.drift(model, days=3, thresholds={"psi": 0.3}, project="upkeep")
-    ended = asked.wait(timeout_seconds=LIMIT_SECONDS)
+    started = client.drift(model, days=3, thresholds={"psi": 0.3}, project="upkeep")
+    ended = started.wait(timeout_seconds=LIMIT_SECONDS)
     report = client.drift_report(str((ended.result or {})["drift_report_id"]))
     assert (report.verdict, report.days, report.thresholds.psi) == ("too_few", 3, 0.3)
     assert report.model_id == model.id

@@ -11,8 +11,7 @@ from rankery.client import Client, Comparison, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
 from tests.integration.requests import known, train_job
-
-LIMIT_SECONDS = 200.0
+from tests.integration.waiting import LIMIT_SECONDS
 
 
 @pytest.fixture(scope="module")

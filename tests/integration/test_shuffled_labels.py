@@ -12,9 +12,9 @@ from rankery.client import Client, Job, Model
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobRefused
 from tests.integration.requests import known
+from tests.integration.waiting import LIMIT_SECONDS
 from tests.rankery.cli.commands import run
 
-LIMIT_SECONDS = 200.0
 WORSE = "worse-than-baseline"
 
 

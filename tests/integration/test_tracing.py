@@ -118,8 +118,8 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
                 client.upload_dataset(broken).wait(timeout_seconds=LIMIT_SECONDS)
         for path in ("/healthz", "/readyz", "/metrics", "/"):
             assert httpx.get(url + path).status_code == 200
-        asked = httpx.get(f"{url}/v1/models", headers={"traceparent": f"00-{OTHER_TRACE}-{CALLER}-01"})
-        assert asked.status_code == 200
+        response = httpx.get(f"{url}/v1/models", headers={"traceparent": f"00-{OTHER_TRACE}-{CALLER}-01"})
+        assert response.status_code == 200
         exit_code = service.end(signal.SIGTERM)
     spans = receiver.spans()
     receiver.close()

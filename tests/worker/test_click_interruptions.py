@@ -87,7 +87,7 @@ def evaluating(inline_worker: InlineWorker) -> str:
     """Queue a counterfactual evaluation."""
     dataset_id = inline_worker.add(DOCUMENTS, "documents")
     inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
-    asked = {
+    request = {
         "kind": "counterfactual",
         "click_log_id": ingested(inline_worker, CLICKS).id,
         "dataset_id": dataset_id,
@@ -96,7 +96,7 @@ def evaluating(inline_worker: InlineWorker) -> str:
         "estimator": "item_position",
     }
     with inline_worker.store.begin() as tx:
-        return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(asked))).id
+        return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(request))).id
 
 
 def content(store: Store, job_id: str) -> dict[str, Any]:

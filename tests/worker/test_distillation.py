@@ -28,9 +28,9 @@ def dataset() -> RankingDataset:
 @pytest.fixture
 def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, which the teacher is trained on."""
-    found = inline_worker.add(dataset, "judged")
-    inline_worker.trained(found)
-    return found
+    judged_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(judged_id)
+    return judged_id
 
 
 def test_labels_are_the_teachers_scores(
@@ -102,8 +102,8 @@ def test_distillation_is_reproduced(inline_worker: InlineWorker, dataset_id: str
     with inline_worker.store.read() as tx:
         model = tx.models.get(result["model_id"])
     assert model.lineage is not None
-    asked = {**model.lineage["spec"], "kind": "reproduce", "model_id": model.id, "system": model.reference}
-    again = inline_worker.run(**asked)
+    spec = {**model.lineage["spec"], "kind": "reproduce", "model_id": model.id, "system": model.reference}
+    again = inline_worker.run(**spec)
     assert again.result is not None, again.problem
     assert again.result["equal"]
 

@@ -31,8 +31,8 @@ SPECIFICATION: dict[str, Any] = {
 }
 
 
-def _inspected(inline_worker: InlineWorker, dataset_id: str, model_id: str, **asked: Any) -> Inspection:
-    job = inline_worker.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **asked})
+def _inspected(inline_worker: InlineWorker, dataset_id: str, model_id: str, **changed: Any) -> Inspection:
+    job = inline_worker.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **changed})
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     with inline_worker.store.read() as tx:
@@ -76,8 +76,8 @@ def test_partial_dependence_has_the_requested_features_in_order(
     dataset_id = inline_worker.add(negative, "d1")
     labels = {"-1": 0.0}
     model_id = inline_worker.trained(dataset_id, label_map=labels)["model_id"]
-    asked = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
-    found = _inspected(inline_worker, dataset_id, model_id, label_map=labels, partial_dependence=asked)
+    dependence = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
+    found = _inspected(inline_worker, dataset_id, model_id, label_map=labels, partial_dependence=dependence)
     unused, _ = found.partial_dependence
     assert [each["feature"] for each in found.partial_dependence] == ["f5", "f1"]
     assert [point["value"] for point in unused["points"]] == [1.0]

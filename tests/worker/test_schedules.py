@@ -361,8 +361,8 @@ def test_sizes_and_aliases_are_resolved_at_each_run(almanac: Almanac) -> None:
     almanac.work(NIGHT)
     with almanac.store.begin() as tx:
         tx.aliases.move("web", "champion", 1)
-    asked = {"init_model": "web@champion", "hyperparameters": {"auto": True, "num_iterations": 3}}
-    again = almanac.add(job=asked, cron="0 4 * * *", next_run_at=NIGHT + timedelta(hours=1))
+    continued = {"init_model": "web@champion", "hyperparameters": {"auto": True, "num_iterations": 3}}
+    again = almanac.add(job=continued, cron="0 4 * * *", next_run_at=NIGHT + timedelta(hours=1))
     with almanac.store.begin() as tx:
         dataset = tx.datasets.newest("clicks")
         assert dataset is not None

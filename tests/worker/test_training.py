@@ -493,9 +493,9 @@ def test_violated_monotone_constraints_are_reported(inline_worker: InlineWorker)
     signal = np.nan_to_num(np.arctan(features[:, 0]) * np.arctan(features[:, 1]))
     labels = np.clip(np.round(signal + generator.normal(scale=0.5, size=4_000) + 1), 0, 4)
     dataset = RankingDataset.from_arrays(features, labels.astype(np.float32), np.arange(0, 4_001, 20))
-    asked = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": "advanced"}
+    constraints = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": "advanced"}
     job = inline_worker.train(
-        inline_worker.add(dataset, "d1"), hyperparameters=asked | {"num_iterations": 20}
+        inline_worker.add(dataset, "d1"), hyperparameters=constraints | {"num_iterations": 20}
     )
     assert job.status == "succeeded", job.problem
     found = {finding["code"]: finding for finding in job.findings or ()}

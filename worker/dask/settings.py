@@ -44,8 +44,8 @@ class DaskSettings(PortSettings):
         """Accept only encrypted connections, and unencrypted ones to a loopback address."""
         if address is None:
             return None
-        scheme, separator, place = address.partition("://")
-        host, colon, port = place.rpartition(":")
+        scheme, separator, authority = address.partition("://")
+        host, colon, port = authority.rpartition(":")
         if not (separator and colon and host and port.isdecimal() and scheme in ("tls", "tcp")):
             raise ValueError(f"must be tls://HOST:PORT, or tcp:// to a loopback address; found {address}")
         if scheme == "tcp" and not is_loopback(host):

@@ -140,7 +140,8 @@ class CandidateTrials:
         """Queue helper jobs for the next candidates, once the number of folds is known."""
         rows = tx.candidates.of(self._id)
         queued = [row for row in rows if row.status == QUEUED][:_MAX_HELPERS]
-        if _planned_folds(rows) is None or len(tx.candidates.helper_jobs(self._id)) >= len(queued):
+        missing = len(queued) - len(tx.candidates.helper_jobs(self._id))
+        if _planned_folds(rows) is None or missing <= 0:
             return
         spec = TryCandidatesJob(
             auto_train_id=self._id,
@@ -149,7 +150,7 @@ class CandidateTrials:
             limits=self._job.limits,
         )
         labels = Labels(project=tx.jobs.get(self._id).project)
-        for _ in range(len(queued) - len(tx.candidates.helper_jobs(self._id))):
+        for _ in range(missing):
             tx.enqueue(spec, self._run.key_id, labels)
 
     def _try(self, number: int) -> None:

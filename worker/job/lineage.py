@@ -133,8 +133,8 @@ def _determining_values(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]
         yield "base model (init_model)", base["sha256"]
     if teacher := lineage.get("teacher"):
         yield "teacher model", teacher["sha256"]
-    for place, member in enumerate(lineage.get("members") or ()):
-        yield f"member {place} of the sum", member["sha256"]
+    for position, member in enumerate(lineage.get("members") or ()):
+        yield f"member {position} of the sum", member["sha256"]
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]

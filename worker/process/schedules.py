@@ -358,10 +358,10 @@ def _end(
     tx.schedules.finish(run, status, detail)
     if status != RunStatus.SKIPPED:
         fields = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
-        made = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
+        results = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
         kind = SCHEDULE_FAILED if status == RunStatus.FAILED else SCHEDULE_RAN
         owner = {"project": schedule.project, "key_id": schedule.key_id}
-        tx.events.add(kind, "schedule", schedule.id, {**fields, **made}, **owner)
+        tx.events.add(kind, "schedule", schedule.id, {**fields, **results}, **owner)
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
 
 

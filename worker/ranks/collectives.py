@@ -8,7 +8,7 @@ common quantum, so that sums are exact and their order does not matter.
 import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Traffic:
     sent_bytes: int = 0
     summed_bytes: int = 0
     rounds: int = 0
-    waiting_seconds: float = field(default=0.0)
+    waiting_seconds: float = 0.0
 
 
 class Collectives:

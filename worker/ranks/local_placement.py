@@ -45,9 +45,6 @@ class LocalPlacement:
         """Start a rank."""
         return RankSubprocess(invite(_HOST))
 
-    def close(self) -> None:
-        """Do nothing: all ranks are child processes that have ended."""
-
 
 class RankSubprocess:
     """A rank as a child of this process, killed when the thread that starts it ends.

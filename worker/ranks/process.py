@@ -197,8 +197,8 @@ class RankProcess:
     def _measure(self, _: dict[str, Any]) -> dict[str, Any]:
         self._enter("metrics")
         values = {
-            name: {metric: packed(values) for metric, values in found.items()}
-            for name, found in self._shard.values().items()
+            name: {metric: packed(values) for metric, values in by_metric.items()}
+            for name, by_metric in self._shard.values().items()
         }
         return {"values": values, "milliseconds": self._shard.grower.stopwatch.lap()}
 

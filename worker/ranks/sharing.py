@@ -60,10 +60,8 @@ class Sharing:
             InvalidInput: There are too few queries, or ranks cannot read the features.
         """
         self._selections()  # raises before any process is started
-        least, queries = (
-            self._distribution.ranks.at_least,
-            min(keyed.dataset.n_queries for keyed in self._datasets.values()),
-        )
+        least = self._distribution.ranks.at_least
+        queries = min(keyed.dataset.n_queries for keyed in self._datasets.values())
         if queries < least:
             raise InvalidInput.at(
                 "/distribution/ranks/at_least",
@@ -124,8 +122,8 @@ class Sharing:
 
         def scores_of_rank(rank: int) -> Values:
             return {
-                name: packed(found[slice(*cuts[name][rank : rank + 2].tolist())])
-                for name, found in scores.items()
+                name: packed(values[slice(*cuts[name][rank : rank + 2].tolist())])
+                for name, values in scores.items()
             }
 
         team.ask([{**common, "scores": scores_of_rank(member.rank)} for member in team.members])
@@ -182,7 +180,7 @@ class Sharing:
         return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
 
 
-def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes: int | None) -> None:
+def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes: float | None) -> None:
     """Raise if a shard needs more than its machine or the job's limit allows, or all shards of a machine do.
 
     Args:

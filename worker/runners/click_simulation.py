@@ -37,12 +37,7 @@ def run_click_simulation(run: JobRun, spec: SimulateClicksJob) -> None:
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     rankers = [_scores(run, dataset, spec, ranker) for ranker in spec.rankers]
     run.reporter.phase("drawing clicks")
-    report = counting_percent(run.reporter, "drawing clicks")
-
-    def on_chunk(done: int, total: int) -> None:
-        run.lease.check()
-        report(done, total)
-
+    on_chunk = counting_percent(run.reporter, "drawing clicks")
     log, truth = simulate(dataset, rankers, spec.user_model, spec.plan, on_chunk)
     run.reporter.phase("storing", reset_count=True)
     with log_folder(run) as folder:

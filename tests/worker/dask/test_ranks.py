@@ -47,8 +47,8 @@ def dataset() -> RankingDataset:
 
 def train(inline_worker: InlineWorker, dataset_id: str, **spec: Any) -> Job:
     """Train with validation on two ranks by default."""
-    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(2)}
-    return inline_worker.train(dataset_id, **{**asked, **spec})
+    defaults = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(2)}
+    return inline_worker.train(dataset_id, **{**defaults, **spec})
 
 
 def text_of(inline_worker: InlineWorker, job: Job) -> str:

@@ -51,8 +51,12 @@ def undisturbed(larger: RankingDataset, shared_worker: InlineWorker) -> str:
 
 
 def _train(inline_worker: InlineWorker, dataset: RankingDataset, n_ranks: int = 3, **spec: Any) -> Job:
-    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(n_ranks)}
-    return inline_worker.train(inline_worker.add(dataset, "larger"), **{**asked, **spec})
+    defaults = {
+        "hyperparameters": MANY_TREES,
+        "validation": {"fraction": 0.3},
+        "distribution": ranks(n_ranks),
+    }
+    return inline_worker.train(inline_worker.add(dataset, "larger"), **{**defaults, **spec})
 
 
 @pytest.mark.slow
