@@ -16,7 +16,7 @@ def known(value: Known | None) -> Known:
 
 def notebook_of(sources: Iterable[str]) -> Any:
     """Return a notebook with these code cells."""
-    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    code: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [code | {"source": source} for source in sources]
     notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": cells}
     return nbformat.from_dict(notebook)  # type: ignore[no-untyped-call]

@@ -151,9 +151,9 @@ def test_progress_has_the_remaining_time(
     reports: list[dict[str, Any]] = []
     report = Reporter.report
 
-    def reporting(reporter: Reporter, **news: Any) -> None:
-        reports.append(news.get("progress") or {})
-        report(reporter, **news)
+    def reporting(reporter: Reporter, **values: Any) -> None:
+        reports.append(values.get("progress") or {})
+        report(reporter, **values)
 
     monkeypatch.setattr(Reporter, "report", reporting)
     inline_worker.run_queued(_submit(inline_worker, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)

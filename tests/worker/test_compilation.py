@@ -34,7 +34,7 @@ def test_progress_is_in_the_database_and_in_files(store: Store, settings: Worker
         health = WorkerHealthFile(settings.data_dir, lane).read()
         assert health is not None
         assert (str(health), health.is_live) == ("compiling kernels: 12 of 20 parts", True)
-    report.leave()
+    report.remove()
     with store.read() as tx:
         assert tx.workers.live() == []
 
@@ -58,7 +58,7 @@ def test_each_sweep_writes_the_health_of_the_worker(settings: WorkerSettings) ->
     away = settings.model_copy(update={"database_url": f"sqlite:///{settings.data_dir}/none/x.db"})
     Sweeper(away, "host:1", "training").sweep()
     assert str(file.read()).startswith("the last sweep failed: ")
-    sweeper.leave()
+    sweeper.deregister()
     assert file.read() is None
 
 

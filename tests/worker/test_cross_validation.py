@@ -176,12 +176,12 @@ def interrupted(inline_worker: InlineWorker, job_id: str, after: int) -> None:
     assert run.id == job_id
     report, reports = run.reporter.report, 0
 
-    def stopping(**news: Any) -> None:
+    def stopping(**values: Any) -> None:
         nonlocal reports
-        reports += news.get("progress", {}).get("phase", "binning") != "binning"
+        reports += values.get("progress", {}).get("phase", "binning") != "binning"
         if reports > after:
             run.lease.interrupt(WorkerStopping())
-        report(**news)
+        report(**values)
 
     run.reporter.report = stopping  # type: ignore[method-assign]
     try:

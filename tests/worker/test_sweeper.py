@@ -156,7 +156,7 @@ def test_a_worker_is_listed_until_it_leaves(store: Store, settings: WorkerSettin
         (worker,) = tx.workers.live()
     assert (worker.name, worker.lane, worker.processes) == ("host:1", "training", 3)
     assert worker.seen_at == worker.started_at
-    sweeper.leave()
+    sweeper.deregister()
     with store.read() as tx:
         assert tx.workers.live() == []
 

@@ -377,12 +377,12 @@ def test_the_first_iteration_is_written_immediately(
     job_id, report = run.id, run.reporter.report
     recorded: tuple[int, ...] = ()
 
-    def reporting(**news: Any) -> None:
+    def reporting(**values: Any) -> None:
         nonlocal recorded
-        report(**news)
+        report(**values)
         with inline_worker.store.read() as tx:
             progress = tx.jobs.get(job_id).progress or {}
-        if news.get("iterations"):
+        if values.get("iterations"):
             recorded += (progress.get("iteration", 0),)
 
     monkeypatch.setattr(run.reporter, "report", reporting)

@@ -57,7 +57,7 @@ class DaskSettings(PortSettings):
 
     @field_validator("dask_tls_ca_file", "dask_tls_cert_file", "dask_tls_key_file")
     @classmethod
-    def _given(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
+    def _required_for_tls(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
         """Require all certificate files if connections are encrypted."""
         if path is None and (settings.data.get("dask_scheduler") or "").startswith(_TLS):
             raise ValueError("must be set if the scheduler has a tls:// address")

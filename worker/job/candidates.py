@@ -25,11 +25,10 @@ from core.scorers import scorer_values
 from core.store import Candidate as CandidateRow
 from core.store import Transaction
 from core.store.artifacts.keys import candidate_key
-from core.store.clock import utc_now
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
 from worker.job.progress import left_seconds
-from worker.job.run import JobRun
+from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
 
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
@@ -104,7 +103,7 @@ class CandidateTrials:
         """Try candidates until all have ended.
 
         Returns:
-            The tried candidates in order, and the reasons why others were stopped or not tried.
+            The tried candidates in order, and the reasons of those that were stopped or not tried.
         """
         while True:
             self.try_available()
@@ -160,7 +159,7 @@ class CandidateTrials:
         with self._run.store.read() as tx:
             rows = tx.candidates.of(self._id)
             ended = self._ended(tx)
-            spent = _spent_seconds(tx, self._id)
+            spent = spent_seconds_of(tx, self._id)
         read_at = time.monotonic()
         is_first = all(row.status == NOT_TRIED for row in rows[:number])
         left = trial_seconds(self.trials.spec) - reserve_seconds(self.trials, list(ended.values())) - spent
@@ -317,12 +316,3 @@ def _fold_counts(rows: Sequence[CandidateRow], number: int, done: int, folds: in
     begun = [row for row in tried if row.status != QUEUED and row.number != number]
     total = sum(folds if row.status in (QUEUED, "running") else row.folds for row in tried)
     return sum(row.folds for row in begun) + done, total
-
-
-def _spent_seconds(tx: Transaction, job_id: str) -> float:
-    """Return the running time of a job over all attempts."""
-    now = utc_now()
-    return sum(
-        max(0.0, ((attempt.ended_at or now) - attempt.started_at).total_seconds())
-        for attempt in tx.jobs.attempts(job_id)
-    )

@@ -34,7 +34,7 @@ def load_click_log(run: JobRun, log_id: str) -> ClickLog:
 
 @contextlib.contextmanager
 def log_folder(run: JobRun) -> Iterator[Path]:
-    """Provide an empty folder for the columns of a log, which is deleted after the block.
+    """Provide an empty folder for the columns of a log; delete the folder after the block.
 
     Folders of killed processes are removed after a day.
     """

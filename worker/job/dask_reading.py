@@ -48,7 +48,7 @@ class Refusal:
     causes: tuple[ProblemCause, ...] = ()
     options: tuple[InputProblem, ...] = ()
 
-    def fail(self) -> None:
+    def raise_error(self) -> None:
         """Raise the exception of these problems.
 
         Raises:
@@ -198,7 +198,7 @@ class DaskReader:
         except (CancelledError, OSError) as error:
             raise ClusterUnavailable(_LOST) from error
         if isinstance(result, Refusal):
-            result.fail()
+            result.raise_error()
         part: Part = result
         return part
 

@@ -237,7 +237,7 @@ class TrainingData:
         return replace(self, training=training, validation=validation, folds=None)
 
     def start(self, threads: int) -> Checkpoint | None:
-        """Return the initial state of the training, None where it starts without trees.
+        """Return the initial state of the training, None without a model to continue.
 
         Raises:
             InvalidInput: The training cannot continue the model.

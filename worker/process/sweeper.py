@@ -89,7 +89,7 @@ class Sweeper:
                 self._swept = False
                 return
 
-    def leave(self) -> None:
+    def deregister(self) -> None:
         """Deregister this worker."""
         self._health.remove()
         if self._opened is None:

@@ -36,7 +36,7 @@ from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
 
-LEFT, LOST = 0, 3  # exit codes: the driver has left or is lost, another rank is lost
+LEFT, LOST = 0, 3  # exit codes: after the end or loss of the driver, after the loss of another rank
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
 

@@ -157,7 +157,7 @@ def _binning(run: JobRun) -> OnProgress:
 
 
 def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
-    """Return a callback that reports the batches of long epochs."""
+    """Return a callback that enters the phase of the watch, and reports the batches of long epochs."""
     begun = False
     reported_at = time.monotonic()
 

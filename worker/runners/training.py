@@ -273,7 +273,7 @@ def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
 
 
 def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
-    """Evaluate the model on the test data; return None if these lack most of the used features."""
+    """Evaluate the model; return None without test data, or if these lack most of the used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
     names = trained.training_result.feature_names

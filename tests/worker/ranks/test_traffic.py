@@ -1,6 +1,8 @@
 """Traffic of ranks while a tree grows, to the byte."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from core.training import TrainingSpec, training_spec
 from core.training.bin_edges import bin_edges
 from core.training.grower import lightgbm_parameters
 from tests.worker.ranks.threads import on_ranks
-from worker.ranks.collectives import Collectives
+from worker.ranks.collectives import FAILED, Collectives
 from worker.ranks.shard_training import ShardTraining
 
 BIN_BYTES = 16  # the sums of gradients and of hessians, as float64
@@ -52,6 +54,27 @@ def test_ranks_send_about_equal_numbers_of_bytes(tmp_path: Path) -> None:
     each = 14 * _histogram_bins(spec, dataset) * BIN_BYTES * 2 / 3
     for sent, _ in results:
         assert sent[-1]["sent"] == pytest.approx(each, rel=0.05)
+
+
+_FAILING = """
+import ctypes
+from worker.ranks.collectives import Collectives
+
+def swap(blocks):
+    raise MemoryError("no memory for the blocks")
+
+_, allgather = Collectives(0, 2, swap)._functions
+block, sizes = ctypes.create_string_buffer(16), (ctypes.c_int32 * 2)(8, 8)
+allgather(ctypes.addressof(block), 8, (ctypes.c_int32 * 2)(0, 8), sizes, 2, ctypes.addressof(block), 16)
+print("LightGBM goes on with another sum")
+"""
+
+
+def test_an_error_in_a_collective_operation_ends_the_rank() -> None:
+    """Python ignores errors of functions that C calls, so LightGBM would sum wrong histograms."""
+    ended = subprocess.run([sys.executable, "-c", _FAILING], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (FAILED, "")
+    assert "no memory for the blocks" in ended.stderr
 
 
 def _spec(hyperparameters: dict[str, Any]) -> TrainingSpec:
