@@ -128,12 +128,12 @@ def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
     """Wait until a dataset is ready, and return it."""
 
     def state() -> dict[str, Any] | None:
-        found: dict[str, Any] = client.get(f"/v1/datasets/{dataset['id']}").json()
-        return found if found["status"] != "pending" else None
+        row: dict[str, Any] = client.get(f"/v1/datasets/{dataset['id']}").json()
+        return row if row["status"] != "pending" else None
 
-    found: dict[str, Any] = wait_for(state, _LIMIT_SECONDS)
-    assert found["status"] == "ready", found["problem"]
-    return found
+    row: dict[str, Any] = wait_for(state, _LIMIT_SECONDS)
+    assert row["status"] == "ready", row["problem"]
+    return row
 
 
 def check(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None:

@@ -71,7 +71,7 @@ def test_frames_and_arrays_have_the_same_documents(
         ),
     ]
     expected = frame[frame["session"] == "s3"]
-    for dataset in (judged, *(one.wait(timeout_seconds=LIMIT_SECONDS) for one in sent)):
+    for dataset in (judged, *(upload.wait(timeout_seconds=LIMIT_SECONDS) for upload in sent)):
         shown = dataset.query("s3").to_pandas()
         assert shown["document_id"].tolist() == expected["product"].tolist()
         assert shown["label"].tolist() == expected["clicked"].tolist()
@@ -111,9 +111,9 @@ def test_a_frame_is_ranked_as_dictionaries_are(
     assert isinstance(as_polars, polars.DataFrame)
     assert isinstance(as_arrow, pa.Table)
     as_numpy = client.rank_arrays(model, frame[names].to_numpy(), 2, query_sizes=[DOCUMENTS] * QUERIES)
-    for found in (as_pandas, as_polars.to_pandas(), as_arrow.to_pandas()):
-        assert found["document_id"].tolist() == expected["document_id"].tolist()
-        np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-6)
+    for ranked in (as_pandas, as_polars.to_pandas(), as_arrow.to_pandas()):
+        assert ranked["document_id"].tolist() == expected["document_id"].tolist()
+        np.testing.assert_allclose(ranked["score"], expected["score"], rtol=1e-6)
     assert frame["product"].to_numpy()[as_numpy["row"]].tolist() == expected["document_id"].tolist()
     ranking = client.rank_dataset(model, judged).wait(timeout_seconds=LIMIT_SECONDS).ranking()
     stored = ranking.to_polars().filter(polars.col("rank") <= 2)
@@ -123,7 +123,7 @@ def test_a_frame_is_ranked_as_dictionaries_are(
     path = model.export("lightgbm", tmp_path / "model.txt")
     address = f"{client.base_url}/v1/models/{model.id}/export?format=lightgbm"
     assert path.read_bytes() == httpx.get(address).content
-    assert [one.name for one in tmp_path.iterdir()] == ["model.txt"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.txt"]
     assert model.parity("onnx", dataset=judged).exact
 
 

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.embedded
 def job(client: Client, datasets: dict[str, str], request: pytest.FixtureRequest) -> Job:
     """A training of a model whose name is that of the test."""
     name = f"upkeep-{request.node.name.partition('[')[0].removeprefix('test_').replace('_', '-')}"[:90]
-    made = client.submit(train_job(datasets, model_name=name, num_iterations=2) | {"project": "upkeep"})
-    return made.wait(timeout_seconds=LIMIT_SECONDS)
+    submitted = client.submit(train_job(datasets, model_name=name, num_iterations=2) | {"project": "upkeep"})
+    return submitted.wait(timeout_seconds=LIMIT_SECONDS)
 
 
 def test_labels_are_changed_and_found(client: Client, job: Job) -> None:

@@ -230,10 +230,10 @@ def test_files_below_the_bound_are_sent_in_one_request(api: ApiProcess, tmp_path
     path.write_bytes(b"2 qid:1 1:0.5\n")
     assert path.stat().st_size < RESUMABLE_BYTES
     with Client(api.url) as client:
-        known = client.request("GET", "/v1/audit").json()["items"]
+        before = client.request("GET", "/v1/audit").json()["items"]
         client.upload_dataset(path, progress=False)
         audit = client.request("GET", "/v1/audit").json()["items"]
-    assert [entry["path"] for entry in audit if entry not in known] == ["/v1/datasets"]
+    assert [entry["path"] for entry in audit if entry not in before] == ["/v1/datasets"]
 
 
 def _received_bytes(api: ApiProcess) -> int:

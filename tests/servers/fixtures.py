@@ -158,9 +158,9 @@ def artifact_keys(storage_url: str) -> list[str]:
     files, root = fsspec.core.url_to_fs(storage_url, use_listings_cache=False, skip_instance_cache=True)
     if not files.exists(root):
         return []
-    found = set(files.find(root, withdirs=True)) - {root}
-    folders = {path.rpartition("/")[0] for path in found}
-    return sorted(path.removeprefix(f"{root}/") for path in found - folders)
+    paths = set(files.find(root, withdirs=True)) - {root}
+    folders = {path.rpartition("/")[0] for path in paths}
+    return sorted(path.removeprefix(f"{root}/") for path in paths - folders)
 
 
 def stored_datasets(storage_url: str) -> set[str]:

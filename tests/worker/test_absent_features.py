@@ -175,12 +175,12 @@ def test_absent_features_are_checked_before_a_training(
         assert inline_worker.train(train_id, **spec, allow_absent_features=True).status == "succeeded"
     grown = SMALL | {"num_iterations": 30}
     job = inline_worker.train(train_id, test_dataset_id=half_id, hyperparameters=grown)
-    found = [f for f in job.findings or () if f["code"] == "features-absent"]
-    assert [(f["count"], f["total"], f["role"]) for f in found] == [(6, 12, "test")] * 2
+    absent = [f for f in job.findings or () if f["code"] == "features-absent"]
+    assert [(f["count"], f["total"], f["role"]) for f in absent] == [(6, 12, "test")] * 2
     assert job.result is not None
     with inline_worker.store.read() as tx:
-        kept = tx.evaluations.get(job.result["evaluation_id"]).findings
-    assert kept == [{name: value for name, value in found[1].items() if name != "role"}]
+        stored_findings = tx.evaluations.get(job.result["evaluation_id"]).findings
+    assert stored_findings == [{name: value for name, value in absent[1].items() if name != "role"}]
 
 
 def test_a_training_without_the_option_is_reproduced(inline_worker: InlineWorker) -> None:

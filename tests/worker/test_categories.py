@@ -23,9 +23,9 @@ def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
     """Return the same documents with other codes, and some brands replaced by an unseen one."""
     values = ("neo", *reversed(BRANDS))
     features = dataset.matrix.copy()
-    known = ~np.isnan(features[:, 1])
-    features[known, 1] = len(BRANDS) - features[known, 1]
-    features[np.flatnonzero(known)[:unseen], 1] = 0
+    has_brand = ~np.isnan(features[:, 1])
+    features[has_brand, 1] = len(BRANDS) - features[has_brand, 1]
+    features[np.flatnonzero(has_brand)[:unseen], 1] = 0
     return RankingDataset.from_arrays(
         features,
         dataset.labels,
@@ -88,8 +88,8 @@ def test_training_counts_unseen_categories_of_its_test_data(inline_worker: Inlin
     train_id = inline_worker.add(categorical_dataset(), "train")
     test_id = inline_worker.add(reordered(categorical_dataset(30, seed=2), unseen=9), "test")
     job = inline_worker.train(train_id, test_dataset_id=test_id, hyperparameters=GROWN)
-    found = [f for f in job.findings or () if f["code"] == "unseen-categories"]
-    assert [(f["count"], f["role"]) for f in found] == [(9, "test")]
+    unseen = [f for f in job.findings or () if f["code"] == "unseen-categories"]
+    assert [(f["count"], f["role"]) for f in unseen] == [(9, "test")]
 
 
 @pytest.mark.long

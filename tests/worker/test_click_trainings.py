@@ -120,10 +120,10 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, simulation = simulated(inline_worker, dataset_id)
     assert simulation.result is not None
-    known = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
+    propensities = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
     job = inline_worker.train(
         dataset_id,
-        clicks={"log": log_id, "correction": correction, **known},
+        clicks={"log": log_id, "correction": correction, **propensities},
         hyperparameters={"num_iterations": 8, "num_leaves": 6},
         validation={"fraction": 0.3},
     )
@@ -131,7 +131,7 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
     assert job.result is not None
     naive = job.result["naive"]
     assert (naive["data"], naive["by_clicks"], naive["estimated"]) == ("validation", True, estimated)
-    (finding,) = [one for one in job.findings or () if one["code"] == "click-correction"]
+    (finding,) = [each for each in job.findings or () if each["code"] == "click-correction"]
     if estimated:
         assert naive["metric"] == "dcg@5"
         assert naive["missing"] is None

@@ -146,9 +146,9 @@ def test_the_difference_from_the_teacher_is_reported(
 
 def _of_teacher(job: Any) -> dict[str, Any]:
     assert job.status == "succeeded", job.problem
-    (found,) = [finding for finding in job.findings if finding["code"] == "distilled"]
-    assert found["role"] == "test"
-    return dict(found)
+    (comparison,) = [finding for finding in job.findings if finding["code"] == "distilled"]
+    assert comparison["role"] == "test"
+    return dict(comparison)
 
 
 @pytest.mark.slow

@@ -80,9 +80,9 @@ def registry(inline_worker: InlineWorker) -> Registry:
     inline_worker.trained(train_id)
     inline_worker.trained(noise_id)
     inline_worker.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
-    found = Registry(inline_worker, train_id, inline_worker.add(_synthetic(2), "judged"))
-    found.point(1)
-    return found
+    registry = Registry(inline_worker, train_id, inline_worker.add(_synthetic(2), "judged"))
+    registry.point(1)
+    return registry
 
 
 def test_a_gate_refuses_a_worse_model_and_admits_a_better_one(registry: Registry) -> None:

@@ -80,8 +80,8 @@ def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str)
     spec = {**BOTH, "scorer": {**BOTH["scorer"], "shrinkage": "cross-validated"}}
     job = inline_worker.train(dataset_id, **spec, validation={"fraction": 0.3})
     assert job.result is not None, job.problem
-    (found,) = [finding for finding in job.findings or [] if finding["code"] == "shrunk-weights"]
-    assert "on 24 validation queries" in found["title"]
+    (shrinkage,) = [finding for finding in job.findings or [] if finding["code"] == "shrunk-weights"]
+    assert "on 24 validation queries" in shrinkage["title"]
     row, _ = _model(inline_worker, job.result)
     assert row.lineage is not None
     assert row.lineage["spec"]["scorer"]["shrinkage"] == "cross-validated"

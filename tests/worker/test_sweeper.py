@@ -94,8 +94,8 @@ def test_jobs_of_a_dead_process_of_this_worker_are_queued_immediately(
         assert JobRun.claim_next(store, settings, RUNNERS, worker) is not None
     Sweeper(settings, "host:1", Lane.TRAINING).sweep()
     with store.read() as tx:
-        found = [tx.jobs.get(job_id).status for job_id in jobs.values()]
-    assert found == ["queued", "running", "running"]
+        statuses = [tx.jobs.get(job_id).status for job_id in jobs.values()]
+    assert statuses == ["queued", "running", "running"]
 
 
 def test_a_process_id_that_another_user_reuses_is_that_of_a_dead_process(

@@ -126,11 +126,12 @@ async def _joined(
     """Join the cluster until the block ends."""
     from distributed import Worker
 
+    host = options.host or _loopback_of(scheduler)
     worker = Worker(
         scheduler,
         nthreads=options.threads,
         memory_limit=options.memory,
-        host=options.host or _loopback_of(scheduler),
+        host=host,
         port=options.ports,
         security=security,
         dashboard=False,
@@ -139,7 +140,8 @@ async def _joined(
     try:
         await worker
     except (OSError, ValueError) as error:  # ValueError if no port is free
-        raise ClusterUnavailable(f"the rank worker cannot listen at {options.host}: {error}") from error
+        address = host or "the address of this machine"
+        raise ClusterUnavailable(f"the rank worker cannot listen at {address}: {error}") from error
     _LOG.info("rank_worker.ready", scheduler=scheduler, address=worker.address, threads=options.threads)
     try:
         yield worker

@@ -1,6 +1,7 @@
 """Run model import jobs."""
 
 import hashlib
+from dataclasses import asdict
 
 from core.errors import ArtifactDamaged
 from core.jobs.folders import model_upload_folder
@@ -41,21 +42,21 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         file.write(content)
     repair_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
-        feature_names = _stored_names(tx, sha256) or tried["feature_names"]
+        feature_names = _stored_names(tx, sha256) or list(tried.feature_names)
         tx.models.add(
             model_id,
             name=spec.model_name,
             job_id=run.id,
             feature_names=feature_names,
-            best_iteration=tried["best_iteration"],
-            scorer=tried["scorer"],
+            best_iteration=tried.best_iteration,
+            scorer=tried.scorer,
             sha256=sha256,
             size_bytes=len(content),
             description=spec.description,
             tags=spec.tags,
             lineage=lineage_of(tx, run, spec)
-            | {"names_in_file": names_in_file(feature_names, tried["feature_names"])},
-            explanation=tried["explainability"],
+            | {"names_in_file": names_in_file(feature_names, tried.feature_names)},
+            explanation=asdict(tried.explainability),
         )
 
 

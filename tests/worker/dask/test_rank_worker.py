@@ -46,9 +46,9 @@ def running_rank_worker(
 
 def refused(*arguments: str, **environment: str) -> str:
     """Run a rank worker that must end immediately with an error message, and return the message."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
     ended = subprocess.run(
-        [*COMMAND, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=60
+        [*COMMAND, *arguments], env={**inherited, **environment}, capture_output=True, text=True, timeout=60
     )
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr

@@ -110,12 +110,12 @@ def _sent(shard: ShardTraining, collectives: Collectives) -> tuple[list[dict[str
     """Return the traffic of a rank for each tree, and the number of leaves of each tree."""
     shard.start(collectives, "", {}, 0, lambda: None)
     traffic = collectives.traffic
-    found = []
+    by_tree = []
     for _ in range(N_TREES):
         before = traffic.sent_bytes, traffic.summed_bytes, traffic.rounds
         shard.grower.grow()
         after = traffic.sent_bytes, traffic.summed_bytes, traffic.rounds
         changes = (end - start for start, end in zip(before, after, strict=True))
-        found.append(dict(zip(("sent", "summed", "rounds"), changes, strict=True)))
+        by_tree.append(dict(zip(("sent", "summed", "rounds"), changes, strict=True)))
     leaves = re.findall(r"(?m)^num_leaves=(\d+)", shard.grower.state_text())
-    return found, tuple(map(int, leaves))
+    return by_tree, tuple(map(int, leaves))

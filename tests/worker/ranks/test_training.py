@@ -165,9 +165,9 @@ def test_numbers_that_become_categories_are_refused(
     """Ranks read the stored columns, so numbers cannot become categories in the job."""
     features = dataset.matrix.copy()
     features[:, 2] = 1.0
-    made = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
+    numeric = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
     job = inline_worker.train(
-        inline_worker.add(made, "numbers"),
+        inline_worker.add(numeric, "numbers"),
         categorical_feature=["f3"],
         distribution=ranks(2),
         hyperparameters=SMALL,
