@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.1
 _UNUSABLE = "the model could not be loaded and scored"
 # Environment variables of the process, which a malicious model may control. None of them holds a secret.
 _VARIABLES = frozenset({"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "XDG_CACHE_HOME"})
-_VARIABLE_PREFIXES = ("LC_", "NUMBA_", "PYTHON")
+_VARIABLE_PREFIXES = ("KMP_", "LC_", "NUMBA_", "OMP_", "PYTHON")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -75,7 +75,7 @@ def _parsed(answer: bytes, max_features: int) -> TriedModel:
 
 
 def trial_environment() -> dict[str, str]:
-    """Return the environment of the process: the variables to find programs, packages and caches."""
+    """Return the environment of the process: variables of programs, packages, caches and threads."""
     return module_environment(
         {
             name: value

@@ -1,5 +1,6 @@
 """`rankery rank-worker`: a worker of a Dask cluster."""
 
+import asyncio
 import importlib
 import os
 import signal
@@ -13,10 +14,12 @@ from typing import Any
 
 import pytest
 
+from core.errors import ClusterUnavailable
 from tests.integration.waiting import wait_for
 from tests.servers.dask import Certificates, DaskCluster, has_joined, running_cluster, wait_until_gone
 from tests.servers.process import ServerProcess, free_port, tied
-from worker.dask.cluster import cluster_client
+from worker.dask.cluster import cluster_client, security_of
+from worker.dask.rank_worker import RankWorkerOptions, joined
 from worker.dask.settings import DaskSettings
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
@@ -142,6 +145,21 @@ def test_wrong_and_missing_settings_are_named(tmp_path: Path) -> None:
     assert "--memory: must be a size" in refused(*tls, "--memory", "much", **certificates.environment)
     (certificates.folder / "key.pem").unlink()
     assert "the certificates for the Dask cluster cannot be used" in refused(*tls, **certificates.environment)
+
+
+def test_an_address_in_use_is_named() -> None:
+    """Without the option `--host`, the message has the address on the route to the scheduler."""
+    scheduler = "tcp://127.0.0.1:1"
+    security = security_of(DaskSettings(dask_scheduler=scheduler))
+
+    async def join(port: int) -> None:
+        async with joined(scheduler, security, RankWorkerOptions(threads=1, ports=[port])):
+            pass
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ClusterUnavailable, match=r"cannot listen at 127\.0\.0\.1: "):
+            asyncio.run(join(port))
 
 
 @pytest.mark.slow
