@@ -44,10 +44,10 @@ def test_a_model_is_tested_by_texts_not_by_codes(inline_worker: InlineWorker) ->
         inline_worker.add(test, "same"),
         inline_worker.add(reordered(test), "other"),
     ]
-    training = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
+    spec = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
     texts, values = [], []
     for test_id in ids[1:]:
-        result = inline_worker.trained(ids[0], test_dataset_id=test_id, **training)
+        result = inline_worker.trained(ids[0], test_dataset_id=test_id, **spec)
         texts.append(inline_worker.model_text(result))
         with inline_worker.store.read() as tx:
             values.append(tx.evaluations.get(result["evaluation_id"]).summaries)
