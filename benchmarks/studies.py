@@ -34,7 +34,7 @@ from worker import WorkerSettings
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
-from worker.runners.trial import ask
+from worker.runners.trial import sample_trial
 
 TRIALS = 1_000
 STUDIES = 20
@@ -102,7 +102,7 @@ def measure_overhead(trials: int = TRIALS) -> None:
             job = parse(run.kind, run.spec)
             if not isinstance(job, TrialJob):
                 raise TypeError(run.kind)
-            ask(run, job)
+            sample_trial(run, job)
             value = float(generator.uniform())
             folds = [{"fold": fold, "value": value, "best_iteration": 10} for fold in range(1, 4)]
             result = TrialResult("succeeded", value, folds, [value, value], [], 10)

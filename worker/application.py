@@ -108,7 +108,7 @@ def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, swe
         process.start()
 
     def on_process_shutdown(**_: Any) -> None:
-        process.leave()
+        process.flush_traces()
 
     def on_ready(sender: Any, **_: Any) -> None:
         sweeper.start(sender.timer)
@@ -117,7 +117,7 @@ def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, swe
         stop.set()
 
     def on_shutdown(**_: Any) -> None:
-        sweeper.leave()
+        sweeper.deregister()
 
     receivers = (
         (signals.setup_logging, on_logging),

@@ -66,19 +66,19 @@ class Outcome:
     @property
     def complaints(self) -> list[str]:
         """The problems found, empty without any."""
-        found = []
+        problems = []
         if any(each.body is None for each in self.received):
-            found.append("a delivery was not signed with the secret")
+            problems.append("a delivery was not signed with the secret")
         taken = [each for each in self.received if each.status < 300]
         if missing := set(self.events) - {each.event["id"] for each in taken}:
-            found.append(f"{len(missing)} events were not delivered: {sorted(missing)[:5]}")
+            problems.append(f"{len(missing)} events were not delivered: {sorted(missing)[:5]}")
         if foreign := {each.event["id"] for each in self.received} - set(self.events):
-            found.append(f"events were delivered that did not happen: {sorted(foreign)[:5]}")
+            problems.append(f"events were delivered that did not happen: {sorted(foreign)[:5]}")
         if self.streamed != list(self.events):
-            found.append(
+            problems.append(
                 f"the stream sent {len(self.streamed)} of {len(self.events)} events, or not in order"
             )
-        return found + self._out_of_order()
+        return problems + self._out_of_order()
 
     @property
     def repeats(self) -> int:
@@ -91,17 +91,19 @@ class Outcome:
         by_object: dict[str, list[Received]] = defaultdict(list)
         for each in self.received:
             by_object[each.event["object"]["id"]].append(each)
-        found = []
+        problems = []
         for name, received in by_object.items():
             expected = [event_id for event_id, of_object in self.events.items() if of_object == name]
             taken: set[int] = set()
             for each in received:
                 earlier = set(expected[: expected.index(each.event["id"])])
                 if not earlier <= taken:
-                    found.append(f"event {each.event['id']} of {name} came before {sorted(earlier - taken)}")
+                    problems.append(
+                        f"event {each.event['id']} of {name} came before {sorted(earlier - taken)}"
+                    )
                 if each.status < 300:
                     taken.add(each.event["id"])
-        return found
+        return problems
 
 
 @dataclass
@@ -271,13 +273,13 @@ class EventCampaign:
         return not any(active)
 
     def _events(self, after: int) -> dict[int, str]:
-        found: dict[int, str] = {}
+        objects: dict[int, str] = {}
         cursor = ""
         while True:
             page = self._ask("GET", f"/v1/events?order=asc&limit=200&after={after}{cursor}")
-            found |= {event["id"]: event["object"]["id"] for event in page["items"]}
+            objects |= {event["id"]: event["object"]["id"] for event in page["items"]}
             if page["next_cursor"] is None:
-                return found
+                return objects
             cursor = f"&cursor={page['next_cursor']}"
 
     def _ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:

@@ -215,15 +215,15 @@ def _victim(scene: Scene) -> Running | None:
     if not _wait_for(scene, lambda: bool(_interruptible(scene))):
         return None
     scene.installation.attend(scene.random.uniform(0, _MAX_DELAY_SECONDS))
-    found = _interruptible(scene)
-    return scene.random.choice(found) if found else None
+    trainings = _interruptible(scene)
+    return scene.random.choice(trainings) if trainings else None
 
 
 def _interruptible(scene: Scene) -> list[Running]:
     """Return the trainings on workers whose jobs all have an attempt left after another loss."""
     running = scene.running()
-    tired = {id(one.worker) for one in running if one.job["attempt"] >= _ATTEMPTS}
-    return [one for one in running if one.job["kind"] == "train" and id(one.worker) not in tired]
+    tired = {id(each.worker) for each in running if each.job["attempt"] >= _ATTEMPTS}
+    return [each for each in running if each.job["kind"] == "train" and id(each.worker) not in tired]
 
 
 def _wait_for(scene: Scene, condition: Callable[[], bool]) -> bool:
@@ -260,16 +260,16 @@ def _complain_of_poison(scene: Scene, job_id: str, first_at: datetime) -> None:
 
 def _each_once_on_all_workers(scene: Scene) -> list[str]:
     """Return complaints about jobs with more than one attempt, and about workers without a job."""
-    found = []
+    problems = []
     workers: Counter[str] = Counter()
     for job in scene.jobs():
         if [attempt["ending"] for attempt in job["attempts"]] != ["succeeded"]:
-            found.append(f"{job['id']} was not run once: {job['attempts']}")
+            problems.append(f"{job['id']} was not run once: {job['attempts']}")
         worker = scene.installation.worker_of(pid_of(job))
         workers[worker.name if worker else "none of the workers"] += 1
     if set(workers) != {part.name for part in scene.installation.workers}:
-        found.append(f"jobs by worker: {dict(workers)}")
-    return found
+        problems.append(f"jobs by worker: {dict(workers)}")
+    return problems
 
 
 NOTHING = Fault("nothing (undisturbed)", lambda _: [], strikes=0)

@@ -31,11 +31,11 @@ class Outcome:
 
 def outcome_of(client: StubbornClient, job: Document) -> Outcome:
     """Return the outcome of a succeeded job, with all of its results."""
-    made: Document = job["result"] or {}
+    result: Document = job["result"] or {}
     results: dict[str, Any] = {"metrics": job["metrics"]}
     complaints: list[str] = []
     model_file = None
-    if model_id := made.get("model_id"):
+    if model_id := result.get("model_id"):
         model = client.get(f"/v1/models/{model_id}")
         stored_as = "lightgbm" if model["kind"] == "trees" else "safetensors"
         model_file = client.fetch(f"/v1/models/{model_id}/export", format=stored_as).content
@@ -45,15 +45,15 @@ def outcome_of(client: StubbornClient, job: Document) -> Outcome:
         if job["kind"] == "train":
             results["history"] = history = client.get(f"/v1/jobs/{job['id']}/history")
             complaints += _history_complaints(history, job)
-    if evaluation_id := made.get("evaluation_id"):
+    if evaluation_id := result.get("evaluation_id"):
         results["evaluation"] = client.get(f"/v1/evaluations/{evaluation_id}")
         results["queries"] = client.get(f"/v1/evaluations/{evaluation_id}/queries")
-    if ranking_id := made.get("ranking_id"):
+    if ranking_id := result.get("ranking_id"):
         run = client.fetch(f"/v1/rankings/{ranking_id}", format="trec").text
         results["ranking"] = [line.rpartition(" ")[0] for line in run.splitlines()]
-    if comparison_id := made.get("comparison_id"):
+    if comparison_id := result.get("comparison_id"):
         results["comparison"] = client.get(f"/v1/comparisons/{comparison_id}")
-    if dataset_id := made.get("dataset_id"):
+    if dataset_id := result.get("dataset_id"):
         dataset = client.get(f"/v1/datasets/{dataset_id}")
         if dataset["status"] != "ready":
             complaints.append(f"the job succeeded, its dataset is {dataset['status']}")
@@ -67,9 +67,11 @@ def _history_complaints(history: Document, job: Document) -> list[str]:
     spec = job["spec"]
     is_network = bool(spec.get("scorer"))
     total = spec["scorer"]["epochs"] if is_network else spec["hyperparameters"]["num_iterations"]
-    found: list[int] = history["iterations"]
-    expected = [k for k in range(1, found[-1] + 1) if k % interval == 0 or k == total] if found else []
-    return [] if found and found == expected else [f"iterations {found}"]
+    iterations: list[int] = history["iterations"]
+    expected = (
+        [k for k in range(1, iterations[-1] + 1) if k % interval == 0 or k == total] if iterations else []
+    )
+    return [] if iterations and iterations == expected else [f"iterations {iterations}"]
 
 
 def _digest(value: Any) -> str:

@@ -93,13 +93,13 @@ class Part:
 
     def descendants(self) -> set[int]:
         """Return the ids of all descendant processes."""
-        found: set[int] = set()
+        pids: set[int] = set()
         waiting = [self.pid]
         while waiting:
-            children = _children(waiting.pop()) - found
-            found |= children
+            children = _children(waiting.pop()) - pids
+            pids |= children
             waiting += children
-        return found
+        return pids
 
 
 def kill_all(part: Part) -> None:

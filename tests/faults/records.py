@@ -50,15 +50,15 @@ class Records:
 
     @staticmethod
     def _results_twice(session: Session, job_ids: list[str]) -> list[str]:
-        found = []
+        duplicates = []
         for columns in _ONCE:
             counted = select(*columns, func.count()).where(columns[0].in_(job_ids)).group_by(*columns)
-            found += [
+            duplicates += [
                 f"{number} {columns[0].class_.__tablename__} of {job_id}"
                 for job_id, *_, number in session.execute(counted)
                 if number > 1
             ]
-        return found
+        return duplicates
 
     @staticmethod
     def _successes_twice(session: Session, job_ids: list[str]) -> list[str]:

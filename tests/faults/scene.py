@@ -91,15 +91,15 @@ class Scene:
 
     def running(self, kind: str | None = None) -> list[Running]:
         """Return the jobs that workers run, of one kind if given."""
-        found = []
+        jobs = []
         for job in self.jobs():
             if job["status"] != "running" or kind not in (None, job["kind"]):
                 continue
             pid = pid_of(job)
             worker = self.installation.worker_of(pid)
             if worker is not None:
-                found.append(Running(job, worker, pid))
-        return found
+                jobs.append(Running(job, worker, pid))
+        return jobs
 
     def id_of(self, submission: Submission) -> str | None:
         """Return the job of a request, None if the request is not accepted yet."""

@@ -35,55 +35,57 @@ def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> li
 
 def _due_times(runs: Sequence[ScheduleRun], dues: Sequence[datetime]) -> list[str]:
     """Check that each due time has one run, which may be a later run that covers missed due times."""
-    found = [f"run {run.id} is {run.status}" for run in runs if run.status in ACTIVE_RUNS]
+    problems = [f"run {run.id} is {run.status}" for run in runs if run.status in ACTIVE_RUNS]
     for due in dues:
         of_due = [run for run in runs if (run.missed_since or run.due_at) <= due <= run.due_at]
         if len(of_due) != 1:
-            found.append(f"{due:%H:%M} has {len(of_due)} runs")
-    return found + [f"{run.due_at:%H:%M} was not due" for run in runs if run.due_at not in dues]
+            problems.append(f"{due:%H:%M} has {len(of_due)} runs")
+    return problems + [f"{run.due_at:%H:%M} was not due" for run in runs if run.due_at not in dues]
 
 
 def _jobs(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
     """Check that the jobs since the creation of the schedule are those of its runs."""
-    found = []
+    problems = []
     for kind, ids in (
         ("train", [run.job_id for run in runs if run.job_id]),
         ("promote", [run.promotion_job_id for run in runs if run.promotion_job_id]),
     ):
         made_since = select(Job.id).where(Job.kind == kind, Job.created_at >= schedule.created_at)
-        made = session.scalars(made_since).all()
-        if sorted(made) != sorted(ids):
-            found.append(f"{len(made)} jobs to {kind} for {len(ids)} runs")
-    return found
+        job_ids = session.scalars(made_since).all()
+        if sorted(job_ids) != sorted(ids):
+            problems.append(f"{len(job_ids)} jobs to {kind} for {len(ids)} runs")
+    return problems
 
 
 def _models(session: Session, runs: Sequence[ScheduleRun]) -> list[str]:
     """Check that each training made one version, which is recorded in its run."""
     by_job = Counter(session.scalars(select(Model.job_id)))
-    found = [f"{count} models of {job_id}" for job_id, count in by_job.items() if count > 1]
+    problems = [f"{count} models of {job_id}" for job_id, count in by_job.items() if count > 1]
     for run in runs:
         model = session.get(Model, run.model_id) if run.model_id else None
         if run.model_id and (model is None or model.job_id != run.job_id):
-            found.append(f"the model of {run.id} is not that of its job")
-    return found
+            problems.append(f"the model of {run.id} is not that of its job")
+    return problems
 
 
 def _moves(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
     """Check that each promoted or refused run has one move in the alias history, and other runs none."""
     moves = session.scalars(select(AliasMove).order_by(AliasMove.id)).all()
     by_job = Counter((move.job_id, move.kind) for move in moves)
-    found = [f"{count} times {kind} by {job}" for (job, kind), count in by_job.items() if job and count > 1]
+    problems = [
+        f"{count} times {kind} by {job}" for (job, kind), count in by_job.items() if job and count > 1
+    ]
     kinds = {RunStatus.PROMOTED: "promoted", RunStatus.REFUSED: "refused"}
     for run in runs:
         of_run = [move.kind for move in moves if run.promotion_job_id and move.job_id == run.promotion_job_id]
         expected = [kinds[RunStatus(run.status)]] if run.promotion_job_id and run.status in kinds else []
         if of_run != expected:
-            found.append(f"run {run.id}, {run.status}, has the moves {of_run}")
+            problems.append(f"run {run.id}, {run.status}, has the moves {of_run}")
     pointed = [run.model_id for run in runs if run.status == RunStatus.PROMOTED]
     alias = session.scalar(select(ModelAlias).where(ModelAlias.alias == schedule.alias))
     if pointed and (alias is None or alias.model_id != pointed[-1]):
-        found.append("the alias does not point at what was promoted last")
-    return found
+        problems.append("the alias does not point at what was promoted last")
+    return problems
 
 
 def _events(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:

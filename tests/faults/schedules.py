@@ -94,7 +94,7 @@ class ScheduleCampaign:
         last = self._end()
         engine = for_reading(open_engine(self._installation.database_url))
         dues = [first + number * MINUTE for number in range((last - first) // MINUTE + 1)]
-        found = complaints(engine, self._schedule_id, dues)
+        problems = complaints(engine, self._schedule_id, dues)
         engine.dispose()
         runs = self._runs()
         missed = sum(
@@ -102,7 +102,7 @@ class ScheduleCampaign:
             for run in runs
             if run["missed_since"]
         )
-        return Outcome(strikes, Counter(run["status"] for run in runs), missed, found)
+        return Outcome(strikes, Counter(run["status"] for run in runs), missed, problems)
 
     def until_before_a_minute(self) -> None:
         """Set the clock to one second before a due time."""

@@ -60,6 +60,6 @@ def test_workers_killed_at_any_commit_run_each_due_time_once(almanac: Almanac, p
 
 def _complaints(almanac: Almanac, schedule_id: str, dues: list[datetime]) -> list[str]:
     engine = for_reading(open_engine(almanac.inline_worker.settings.database_url))
-    found = complaints(engine, schedule_id, dues)
+    problems = complaints(engine, schedule_id, dues)
     engine.dispose()
-    return found
+    return problems

@@ -186,9 +186,9 @@ def faults(store: Store, settings: StoreSettings, numbers: Numbers) -> list[str]
     """
     engine = open_engine(settings.database_url)
     with engine.connect() as connection:
-        found = list(_faults(connection, store, numbers))
+        inconsistencies = list(_faults(connection, store, numbers))
     engine.dispose()
-    return found
+    return inconsistencies
 
 
 def _faults(connection: Connection, store: Store, numbers: Numbers) -> Iterator[str]:
@@ -207,8 +207,8 @@ def _faults(connection: Connection, store: Store, numbers: Numbers) -> Iterator[
         (Ranking, "ranking_id", "rankings"),
     ):
         rows = connection.execute(select(table.id, table.job_id, table.deleted_at)).all()
-        made = {row.result[entry]: job_id for job_id, row in jobs.items() if entry in row.result}
-        if made != {row.id: row.job_id for row in rows}:
+        expected = {row.result[entry]: job_id for job_id, row in jobs.items() if entry in row.result}
+        if expected != {row.id: row.job_id for row in rows}:
             yield f"{plural} without their job, or a job without its {plural}"
         for row in rows:
             if row.job_id in jobs and (row.deleted_at is None) != (jobs[row.job_id].deleted_at is None):

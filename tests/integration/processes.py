@@ -10,15 +10,15 @@ def processes_of(data_dir: Path) -> dict[int, str]:
     The broker overwrites its environment with its title, but works in a folder of the data folder.
     """
     mark = f"RANKERY_DATA_DIR={data_dir}".encode()
-    found = {}
+    commands = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             started_for_it = mark in (folder / "environ").read_bytes().split(b"\0")
             if started_for_it or (folder / "cwd").readlink().is_relative_to(data_dir):
-                found[int(folder.name)] = _command(folder)
+                commands[int(folder.name)] = _command(folder)
         except OSError:
             continue  # the process ended during the search
-    return found
+    return commands
 
 
 def wait_until_none(data_dir: Path, limit_seconds: float) -> dict[int, str]:
@@ -33,9 +33,9 @@ def one_of(data_dir: Path, words: str, limit_seconds: float = 30.0) -> int:
     """Wait for a process of a data folder with these words in its command line; return the oldest's id."""
     deadline = time.monotonic() + limit_seconds
     while time.monotonic() < deadline:
-        found = [pid for pid, command in processes_of(data_dir).items() if words in command]
-        if found:
-            return min(found)
+        pids = [pid for pid, command in processes_of(data_dir).items() if words in command]
+        if pids:
+            return min(pids)
         time.sleep(0.05)
     raise AssertionError(f"no process {words!r} among {processes_of(data_dir)}")
 

@@ -1,6 +1,9 @@
-"""Requests that several tests send."""
+"""Requests and notebooks that several tests send."""
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
+
+import nbformat
 
 Known = TypeVar("Known")
 
@@ -9,6 +12,14 @@ def known(value: Known | None) -> Known:
     """Return a value of a response that must not be None."""
     assert value is not None
     return value
+
+
+def notebook_of(sources: Iterable[str]) -> Any:
+    """Return a notebook with these code cells."""
+    code: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [code | {"source": source} for source in sources]
+    notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": cells}
+    return nbformat.from_dict(notebook)  # type: ignore[no-untyped-call]
 
 
 def train_job(datasets: dict[str, str], *, model_name: str, num_iterations: int) -> dict[str, Any]:

@@ -128,12 +128,12 @@ def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
     """Wait until a dataset is ready, and return it."""
 
     def state() -> dict[str, Any] | None:
-        found: dict[str, Any] = client.get(f"/v1/datasets/{dataset['id']}").json()
-        return found if found["status"] != "pending" else None
+        row: dict[str, Any] = client.get(f"/v1/datasets/{dataset['id']}").json()
+        return row if row["status"] != "pending" else None
 
-    found: dict[str, Any] = wait_for(state, _LIMIT_SECONDS)
-    assert found["status"] == "ready", found["problem"]
-    return found
+    row: dict[str, Any] = wait_for(state, _LIMIT_SECONDS)
+    assert row["status"] == "ready", row["problem"]
+    return row
 
 
 def check(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None:
@@ -165,7 +165,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
     ranges = [request.headers.get("range") for request in web.requests]
     assert ranges[0] is None
     assert len(ranges) == 4
-    assert all(int(asked[6:-1]) > len(content) // 4 for asked in ranges[1:] if asked)
+    assert all(int(span[6:-1]) > len(content) // 4 for span in ranges[1:] if span)
     assert None not in ranges[1:]
     record_property("API grew by MiB", round((max(sizes) - sizes[0]) / MEBIBYTE, 1))
     assert max(sizes) - sizes[0] < MOST_GROWTH_BYTES

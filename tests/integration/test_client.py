@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import httpx
-import nbformat
 import numpy as np
 import pandas
 import polars
@@ -15,11 +14,11 @@ from rankery.client import Client, Dataset, Job
 from rankery.client.arguments import CandidateColumns
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed, NothingMade
-from tests.integration.requests import train_job
+from tests.integration.requests import notebook_of, train_job
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
 
-LIMIT_SECONDS = 200.0
 QUERIES, DOCUMENTS, FEATURES = 12, 6, 3
 NOTEBOOK = [
     "from rankery import Client\nclient = Client()\njob = client.job('{job_id}')\njob.wait(progress=True)",
@@ -72,7 +71,7 @@ def test_frames_and_arrays_have_the_same_documents(
         ),
     ]
     expected = frame[frame["session"] == "s3"]
-    for dataset in (judged, *(one.wait(timeout_seconds=LIMIT_SECONDS) for one in sent)):
+    for dataset in (judged, *(upload.wait(timeout_seconds=LIMIT_SECONDS) for upload in sent)):
         shown = dataset.query("s3").to_pandas()
         assert shown["document_id"].tolist() == expected["product"].tolist()
         assert shown["label"].tolist() == expected["clicked"].tolist()
@@ -112,9 +111,9 @@ def test_a_frame_is_ranked_as_dictionaries_are(
     assert isinstance(as_polars, polars.DataFrame)
     assert isinstance(as_arrow, pa.Table)
     as_numpy = client.rank_arrays(model, frame[names].to_numpy(), 2, query_sizes=[DOCUMENTS] * QUERIES)
-    for found in (as_pandas, as_polars.to_pandas(), as_arrow.to_pandas()):
-        assert found["document_id"].tolist() == expected["document_id"].tolist()
-        np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-6)
+    for ranked in (as_pandas, as_polars.to_pandas(), as_arrow.to_pandas()):
+        assert ranked["document_id"].tolist() == expected["document_id"].tolist()
+        np.testing.assert_allclose(ranked["score"], expected["score"], rtol=1e-6)
     assert frame["product"].to_numpy()[as_numpy["row"]].tolist() == expected["document_id"].tolist()
     ranking = client.rank_dataset(model, judged).wait(timeout_seconds=LIMIT_SECONDS).ranking()
     stored = ranking.to_polars().filter(polars.col("rank") <= 2)
@@ -124,7 +123,7 @@ def test_a_frame_is_ranked_as_dictionaries_are(
     path = model.export("lightgbm", tmp_path / "model.txt")
     address = f"{client.base_url}/v1/models/{model.id}/export?format=lightgbm"
     assert path.read_bytes() == httpx.get(address).content
-    assert [one.name for one in tmp_path.iterdir()] == ["model.txt"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.txt"]
     assert model.parity("onnx", dataset=judged).exact
 
 
@@ -152,15 +151,7 @@ def test_a_notebook_shows_what_the_client_returns(
 ) -> None:
     """A notebook kernel shows the progress bar, cards and figures; names are escaped."""
     monkeypatch.setenv("RANKERY_URL", stack.url)
-    cells = [cell.format(job_id=trained.id, dataset_id=judged.id) for cell in NOTEBOOK]
-    code: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    contents = {
-        "nbformat": 4,
-        "nbformat_minor": 4,
-        "metadata": {},
-        "cells": [code | {"source": cell} for cell in cells],
-    }
-    notebook = nbformat.from_dict(contents)  # type: ignore[no-untyped-call]
+    notebook = notebook_of(cell.format(job_id=trained.id, dataset_id=judged.id) for cell in NOTEBOOK)
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     outputs = [
         "".join(str(output.get("data", {}).get("text/html", "")) for output in cell["outputs"])

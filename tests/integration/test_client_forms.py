@@ -8,10 +8,10 @@ import pytest
 
 from rankery.client import Client, Dataset, Hyperparameters, Model
 from rankery.errors import DataUnusable, DataWarning, InvalidArgument, NothingFound, RankeryApiError
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
 
-LIMIT_SECONDS = 200.0
 QUERIES, DOCUMENTS = 20, 8
 FEATURES = ["bm25", "age", "brand"]
 TREES: Hyperparameters = {"num_iterations": 5, "min_data_in_leaf": 2}
@@ -54,10 +54,10 @@ def test_a_frame_is_uploaded_once(
     """The same content with the same options is the existing dataset; a name selects the newest dataset."""
     assert model.dataset_id == judged.id
     assert judged.features().items[-1].name == "brand"
-    held = client.train("forms-frame", frame, "mse", test=frame.head(40), hyperparameters=TREES)
-    held.wait(timeout_seconds=LIMIT_SECONDS)
-    assert held.spec["dataset_id"] == judged.id
-    assert client.dataset(held.spec["test_dataset_id"]).name == "forms-frame test"
+    job = client.train("forms-frame", frame, "mse", test=frame.head(40), hyperparameters=TREES)
+    job.wait(timeout_seconds=LIMIT_SECONDS)
+    assert job.spec["dataset_id"] == judged.id
+    assert client.dataset(job.spec["test_dataset_id"]).name == "forms-frame test"
     with pytest.raises(NothingFound, match="did you mean 'forms'"):
         client.train("forms", "formss")
 

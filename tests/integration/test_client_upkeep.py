@@ -12,18 +12,17 @@ from rankery import verify_webhook
 from rankery.client import Client, Job
 from rankery.errors import InvalidArgument, RankeryApiError
 from tests.integration.requests import train_job
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
-
-LIMIT_SECONDS = 200.0
 
 
 @pytest.fixture
 def job(client: Client, datasets: dict[str, str], request: pytest.FixtureRequest) -> Job:
     """A training of a model whose name is that of the test."""
     name = f"upkeep-{request.node.name.partition('[')[0].removeprefix('test_').replace('_', '-')}"[:90]
-    made = client.submit(train_job(datasets, model_name=name, num_iterations=2) | {"project": "upkeep"})
-    return made.wait(timeout_seconds=LIMIT_SECONDS)
+    submitted = client.submit(train_job(datasets, model_name=name, num_iterations=2) | {"project": "upkeep"})
+    return submitted.wait(timeout_seconds=LIMIT_SECONDS)
 
 
 def test_labels_are_changed_and_found(client: Client, job: Job) -> None:
@@ -97,8 +96,8 @@ def test_retention_is_shown(client: Client) -> None:
 def test_drift_is_computed(client: Client, job: Job) -> None:
     """Without samples, the verdict is `too_few`; reports are found by model and verdict."""
     model = job.model()
-    asked = client.drift(model, days=3, thresholds={"psi": 0.3}, project="upkeep")
-    ended = asked.wait(timeout_seconds=LIMIT_SECONDS)
+    started = client.drift(model, days=3, thresholds={"psi": 0.3}, project="upkeep")
+    ended = started.wait(timeout_seconds=LIMIT_SECONDS)
     report = client.drift_report(str((ended.result or {})["drift_report_id"]))
     assert (report.verdict, report.days, report.thresholds.psi) == ("too_few", 3, 0.3)
     assert report.model_id == model.id

@@ -11,8 +11,7 @@ from rankery.client import Client, Comparison, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
 from tests.integration.requests import known, train_job
-
-LIMIT_SECONDS = 200.0
+from tests.integration.waiting import LIMIT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -36,26 +35,26 @@ def test_two_models_are_compared_query_by_query(
     client: Client, stack: EmbeddedStack, trained: Job, second: Job, datasets: dict[str, str]
 ) -> None:
     """Means, values by query, differences and rankings of the comparison are consistent."""
-    found = _compare(client, datasets["test"], [{"model": "shared"}, {"model": second.made("model_id")}])
-    assert [system.name for system in found.systems] == ["shared:1", "second:1"]
-    (pair,) = found.pairs
-    assert found.sentence == pair.sentence
+    comparison = _compare(client, datasets["test"], [{"model": "shared"}, {"model": second.made("model_id")}])
+    assert [system.name for system in comparison.systems] == ["shared:1", "second:1"]
+    (pair,) = comparison.pairs
+    assert comparison.sentence == pair.sentence
     result = known(pair.metrics["ndcg@10"])
     assert result.wins + result.ties + result.losses == result.queries == 40
     assert result.lower <= result.difference <= result.upper
     assert result.adjusted_p >= result.randomisation_p
-    means = [known(system.metrics["ndcg@10"].mean) for system in found.systems]
+    means = [known(system.metrics["ndcg@10"].mean) for system in comparison.systems]
     assert result.difference == pytest.approx(means[1] - means[0])
-    values = np.array([query.values["ndcg@10"] for query in found.queries()])
+    values = np.array([query.values["ndcg@10"] for query in comparison.queries()])
     np.testing.assert_allclose(values.mean(axis=0), means)
-    sorted_differences = found.differences()
+    sorted_differences = comparison.differences()
     np.testing.assert_allclose(sorted_differences.differences, np.sort(values[:, 1] - values[:, 0]))
-    harmed, *_ = found.queries("difference").first(1)
+    harmed, *_ = comparison.queries("difference").first(1)
     assert harmed.query_id == pair.most_harmed[0].query_id
-    improved, *_ = found.queries("difference", order="desc").first(1)
+    improved, *_ = comparison.queries("difference", order="desc").first(1)
     assert improved.query_id == pair.most_improved[0].query_id
     changed = pair.most_improved[0]
-    shown = found.rankings(changed.query_id).systems
+    shown = comparison.rankings(changed.query_id).systems
     for system, value in zip(shown, (changed.a, changed.b), strict=True):
         labels = np.array([document.label for document in system.ranking])
         assert system.values["ndcg@10"] == value
@@ -75,8 +74,8 @@ def test_a_model_compared_with_its_own_run_is_the_same(
     job = client.upload_run(run, datasets["test"], name="other").wait(timeout_seconds=60)
     imported = job.made("ranking_id")
     assert client.ranking(imported).system == "other"
-    found = _compare(client, datasets["test"], [{"model": "shared:1"}, {"ranking_id": imported}])
-    assert found.sentence == "shared:1 and other have the same ndcg@10 on each of 40 queries."
+    comparison = _compare(client, datasets["test"], [{"model": "shared:1"}, {"ranking_id": imported}])
+    assert comparison.sentence == "shared:1 and other have the same ndcg@10 on each of 40 queries."
     evaluated = client.submit(
         {
             "kind": "evaluate",
@@ -116,10 +115,10 @@ def test_judgments_without_features_evaluate_runs_of_other_systems(
         "metrics": ["ndcg@5", "ndcg@10"],
     }
     ended = client.submit(evaluate).wait(timeout_seconds=60)
-    found = ended.evaluation()
+    evaluation = ended.evaluation()
     expected = trained.evaluation()
     for metric in ("ndcg@5", "ndcg@10"):
-        assert found.metrics[metric].mean == pytest.approx(expected.metrics[metric].mean)
+        assert evaluation.metrics[metric].mean == pytest.approx(expected.metrics[metric].mean)
     for refused in (
         train_job(datasets, model_name="no", num_iterations=1) | {"dataset_id": dataset.id},
         {"kind": "rank", "model": "shared", "dataset_id": dataset.id},

@@ -12,10 +12,10 @@ from rankery.client import Client, Dataset, Job
 from rankery.client.arguments import Columns
 from rankery.errors import JobFailed
 from tests.integration.requests import known
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
 
-TIMEOUT = 200
 ROWS = [(query, document, (query + document) % 3) for query in range(30) for document in range(8)]
 
 
@@ -37,7 +37,7 @@ def _csv(rows: list[tuple[int, int, int]], labels: Mapping[int, str] = {}) -> st
 
 
 def _ready(dataset: Dataset) -> Dataset:
-    return dataset.wait(timeout_seconds=TIMEOUT)
+    return dataset.wait(timeout_seconds=LIMIT_SECONDS)
 
 
 def _trained(client: Client, dataset_id: str, **changes: Any) -> Job:
@@ -49,7 +49,7 @@ def _trained(client: Client, dataset_id: str, **changes: Any) -> Job:
         "hyperparameters": {"num_iterations": 4, "min_data_in_leaf": 5},
         "metrics": ["ndcg@10"],
     }
-    return client.submit(request | changes).wait(timeout_seconds=TIMEOUT)
+    return client.submit(request | changes).wait(timeout_seconds=LIMIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -188,17 +188,17 @@ def test_a_category_goes_from_csv_to_a_ranking_by_text(client: Client, tmp_path:
     model = client.model(job.made("model_id"))
     booster = lightgbm.Booster(model_str=model.export("lightgbm", tmp_path / "model.txt").read_text())
     assert booster.pandas_categorical == [list(brands)]
-    asked = [*brands, "new", None]
-    known_brands = [brand if brand in brands else None for brand in asked]
+    candidates = [*brands, "new", None]
+    known_brands = [brand if brand in brands else None for brand in candidates]
     frame = pandas.DataFrame({"age": [1.0] * 6, "brand": pandas.Categorical(known_brands, categories=brands)})
-    expected = dict(zip(asked, booster.predict(frame, raw_score=True), strict=True))
-    documents = [{"id": str(brand), "features": {"age": 1, "brand": brand}} for brand in asked]
+    expected = dict(zip(candidates, booster.predict(frame, raw_score=True), strict=True))
+    documents = [{"id": str(brand), "features": {"age": 1, "brand": brand}} for brand in candidates]
     (ranked,) = client.rank(model, [{"id": "q", "documents": documents}]).queries
     assert {each.id: each.score for each in ranked.ranking} == {
         str(b): score for b, score in expected.items()
     }
-    texts = pandas.DataFrame({"age": [1.0] * 6, "brand": pandas.Categorical(asked)})
+    texts = pandas.DataFrame({"age": [1.0] * 6, "brand": pandas.Categorical(candidates)})
     by_frame = client.rank(model, texts)
     assert {
-        asked[row]: score for row, score in zip(by_frame["row"], by_frame["score"], strict=True)
+        candidates[row]: score for row, score in zip(by_frame["row"], by_frame["score"], strict=True)
     } == expected

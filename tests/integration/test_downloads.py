@@ -10,11 +10,11 @@ import pytest
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import RankeryApiError, ServiceUnreachable
+from tests.integration.waiting import LIMIT_SECONDS
 from tests.rankery.unreliable import Fault, Unreliable
 
 pytestmark = pytest.mark.embedded
 
-LIMIT_SECONDS = 200.0
 CUT = 100_000  # bytes of an answer
 
 
@@ -38,8 +38,8 @@ def left(folder: Path) -> list[Path]:
 def first_bytes(network: Unreliable) -> list[int]:
     """Return the offset that each request asked for."""
     return [
-        0 if asked is None else int(asked.removeprefix("bytes=").removesuffix("-"))
-        for asked in network.header("Range")[1:]
+        0 if span is None else int(span.removeprefix("bytes=").removesuffix("-"))
+        for span in network.header("Range")[1:]
     ]
 
 

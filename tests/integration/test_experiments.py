@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from rankery.client import Client, Experiment
+from tests.integration.waiting import LIMIT_SECONDS
 
-LIMIT_SECONDS = 200.0
 TABLES = ["table-5", "figure-5"]
 
 
@@ -17,8 +17,8 @@ def test_an_experiment_ends_with_a_report_and_a_second_one_trains_nothing(
     """Tables share their trainings; a second experiment on the same content trains and evaluates nothing."""
 
     def run() -> Experiment:
-        asked = client.run_experiment("lambdaloss-2018", TABLES, dataset_ids=datasets)
-        return asked.wait(timeout_seconds=LIMIT_SECONDS)
+        experiment = client.run_experiment("lambdaloss-2018", TABLES, dataset_ids=datasets)
+        return experiment.wait(timeout_seconds=LIMIT_SECONDS)
 
     first = run()
     assert (first.counts.succeeded, first.counts.shared) == (5, 0)
@@ -42,8 +42,8 @@ def test_an_experiment_ends_with_a_report_and_a_second_one_trains_nothing(
     # Shared trainings stay for the other experiment; then they can be deleted, and the report is kept.
     trained = {"tag": [f"grid:{first.id}"]}
     assert first.delete().deleted == {"experiments": 1}
-    held = client.delete("jobs", where=trained, with_results=True)
-    assert {by.id for one in held.refused for by in one.holders} == {again.id}
+    refused = client.delete("jobs", where=trained, with_results=True)
+    assert {holder.id for job in refused.refused for holder in job.holders} == {again.id}
     assert again.delete(permanently=True).purge_at is None
     assert client.delete("jobs", where=trained, with_results=True, dry_run=False).deleted["jobs"] == 5
     client.restore(first)

@@ -34,7 +34,7 @@ def test_an_import_that_was_killed_half_way_is_resumed(client: Client, web: WebS
     first, *later = [each.headers.get("range") for each in web.requests if each.path == "/half-way.txt"]
     assert first is None
     assert later
-    assert all(int(known(asked)[6:-1]) > SIZE_BYTES // 4 for asked in later)
+    assert all(int(known(span)[6:-1]) > SIZE_BYTES // 4 for span in later)
 
 
 @pytest.mark.servers

@@ -11,10 +11,9 @@ import rankery.lightgbm
 from core.data.reading import JudgedFile, read_file
 from rankery import RankeryRanker
 from rankery.client import Client
+from tests.integration.waiting import LIMIT_SECONDS
 
 pytestmark = pytest.mark.embedded
-
-LIMIT_SECONDS = 200.0
 
 
 def test_lgb_train_and_the_service_make_the_same_bytes_of_lightgbms_example(

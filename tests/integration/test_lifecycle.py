@@ -69,8 +69,8 @@ def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
             break
     assert commit > 2
     assert not set(_old_jobs(settings))
-    found = take_inventory(store)
-    assert (found.missing, found.damaged, found.orphaned) == ([], [], [])
+    inventory = take_inventory(store)
+    assert (inventory.missing, inventory.damaged, inventory.orphaned) == ([], [], [])
     store.close()
 
 
@@ -129,8 +129,8 @@ def test_a_killed_deletion_leaves_nothing_half_done(
     with httpx.Client(base_url=url) as client:
         kinds = {kind["kind"]: kind for kind in client.get("/v1/storage?refresh=true").json()["kinds"]}
     assert (kinds["jobs"]["objects"], kinds["models"]["objects"]) == (NUMBERS.young_jobs, 0)
-    found = take_inventory(store)
-    assert (found.missing, found.damaged, found.orphaned) == ([], [], [])
+    inventory = take_inventory(store)
+    assert (inventory.missing, inventory.damaged, inventory.orphaned) == ([], [], [])
     store.close()
 
 

@@ -3,14 +3,13 @@
 import logging
 import time
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from rankery.embedded.stack import EmbeddedStack
 from tests.guide.blocks import blocks
+from tests.integration.requests import notebook_of
 
 # test_client.py shows in short that a notebook's kernel works.
 pytestmark = [pytest.mark.embedded, pytest.mark.slow]
@@ -28,14 +27,7 @@ def test_a_data_scientists_day(
     """No step raises an error that its page does not show; mistakes print one sentence each, no traceback."""
     monkeypatch.setenv("RANKERY_URL", stack.url)
     sources = [block.text for block in blocks(PAGE) if block.language == "python"]
-    cell: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    contents = {
-        "nbformat": 4,
-        "nbformat_minor": 4,
-        "metadata": {},
-        "cells": [cell | {"source": source} for source in sources],
-    }
-    notebook = nbformat.from_dict(contents)  # type: ignore[no-untyped-call]
+    notebook = notebook_of(sources)
     runner = NotebookClient(
         notebook,
         timeout=LIMIT_SECONDS,
@@ -44,12 +36,12 @@ def test_a_data_scientists_day(
     )
     seconds = []
     with runner.setup_kernel():
-        for place, one in enumerate(notebook.cells):
+        for index, cell in enumerate(notebook.cells):
             started = time.monotonic()
-            runner.execute_cell(one, place)
+            runner.execute_cell(cell, index)
             seconds.append(time.monotonic() - started)
     logging.getLogger(__name__).info("seconds of each step: %s", [round(took, 1) for took in seconds])
-    outputs = [output for one in notebook.cells for output in one["outputs"]]
+    outputs = [output for cell in notebook.cells for output in cell["outputs"]]
     assert not [output for output in outputs if output["output_type"] == "error"]
     assert not [
         output for output in outputs if output.get("name") == "stderr" and "Traceback" in output["text"]

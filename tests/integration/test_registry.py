@@ -9,8 +9,8 @@ import pytest
 from rankery.client import Client, Job, Model
 from rankery.errors import JobFailed, JobRefused, RankeryApiError
 from tests.integration.requests import known, train_job
+from tests.integration.waiting import LIMIT_SECONDS
 
-LIMIT_SECONDS = 200.0
 TRAIN_ELSEWHERE = """
 import sys
 import lightgbm, numpy as np

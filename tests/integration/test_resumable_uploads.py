@@ -129,13 +129,13 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
     """The dataset has the bytes of the file, and only a part of them was sent twice."""
     path, sha256 = large_file
     size_bytes = path.stat().st_size
-    with TcpProxy(api.port) as way:
-        command = _command(name, f"http://127.0.0.1:{way.port}", path, tmp_path)
+    with TcpProxy(api.port) as proxy:
+        command = _command(name, f"http://127.0.0.1:{proxy.port}", path, tmp_path)
         client = launch(command)
         wait_for(
-            lambda: way.passed_bytes > size_bytes * 0.6 or client.poll() is not None, pause_seconds=0.002
+            lambda: proxy.passed_bytes > size_bytes * 0.6 or client.poll() is not None, pause_seconds=0.002
         )
-        way.block()
+        proxy.block()
         assert client.poll() is None, client.communicate()
         wait_for(lambda: _received_bytes(api) > size_bytes * 0.3)  # of the bytes in transit
         if killed == "client":
@@ -143,9 +143,9 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
             client.wait()
         else:
             api.kill()
-        way.cut()
-        way.unblock()
-        sent_bytes = way.passed_bytes
+        proxy.cut()
+        proxy.unblock()
+        sent_bytes = proxy.passed_bytes
         if killed == "client":
             wait_for(
                 lambda: _is_settled(api)
@@ -156,7 +156,7 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
             api.start()
         output, errors = client.communicate(timeout=LIMIT_SECONDS)
         assert client.returncode == 0, errors
-        sent_again_bytes = way.passed_bytes - sent_bytes
+        sent_again_bytes = proxy.passed_bytes - sent_bytes
     dataset = _dataset(api, output.strip().rpartition("/")[2])
     assert (dataset["sha256"], dataset["size_bytes"]) == (sha256, size_bytes)
     assert dataset["name"] == "train.txt"
@@ -230,10 +230,10 @@ def test_files_below_the_bound_are_sent_in_one_request(api: ApiProcess, tmp_path
     path.write_bytes(b"2 qid:1 1:0.5\n")
     assert path.stat().st_size < RESUMABLE_BYTES
     with Client(api.url) as client:
-        known = client.request("GET", "/v1/audit").json()["items"]
+        before = client.request("GET", "/v1/audit").json()["items"]
         client.upload_dataset(path, progress=False)
         audit = client.request("GET", "/v1/audit").json()["items"]
-    assert [entry["path"] for entry in audit if entry not in known] == ["/v1/datasets"]
+    assert [entry["path"] for entry in audit if entry not in before] == ["/v1/datasets"]
 
 
 def _received_bytes(api: ApiProcess) -> int:
@@ -247,11 +247,11 @@ def _is_settled(api: ApiProcess) -> bool:
     return _received_bytes(api) == before
 
 
-def _dataset(api: ApiProcess, made: str) -> Any:
+def _dataset(api: ApiProcess, made_id: str) -> Any:
     """Return the dataset with this id, or create a dataset of the finished upload with this id."""
-    if made.startswith("ds_"):
-        return httpx.get(f"{api.url}/v1/datasets/{made}").json()
-    form = {"file": (None, f"upload:{made}")}
+    if made_id.startswith("ds_"):
+        return httpx.get(f"{api.url}/v1/datasets/{made_id}").json()
+    form = {"file": (None, f"upload:{made_id}")}
     response = httpx.post(f"{api.url}/v1/datasets", files=form, timeout=LIMIT_SECONDS)
     assert response.status_code == 202, response.text
     return response.json()

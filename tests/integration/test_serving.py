@@ -58,8 +58,8 @@ def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: F
         given = documents if binary else np.nan_to_num(documents)  # the client writes NaN, which is not JSON
         tensor.set_data_from_numpy(given, binary_data=binary)
         outputs = [InferRequestedOutput("predict", binary_data=binary)]
-        found = triton.infer("shared", [tensor], model_version=metadata["versions"][0], outputs=outputs)
-        np.testing.assert_array_equal(found.as_numpy("predict"), forest.score(given))
+        response = triton.infer("shared", [tensor], model_version=metadata["versions"][0], outputs=outputs)
+        np.testing.assert_array_equal(response.as_numpy("predict"), forest.score(given))
     narrow = InferInput("features", [1, 2], "FP32")
     narrow.set_data_from_numpy(documents[:1, :2])
     with pytest.raises(InferenceServerException, match="the model has"):

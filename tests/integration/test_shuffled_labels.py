@@ -12,9 +12,9 @@ from rankery.client import Client, Job, Model
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobRefused
 from tests.integration.requests import known
+from tests.integration.waiting import LIMIT_SECONDS
 from tests.rankery.cli.commands import run
 
-LIMIT_SECONDS = 200.0
 WORSE = "worse-than-baseline"
 
 
@@ -53,10 +53,10 @@ def test_a_model_of_shuffled_labels_is_reported_and_not_promoted(
     }
     job = client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
     model = job.model()
-    (finding,) = [one for one in known(model.findings) if one.code == WORSE]
+    (finding,) = [each for each in known(model.findings) if each.code == WORSE]
     assert finding.title.startswith("noise is worse than best single feature 0.7024 (p")
-    for found in (job, job.evaluation()):
-        assert finding.title in [one.title for one in known(found.findings)]
+    for result in (job, job.evaluation()):
+        assert finding.title in [each.title for each in known(result.findings)]
     for shown in (job, model):
         assert finding.title in _printed(shown)
     evaluate = ("evaluate", "noise:1", "--dataset", test, "--metric", "ndcg@10")

@@ -59,7 +59,7 @@ class Receiver:
 
     def spans(self) -> dict[str, list[tuple[str, Span]]]:
         """Return the spans so far by trace, each with the name of its service."""
-        found: dict[str, list[tuple[str, Span]]] = {}
+        by_trace: dict[str, list[tuple[str, Span]]] = {}
         for request in list(self._received):
             for resource in request.resource_spans:
                 names = [
@@ -67,8 +67,8 @@ class Receiver:
                 ]
                 for scope in resource.scope_spans:
                     for span in scope.spans:
-                        found.setdefault(span.trace_id.hex(), []).append((names[0], span))
-        return found
+                        by_trace.setdefault(span.trace_id.hex(), []).append((names[0], span))
+        return by_trace
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
                 client.upload_dataset(broken).wait(timeout_seconds=LIMIT_SECONDS)
         for path in ("/healthz", "/readyz", "/metrics", "/"):
             assert httpx.get(url + path).status_code == 200
-        asked = httpx.get(f"{url}/v1/models", headers={"traceparent": f"00-{OTHER_TRACE}-{CALLER}-01"})
-        assert asked.status_code == 200
+        response = httpx.get(f"{url}/v1/models", headers={"traceparent": f"00-{OTHER_TRACE}-{CALLER}-01"})
+        assert response.status_code == 200
         exit_code = service.end(signal.SIGTERM)
     spans = receiver.spans()
     receiver.close()
@@ -143,7 +143,10 @@ def _train(client: Client) -> Job:
 
 
 def _attributes(span: Span) -> dict[str, Any]:
-    return {one.key: getattr(one.value, str(one.value.WhichOneof("value"))) for one in span.attributes}
+    return {
+        attribute.key: getattr(attribute.value, str(attribute.value.WhichOneof("value")))
+        for attribute in span.attributes
+    }
 
 
 def test_a_wake_up_starts_a_job(traced: Traced) -> None:

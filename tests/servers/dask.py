@@ -148,15 +148,15 @@ def running_cluster(
 
 def processes_of(words: Sequence[str]) -> list[int]:
     """Return the processes whose command line contains all of these words."""
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if all(word in command for word in words):
-            found.append(int(entry.parent.name))
-    return found
+            pids.append(int(entry.parent.name))
+    return pids
 
 
 def wait_until_gone(words: Sequence[str], seconds: float = START_SECONDS) -> list[int]:

@@ -18,7 +18,7 @@ Places = dict[str, Any]
 _STORES = ("embedded", "servers")
 _TESTS = Path(__file__).parents[1]
 # The tests with the mark `both_stores` and the tests of whole services show that both stores behave alike.
-_ON_SERVERS_IF_ASKED = tuple(
+_ON_SERVERS_IF_SELECTED = tuple(
     _TESTS / path
     for path in (
         "app",
@@ -63,12 +63,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     Tests that are numerous or slow run on servers by `make test-servers` only.
     """
     marked = {mark.name for mark in metafunc.definition.iter_markers()} & set(_STORES)
-    asked = metafunc.config.getoption("store")
+    selected = metafunc.config.getoption("store")
     path = metafunc.definition.path
-    if asked is None and not marked and any(map(path.is_relative_to, _ON_SERVERS_IF_ASKED)):
+    if selected is None and not marked and any(map(path.is_relative_to, _ON_SERVERS_IF_SELECTED)):
         both = metafunc.definition.get_closest_marker("both_stores") is not None
         marked = set(_STORES) if both else {"embedded"}
-    kinds = [kind for kind in _STORES if asked in (None, kind) and (not marked or kind in marked)]
+    kinds = [kind for kind in _STORES if selected in (None, kind) and (not marked or kind in marked)]
     if "store_kind" in metafunc.fixturenames:
         metafunc.parametrize("store_kind", kinds)
     if "service_kind" in metafunc.fixturenames:
@@ -158,9 +158,9 @@ def artifact_keys(storage_url: str) -> list[str]:
     files, root = fsspec.core.url_to_fs(storage_url, use_listings_cache=False, skip_instance_cache=True)
     if not files.exists(root):
         return []
-    found = set(files.find(root, withdirs=True)) - {root}
-    folders = {path.rpartition("/")[0] for path in found}
-    return sorted(path.removeprefix(f"{root}/") for path in found - folders)
+    paths = set(files.find(root, withdirs=True)) - {root}
+    folders = {path.rpartition("/")[0] for path in paths}
+    return sorted(path.removeprefix(f"{root}/") for path in paths - folders)
 
 
 def stored_datasets(storage_url: str) -> set[str]:

@@ -75,8 +75,8 @@ class FileServer:
             def do_HEAD(self) -> None:
                 self.do_GET()
 
-            def _send_file(self, content: bytes, asked: str | None) -> None:
-                span = re.fullmatch(r"bytes=(\d+)-(\d*)", asked or "")
+            def _send_file(self, content: bytes, requested_range: str | None) -> None:
+                span = re.fullmatch(r"bytes=(\d+)-(\d*)", requested_range or "")
                 if span is None:
                     self._send(200, content)
                     return

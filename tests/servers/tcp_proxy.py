@@ -25,8 +25,8 @@ class TcpProxy:
 
     def __init__(self, port: int) -> None:
         self._target = port
-        self._open_way = threading.Event()
-        self._open_way.set()
+        self._is_unblocked = threading.Event()
+        self._is_unblocked.set()
         self._sockets: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
@@ -57,7 +57,7 @@ class TcpProxy:
         if listener is not None:
             _cut(listener)
         self.cut()
-        self._open_way.set()
+        self._is_unblocked.set()
 
     def cut(self) -> None:
         """Cut open connections."""
@@ -68,11 +68,11 @@ class TcpProxy:
 
     def block(self) -> None:
         """Stop forwarding bytes; connections stay open."""
-        self._open_way.clear()
+        self._is_unblocked.clear()
 
     def unblock(self) -> None:
         """Forward the bytes held back and those that follow."""
-        self._open_way.set()
+        self._is_unblocked.set()
 
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -82,7 +82,7 @@ class TcpProxy:
 
     def serve(self, near: socket.socket) -> None:
         """Forward one connection to the server."""
-        self._open_way.wait()
+        self._is_unblocked.wait()
         try:
             far = socket.create_connection(("127.0.0.1", self._target))
         except OSError:
@@ -101,7 +101,7 @@ class TcpProxy:
     def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while received := source.recv(65536):
-                self._open_way.wait()
+                self._is_unblocked.wait()
                 self.passed_bytes += len(received)
                 sink.sendall(received)
         with self._lock:

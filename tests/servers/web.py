@@ -184,11 +184,11 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901 -
                 self.connection.close()
 
         def _start(self, file: WebFile) -> int:
-            asked = self.headers.get("Range", "")
+            span = self.headers.get("Range", "")
             condition = self.headers.get("If-Range")
-            if not asked or not file.takes_ranges or (condition is not None and condition != file.etag):
+            if not span or not file.takes_ranges or (condition is not None and condition != file.etag):
                 return 0
-            return int(asked.removeprefix("bytes=").removesuffix("-"))
+            return int(span.removeprefix("bytes=").removesuffix("-"))
 
         def handle(self) -> None:
             try:

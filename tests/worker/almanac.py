@@ -49,15 +49,15 @@ class Almanac:
         given = changed.pop("job", {})
         job = given if "kind" in given else job | given
         request = ScheduleRequest.model_validate({"name": "nightly", "cron": "0 3 * * *", "job": job})
-        asked = requested_job(request.job)
+        requested = requested_job(request.job)
         with self.store.begin() as tx:
             values: dict[str, Any] = {
                 "name": "nightly",
                 "cron": "0 3 * * *",
                 "timezone": "UTC",
                 "enabled": True,
-                "job": asked,
-                "spec": job_spec(tx, asked),
+                "job": requested,
+                "spec": job_spec(tx, requested),
                 "only_new_data": False,
             }
             values |= {"alias": alias, "key_id": key_id, "next_run_at": NIGHT} | changed
@@ -95,9 +95,9 @@ class Almanac:
 
     def set_gate(self, dataset_id: str, **rule: Any) -> None:
         """Give the alias `champion` a gate."""
-        asked = GateRequest(dataset_id=dataset_id, metric="ndcg@5", permutations=1000, **rule)
+        request = GateRequest(dataset_id=dataset_id, metric="ndcg@5", permutations=1000, **rule)
         with self.store.begin() as tx:
-            tx.aliases.set_gate("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, asked))
+            tx.aliases.set_gate("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, request))
 
     def champion(self) -> int:
         """Return the version to which the alias points."""

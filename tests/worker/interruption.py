@@ -24,10 +24,10 @@ def when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Callable[[Leas
     report = Reporter.report
     is_reached = False
 
-    def reporting(reporter: Reporter, **news: Any) -> None:
+    def reporting(reporter: Reporter, **values: Any) -> None:
         nonlocal is_reached
-        report(reporter, **news)
-        if not is_reached and reached(news.get("progress") or {}):
+        report(reporter, **values)
+        if not is_reached and reached(values.get("progress") or {}):
             is_reached = True
             then(reporter.lease)
 
@@ -65,9 +65,9 @@ def on_phases(monkeypatch: pytest.MonkeyPatch, then: Callable[[Lease, str], obje
         phase(reporter, name, **options)
         then(reporter.lease, name)
 
-    def reporting(reporter: Reporter, **news: Any) -> None:
-        report(reporter, **news)
-        reported = (news.get("progress") or {}).get("phase")
+    def reporting(reporter: Reporter, **values: Any) -> None:
+        report(reporter, **values)
+        reported = (values.get("progress") or {}).get("phase")
         if reported is not None:
             then(reporter.lease, reported)
 

@@ -34,13 +34,13 @@ def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
 def use(inline_worker: InlineWorker, kind: str, dataset_id: str, model_id: str, **spec: Any) -> Job:
     """Run a job of this kind with a model and a dataset."""
     system = {"model_id": model_id, "system": "web:1"}
-    asked: dict[str, dict[str, Any]] = {
+    specs: dict[str, dict[str, Any]] = {
         "evaluate": {**system, "metrics": ["ndcg@5"]},
         "rank": system,
         "inspect": {**system, **INSPECTION},
         "compare": {"systems": [system, {**system, "system": "again"}], "metrics": ["ndcg@5"], **COMPARISON},
     }
-    return inline_worker.run(kind, dataset_id, **asked[kind], **spec)
+    return inline_worker.run(kind, dataset_id, **specs[kind], **spec)
 
 
 def on_result(inline_worker: InlineWorker, job: Job) -> list[dict[str, Any]] | None:
@@ -175,12 +175,12 @@ def test_absent_features_are_checked_before_a_training(
         assert inline_worker.train(train_id, **spec, allow_absent_features=True).status == "succeeded"
     grown = SMALL | {"num_iterations": 30}
     job = inline_worker.train(train_id, test_dataset_id=half_id, hyperparameters=grown)
-    found = [f for f in job.findings or () if f["code"] == "features-absent"]
-    assert [(f["count"], f["total"], f["role"]) for f in found] == [(6, 12, "test")] * 2
+    absent = [f for f in job.findings or () if f["code"] == "features-absent"]
+    assert [(f["count"], f["total"], f["role"]) for f in absent] == [(6, 12, "test")] * 2
     assert job.result is not None
     with inline_worker.store.read() as tx:
-        kept = tx.evaluations.get(job.result["evaluation_id"]).findings
-    assert kept == [{name: value for name, value in found[1].items() if name != "role"}]
+        stored_findings = tx.evaluations.get(job.result["evaluation_id"]).findings
+    assert stored_findings == [{name: value for name, value in absent[1].items() if name != "role"}]
 
 
 def test_a_training_without_the_option_is_reproduced(inline_worker: InlineWorker) -> None:
@@ -189,8 +189,12 @@ def test_a_training_without_the_option_is_reproduced(inline_worker: InlineWorker
     dataset_id = inline_worker.add(made(NUMBERED, N_FEATURES), "train")
     job = inline_worker.train(dataset_id, **spec, allow_absent_features=True)
     assert job.result is not None
-    asked = {name: value for name, value in job.spec.items() if name not in ("kind", "allow_absent_features")}
-    again = inline_worker.run("reproduce", asked.pop("dataset_id"), **asked, model_id=job.result["model_id"])
+    stored_spec = {
+        name: value for name, value in job.spec.items() if name not in ("kind", "allow_absent_features")
+    }
+    again = inline_worker.run(
+        "reproduce", stored_spec.pop("dataset_id"), **stored_spec, model_id=job.result["model_id"]
+    )
     assert again.result is not None, again.problem
     assert again.result["equal"]
 

@@ -9,6 +9,7 @@ import pytest
 from core.autotrain import Candidate, Trials, Tried, portfolio
 from core.data import synthetic_dataset
 from core.errors import InvalidInput
+from core.kernel_cache import processor
 from core.scorers import read_model
 from core.store import Job
 from core.store.artifacts.keys import model_key
@@ -150,9 +151,9 @@ def test_progress_has_the_remaining_time(
     reports: list[dict[str, Any]] = []
     report = Reporter.report
 
-    def reporting(reporter: Reporter, **news: Any) -> None:
-        reports.append(news.get("progress") or {})
-        report(reporter, **news)
+    def reporting(reporter: Reporter, **values: Any) -> None:
+        reports.append(values.get("progress") or {})
+        report(reporter, **values)
 
     monkeypatch.setattr(Reporter, "report", reporting)
     inline_worker.run_queued(_submit(inline_worker, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
@@ -165,7 +166,7 @@ def test_progress_has_the_remaining_time(
 def test_another_worker_tries_candidates_of_a_wave(
     inline_worker: InlineWorker, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Helper jobs try the queued candidates, and the model has the same bytes."""
+    """Helper jobs try the queued candidates; the model has the same bytes, and the processors of both."""
     job = _submit(inline_worker)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
@@ -174,11 +175,17 @@ def test_another_worker_tries_candidates_of_a_wave(
         beside = tx.candidates.helper_jobs(job.id)
         assert beside
         assert [row for row in tx.candidates.of(job.id) if row.status == QUEUED]
-    run_jobs(inline_worker.store, inline_worker.settings, StopFlag(), "w2", ["try-candidates"])
+    with monkeypatch.context() as patch:
+        patch.setattr("worker.job.candidates.processor", lambda: ("znver0", ""))
+        run_jobs(inline_worker.store, inline_worker.settings, StopFlag(), "w2", ["try-candidates"])
     with inline_worker.store.read() as tx:
         assert tx.candidates.is_settled(job.id)
         assert {tx.jobs.get(each).status for each in beside} == {"succeeded"}
     assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
+    with inline_worker.store.read() as tx:
+        lineage = tx.models.resolve("web").lineage
+    assert lineage is not None
+    assert lineage["processor"] == f"{processor()[0]}, znver0"
 
 
 def test_the_end_of_the_job_cancels_helper_jobs(

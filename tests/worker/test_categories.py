@@ -11,10 +11,9 @@ from core.data import RankingDataset
 from core.data.feature_alignment import align_features
 from core.inspection.tree_nodes import Leaf, Split, tree_nodes
 from core.scoring.model_text import ModelText
-from core.store import Job
 from tests.core.training.test_categories import BRANDS, categorical_dataset
 from tests.worker.inline_worker import SMALL, InlineWorker
-from tests.worker.test_inspection import SPECIFICATION as INSPECTION
+from tests.worker.test_absent_features import use
 from worker.job.systems import load_model
 
 GROWN = SMALL | {"num_iterations": 20, "min_data_per_group": 5}
@@ -24,9 +23,9 @@ def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
     """Return the same documents with other codes, and some brands replaced by an unseen one."""
     values = ("neo", *reversed(BRANDS))
     features = dataset.matrix.copy()
-    known = ~np.isnan(features[:, 1])
-    features[known, 1] = len(BRANDS) - features[known, 1]
-    features[np.flatnonzero(known)[:unseen], 1] = 0
+    has_brand = ~np.isnan(features[:, 1])
+    features[has_brand, 1] = len(BRANDS) - features[has_brand, 1]
+    features[np.flatnonzero(has_brand)[:unseen], 1] = 0
     return RankingDataset.from_arrays(
         features,
         dataset.labels,
@@ -34,21 +33,6 @@ def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
         feature_names=dataset.feature_names,
         categories={"brand": values},
     )
-
-
-def use(inline_worker: InlineWorker, kind: str, dataset_id: str, model_id: str) -> Job:
-    """Run a job of this kind with a model and a dataset."""
-    system = {"model_id": model_id, "system": "web:1"}
-    contract = {"contract": "default", "permutations": 1000, "seed": 42}
-    asked: dict[str, dict[str, Any]] = {
-        "evaluate": {**system, "metrics": ["ndcg@5"]},
-        "rank": system,
-        "inspect": {**system, **INSPECTION},
-        "compare": {"systems": [system, {**system, "system": "again"}], "metrics": ["ndcg@5"], **contract},
-    }
-    job = inline_worker.run(kind, dataset_id, **asked[kind])
-    assert job.status == "succeeded", job.problem
-    return job
 
 
 @pytest.mark.long
@@ -60,10 +44,10 @@ def test_a_model_is_tested_by_texts_not_by_codes(inline_worker: InlineWorker) ->
         inline_worker.add(test, "same"),
         inline_worker.add(reordered(test), "other"),
     ]
-    asked = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
+    spec = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
     texts, values = [], []
     for test_id in ids[1:]:
-        result = inline_worker.trained(ids[0], test_dataset_id=test_id, **asked)
+        result = inline_worker.trained(ids[0], test_dataset_id=test_id, **spec)
         texts.append(inline_worker.model_text(result))
         with inline_worker.store.read() as tx:
             values.append(tx.evaluations.get(result["evaluation_id"]).summaries)
@@ -104,8 +88,8 @@ def test_training_counts_unseen_categories_of_its_test_data(inline_worker: Inlin
     train_id = inline_worker.add(categorical_dataset(), "train")
     test_id = inline_worker.add(reordered(categorical_dataset(30, seed=2), unseen=9), "test")
     job = inline_worker.train(train_id, test_dataset_id=test_id, hyperparameters=GROWN)
-    found = [f for f in job.findings or () if f["code"] == "unseen-categories"]
-    assert [(f["count"], f["role"]) for f in found] == [(9, "test")]
+    unseen = [f for f in job.findings or () if f["code"] == "unseen-categories"]
+    assert [(f["count"], f["role"]) for f in unseen] == [(9, "test")]
 
 
 @pytest.mark.long
@@ -173,14 +157,14 @@ def test_inspections_show_texts(inline_worker: InlineWorker) -> None:
     assert "brand" in [each["feature"] for each in followed]
     model = load_model(inline_worker.store, model_id)
     text = ModelText.read(inline_worker.model_text(result))
-    asked = [
+    split_categories = [
         node.categories
         for index in range(len(text.trees))
         for node in _splits(tree_nodes(text, index, model.feature_names))
         if node.feature == "brand"
     ]
-    assert asked
-    assert all(set(categories or ()) <= set(BRANDS) for categories in asked)
+    assert split_categories
+    assert all(set(categories or ()) <= set(BRANDS) for categories in split_categories)
 
 
 def _splits(node: Split | Leaf | None) -> Iterator[Split]:

@@ -174,13 +174,13 @@ def test_a_lost_worker_loses_the_iterations_after_the_checkpoint(
     """Checkpoints are stored at intervals, and only the last one is kept."""
     job_id = submit("web")
     often = settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 9})
-    kept = []
+    keys = []
     for iteration in (6, 15):
         job = interrupt(store, often, job_id, iteration)
         assert job.checkpoint is not None
-        kept.append(job.checkpoint["key"])
-    assert not store.artifacts.exists(kept[0])
-    assert store.artifacts.exists(kept[1])
+        keys.append(job.checkpoint["key"])
+    assert not store.artifacts.exists(keys[0])
+    assert store.artifacts.exists(keys[1])
     # A worker that claims the job and never reports again.
     assert JobRun.claim_next(store, settings.model_copy(update={"lease_seconds": -1.0}), {"train"}, "w3")
     with store.begin() as tx:

@@ -87,7 +87,7 @@ def evaluating(inline_worker: InlineWorker) -> str:
     """Queue a counterfactual evaluation."""
     dataset_id = inline_worker.add(DOCUMENTS, "documents")
     inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
-    asked = {
+    request = {
         "kind": "counterfactual",
         "click_log_id": ingested(inline_worker, CLICKS).id,
         "dataset_id": dataset_id,
@@ -96,7 +96,7 @@ def evaluating(inline_worker: InlineWorker) -> str:
         "estimator": "item_position",
     }
     with inline_worker.store.begin() as tx:
-        return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(asked))).id
+        return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(request))).id
 
 
 def content(store: Store, job_id: str) -> dict[str, Any]:
@@ -104,19 +104,21 @@ def content(store: Store, job_id: str) -> dict[str, Any]:
     with store.read() as tx:
         job = tx.jobs.get(job_id)
         assert job.status == "succeeded", job.problem
-        found: dict[str, Any] = {name: value for name, value in (job.result or {}).items() if name not in IDS}
+        results: dict[str, Any] = {
+            name: value for name, value in (job.result or {}).items() if name not in IDS
+        }
         keys: list[str] = []
         if job.kind in ("ingest-clicks", "simulate-clicks"):
             log = tx.click_logs.get(job.spec["click_log_id"])
-            found |= {"statistics": log.statistics, "findings": log.findings}
+            results |= {"statistics": log.statistics, "findings": log.findings}
             keys = [row.key for row in checksums_under(tx, f"{log.folder}/")]
             assert keys
         if job.kind == "judge":
-            made = tx.datasets.get(job.spec["dataset_id"])
-            assert made.data_key is not None
-            keys = [made.data_key]
+            dataset = tx.datasets.get(job.spec["dataset_id"])
+            assert dataset.data_key is not None
+            keys = [dataset.data_key]
     files = {key.rsplit("/", 1)[-1]: store.artifacts.read_bytes(key) for key in keys}
-    return {**found, "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}}
+    return {**results, "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}}
 
 
 @pytest.mark.parametrize(

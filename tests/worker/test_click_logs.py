@@ -57,7 +57,7 @@ def test_an_uploaded_log_is_read_and_can_be_mapped(inline_worker: InlineWorker) 
     assert len(keys) > 10
 
 
-def test_what_a_killed_process_left_is_removed_after_a_day(inline_worker: InlineWorker) -> None:
+def test_folders_of_killed_processes_are_removed_after_a_day(inline_worker: InlineWorker) -> None:
     """Columns of an unfinished log do not stay on the disk of the worker for ever."""
     folder = inline_worker.settings.data_dir / "cache" / "click-logs"
     for name, days in (("lost", 2), ("recent", 0)):

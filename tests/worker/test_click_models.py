@@ -87,11 +87,11 @@ def test_grades_become_an_ordinary_dataset(inline_worker: InlineWorker, log_id: 
     with inline_worker.store.read() as tx:
         row = tx.datasets.get(dataset_id)
     assert (row.status, row.source["kind"]) == ("ready", "clicks")
-    made = load_dataset(inline_worker.store, Caches.of(inline_worker.settings), dataset_id).dataset
-    assert made.n_documents == job.result["judgments"]["judged"]
-    assert set(COLUMNS) <= set(made.document_columns)
-    for number in range(made.n_documents):
-        ends = [float(made.document_columns[name][number]) for name in COLUMNS[1:]]
+    dataset = load_dataset(inline_worker.store, Caches.of(inline_worker.settings), dataset_id).dataset
+    assert dataset.n_documents == job.result["judgments"]["judged"]
+    assert set(COLUMNS) <= set(dataset.document_columns)
+    for number in range(dataset.n_documents):
+        ends = [float(dataset.document_columns[name][number]) for name in COLUMNS[1:]]
         assert ends[1] <= ends[0] <= ends[2]
 
 

@@ -1,6 +1,8 @@
 """Jobs that simulate logs, estimate propensities, and train on the logs."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,12 @@ def judged() -> RankingDataset:
     return RankingDataset.from_arrays(features, labels, np.arange(121) * RANKS)
 
 
-def simulated(inline_worker: InlineWorker, dataset_id: str, swaps: str = "first") -> tuple[str, Job]:
+def simulated(
+    inline_worker: InlineWorker,
+    dataset_id: str,
+    swaps: str = "first",
+    rankers: Sequence[Any] = ({"system": "f2"},),
+) -> tuple[str, Job]:
     """Simulate a log, and return its id and the job."""
     with inline_worker.store.begin() as tx:
         log = tx.click_logs.add("simulated", {"kind": "simulation"})
@@ -32,7 +39,7 @@ def simulated(inline_worker: InlineWorker, dataset_id: str, swaps: str = "first"
             "click_log_id": log.id,
             "log_name": "simulated",
             "dataset_id": dataset_id,
-            "rankers": [{"system": "f2", "model_id": None}],
+            "rankers": list(rankers),
             "user_model": {},
             "lists": 4_000,
             "swaps": swaps,
@@ -42,6 +49,18 @@ def simulated(inline_worker: InlineWorker, dataset_id: str, swaps: str = "first"
         tx.click_logs.attach_job(log.id, job.id)
         log_id = log.id
     return log_id, inline_worker.run_queued(job.id)
+
+
+def test_an_absent_feature_is_named_by_its_position_in_the_request(inline_worker: InlineWorker) -> None:
+    """The request has models and features in separate lists, and the models come first in the job."""
+    dataset_id = inline_worker.add(judged(), "judged")
+    model_id = inline_worker.trained(dataset_id)["model_id"]
+    rankers = [{"system": "web:1", "model_id": model_id}, {"system": "f1"}, {"system": "f9"}]
+    _, job = simulated(inline_worker, dataset_id, rankers=rankers)
+    assert job.problem is not None
+    assert job.problem["errors"] == [
+        {"pointer": "/features/1", "detail": "'f9' is not a feature of the dataset"}
+    ]
 
 
 def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None:
@@ -101,10 +120,10 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, simulation = simulated(inline_worker, dataset_id)
     assert simulation.result is not None
-    known = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
+    propensities = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
     job = inline_worker.train(
         dataset_id,
-        clicks={"log": log_id, "correction": correction, **known},
+        clicks={"log": log_id, "correction": correction, **propensities},
         hyperparameters={"num_iterations": 8, "num_leaves": 6},
         validation={"fraction": 0.3},
     )
@@ -112,7 +131,7 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
     assert job.result is not None
     naive = job.result["naive"]
     assert (naive["data"], naive["by_clicks"], naive["estimated"]) == ("validation", True, estimated)
-    (finding,) = [one for one in job.findings or () if one["code"] == "click-correction"]
+    (finding,) = [each for each in job.findings or () if each["code"] == "click-correction"]
     if estimated:
         assert naive["metric"] == "dcg@5"
         assert naive["missing"] is None

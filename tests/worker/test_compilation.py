@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from core.store import Store, StoreSettings
 from core.warm_up import PARTS, Progress
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from tests.integration.processes import processes_of, wait_until_none
+from tests.integration.waiting import wait_for
 from worker import WorkerSettings
 from worker.process.compilation import CompilationReport
 from worker.process.sweeper import Sweeper
@@ -34,7 +34,7 @@ def test_progress_is_in_the_database_and_in_files(store: Store, settings: Worker
         health = WorkerHealthFile(settings.data_dir, lane).read()
         assert health is not None
         assert (str(health), health.is_live) == ("compiling kernels: 12 of 20 parts", True)
-    report.leave()
+    report.remove()
     with store.read() as tx:
         assert tx.workers.live() == []
 
@@ -58,7 +58,7 @@ def test_each_sweep_writes_the_health_of_the_worker(settings: WorkerSettings) ->
     away = settings.model_copy(update={"database_url": f"sqlite:///{settings.data_dir}/none/x.db"})
     Sweeper(away, "host:1", "training").sweep()
     assert str(file.read()).startswith("the last sweep failed: ")
-    sweeper.leave()
+    sweeper.deregister()
     assert file.read() is None
 
 
@@ -87,8 +87,8 @@ def test_compilers_of_a_first_start_end_with_their_worker(tmp_path: Path, number
     command = [sys.executable, "-P", "-m", "rankery", "worker"]
     with subprocess.Popen(command, env=environment) as worker:
         try:
-            _wait(lambda: any(COMPILER in command for command in processes_of(tmp_path).values()))
-            _wait(lambda: _compiling_lanes(tmp_path) == set(LANES))
+            wait_for(lambda: any(COMPILER in command for command in processes_of(tmp_path).values()))
+            wait_for(lambda: _compiling_lanes(tmp_path) == set(LANES))
             health = WorkerHealthFile(tmp_path, "training").read()
             assert health is not None
             assert health.parts == len(PARTS)
@@ -96,13 +96,6 @@ def test_compilers_of_a_first_start_end_with_their_worker(tmp_path: Path, number
             worker.send_signal(number)
     assert worker.returncode == (0 if number == signal.SIGTERM else -number)
     assert wait_until_none(tmp_path, 30.0) == {}
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def _compiling_lanes(data_dir: Path) -> set[str]:

@@ -54,14 +54,14 @@ def test_a_model_is_compared_with_the_logged_ranking(
     inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
     log = ingested(inline_worker, clicks_on(dataset))
     assert log.status == "ready", log.problem
-    asked = {
+    request = {
         "click_log_id": log.id,
         "dataset_id": dataset_id,
         "systems": [{"model": "web:1"}],
         "metric": "dcg@3",
         "estimator": "item_position",
     }
-    job = submitted(inline_worker, **asked)
+    job = submitted(inline_worker, **request)
     assert job.status == "succeeded", job.problem
     assert job.title == "web:1"
     result: Any = job.result
@@ -70,7 +70,7 @@ def test_a_model_is_compared_with_the_logged_ranking(
     (difference,) = result["differences"]
     assert difference["better"] == "web:1"
     assert difference["sentence"].startswith("web:1 is better than logged: dcg@3 +")
-    assert submitted(inline_worker, **asked).result == result
+    assert submitted(inline_worker, **request).result == result
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_model_is_compared_with_the_logged_ranking(
 )
 def test_wrong_requests_are_refused(inline_worker: InlineWorker, changed: dict[str, Any], place: str) -> None:
     """The error has the JSON pointer, and is raised before objects are read."""
-    asked = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
+    request = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
     with pytest.raises(InvalidInput, match=f"^{place}: "):
-        submitted(inline_worker, **asked)
+        submitted(inline_worker, **request)
 
 
 def test_an_absent_log_is_not_found(inline_worker: InlineWorker) -> None:

@@ -35,13 +35,13 @@ EARLY = {"metric": "ndcg@5", "rounds": 2}
 @pytest.fixture(scope="module")
 def dataset() -> RankingDataset:
     """A small dataset with a column of folds."""
-    made = synthetic_dataset(30, seed=3, n_features=5)
-    columns = {"fold": tuple(f"S{query % FOLDS}" for query in range(made.n_queries))}
+    synthetic = synthetic_dataset(30, seed=3, n_features=5)
+    columns = {"fold": tuple(f"S{query % FOLDS}" for query in range(synthetic.n_queries))}
     return RankingDataset.from_arrays(
-        made.matrix,
-        made.labels,
-        made.query_boundaries,
-        query_ids=[f"q{number}" for number in range(made.n_queries)],
+        synthetic.matrix,
+        synthetic.labels,
+        synthetic.query_boundaries,
+        query_ids=[f"q{number}" for number in range(synthetic.n_queries)],
         query_columns=columns,
     )
 
@@ -71,7 +71,7 @@ def test_pooled_values_are_those_of_held_out_queries(
     dataset_id = inline_worker.add(dataset, "d")
     job = inline_worker.train(dataset_id, validation={"folds": FOLDS}, seed=7)
     assert job.status == "succeeded", job.problem
-    found = values_of(inline_worker.store, job)
+    stored = values_of(inline_worker.store, job)
     spec = training_spec(
         {"loss": {"name": "lambdarank"}, "hyperparameters": SMALL, "metrics": ["ndcg@5"], "seed": 7}
     )
@@ -84,8 +84,8 @@ def test_pooled_values_are_those_of_held_out_queries(
         scores = Forest(ModelText.read(ranker.model_text)).score(held_out.features, 1)
         expected[assignment.fold_of == fold] = measure(scores, held_out, ["ndcg@5"])["ndcg@5"]
         best.append(ranker.best_iteration)
-    np.testing.assert_allclose(found["ndcg@5"], expected, rtol=1e-12)
-    assert found["fold"] == [str(fold + 1) for fold in assignment.fold_of]
+    np.testing.assert_allclose(stored["ndcg@5"], expected, rtol=1e-12)
+    assert stored["fold"] == [str(fold + 1) for fold in assignment.fold_of]
     assert job.metrics is not None
     assert job.metrics["validation"]["ndcg@5"] == pytest.approx(expected.mean())
     with inline_worker.store.read() as tx:
@@ -130,12 +130,12 @@ def test_folds_of_a_column_without_the_test_queries(
         dataset_id, validation={"fold_column": "fold"}, test={"fraction": 0.2}, diagnostics={"interval": 2}
     )
     assert job.result is not None, job.problem
-    found = values_of(inline_worker.store, job)
+    stored = values_of(inline_worker.store, job)
     own = dict(zip(dataset.query_ids, dataset.query_columns["fold"], strict=True))
-    assert [own[query] for query in found["query_id"]] == found["fold"]
+    assert [own[query] for query in stored["query_id"]] == stored["fold"]
     tested = inline_worker.tested_queries(job.result)
-    assert not set(tested) & set(found["query_id"])
-    assert len(tested) + len(found["query_id"]) == dataset.n_queries
+    assert not set(tested) & set(stored["query_id"])
+    assert len(tested) + len(stored["query_id"]) == dataset.n_queries
     rows = curves_of(inline_worker.store, job)
     assert set(rows[0][1]) == {"train", "validation", "fold S0", "fold S1", "fold S2", "diagnostics"}
 
@@ -161,11 +161,11 @@ def test_folds_are_pooled_in_comparisons(inline_worker: InlineWorker, dataset: R
     assert compared.result is not None, compared.problem
     with inline_worker.store.read() as tx:
         comparison = tx.comparisons.get(compared.result["comparison_id"])
-    found = [values_of(inline_worker.store, job) for job in jobs]
-    means = [np.mean(values["ndcg@5"]) for values in found]
+    stored = [values_of(inline_worker.store, job) for job in jobs]
+    means = [np.mean(values["ndcg@5"]) for values in stored]
     tests = comparison.pairs[0]["metrics"]["ndcg@5"]
     assert (tests["mean_a"], tests["mean_b"]) == pytest.approx(means)
-    assert tests["queries"] == len(found[0]["query_id"]) < dataset.n_queries
+    assert tests["queries"] == len(stored[0]["query_id"]) < dataset.n_queries
 
 
 def interrupted(inline_worker: InlineWorker, job_id: str, after: int) -> None:
@@ -176,12 +176,12 @@ def interrupted(inline_worker: InlineWorker, job_id: str, after: int) -> None:
     assert run.id == job_id
     report, reports = run.reporter.report, 0
 
-    def stopping(**news: Any) -> None:
+    def stopping(**values: Any) -> None:
         nonlocal reports
-        reports += news.get("progress", {}).get("phase", "binning") != "binning"
+        reports += values.get("progress", {}).get("phase", "binning") != "binning"
         if reports > after:
             run.lease.interrupt(WorkerStopping())
-        report(**news)
+        report(**values)
 
     run.reporter.report = stopping  # type: ignore[method-assign]
     try:

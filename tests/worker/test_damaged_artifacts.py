@@ -50,10 +50,10 @@ def upload(inline_worker: InlineWorker, content: bytes) -> Dataset:
         tx.datasets.add("d", {"kind": "upload", "format": "auto"}, dataset_id, sha256=sha256)
         job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
     assert inline_worker.run_queued(job.id).status == "succeeded"
-    return found(inline_worker, dataset_id)
+    return dataset_of(inline_worker, dataset_id)
 
 
-def found(inline_worker: InlineWorker, dataset_id: str) -> Dataset:
+def dataset_of(inline_worker: InlineWorker, dataset_id: str) -> Dataset:
     """Return the current state of a dataset."""
     with inline_worker.store.read() as tx:
         return tx.datasets.get(dataset_id)
@@ -68,8 +68,8 @@ def key_of(dataset: Dataset) -> str:
 def alter(store: Store, key: str) -> bytes:
     """Alter the byte in the middle of an artifact; return the original content."""
     content = store.artifacts.read_bytes(key)
-    place = len(content) // 2
-    store.artifacts.write_bytes(key, content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    middle = len(content) // 2
+    store.artifacts.write_bytes(key, content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     return content
 
 
@@ -147,7 +147,7 @@ def test_another_upload_repairs_all_datasets_with_the_same_content(
         inline_worker.store.artifacts.delete(key[name])
     third = upload(inline_worker, content)
     assert third.data_key != damaged_key
-    assert {found(inline_worker, dataset.id).data_key for dataset in (first, second)} == {third.data_key}
+    assert {dataset_of(inline_worker, dataset.id).data_key for dataset in (first, second)} == {third.data_key}
     assert damaged(inline_worker.store) == []
     folders = {
         data_folder(k) for k in artifact_keys(inline_worker.settings.storage_url) if k.startswith("data/")

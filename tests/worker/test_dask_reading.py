@@ -62,10 +62,10 @@ def client(cluster: DaskCluster) -> Iterator[Any]:
 
 def tasks_of(root: Path, folder: str, options: dict[str, Any]) -> list[PartTask]:
     """Return the tasks of the files in a folder."""
-    found = DataFiles([root], 1.0).find(folder, "part-*")
-    first = JudgedFile(root / folder / found.names[0], found.names[0])
+    files = DataFiles([root], 1.0).find(folder, "part-*")
+    first = JudgedFile(root / folder / files.names[0], files.names[0])
     form = form_of_file(first, reading_options(options), Limits())
-    return [PartTask(folder, name, form, options, Limits()) for name in found.names]
+    return [PartTask(folder, name, form, options, Limits()) for name in files.names]
 
 
 def slow_tasks(root: Path, count: int = 2) -> list[PartTask]:

@@ -28,9 +28,9 @@ def dataset() -> RankingDataset:
 @pytest.fixture
 def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, which the teacher is trained on."""
-    found = inline_worker.add(dataset, "judged")
-    inline_worker.trained(found)
-    return found
+    judged_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(judged_id)
+    return judged_id
 
 
 def test_labels_are_the_teachers_scores(
@@ -102,8 +102,8 @@ def test_distillation_is_reproduced(inline_worker: InlineWorker, dataset_id: str
     with inline_worker.store.read() as tx:
         model = tx.models.get(result["model_id"])
     assert model.lineage is not None
-    asked = {**model.lineage["spec"], "kind": "reproduce", "model_id": model.id, "system": model.reference}
-    again = inline_worker.run(**asked)
+    spec = {**model.lineage["spec"], "kind": "reproduce", "model_id": model.id, "system": model.reference}
+    again = inline_worker.run(**spec)
     assert again.result is not None, again.problem
     assert again.result["equal"]
 
@@ -146,9 +146,9 @@ def test_the_difference_from_the_teacher_is_reported(
 
 def _of_teacher(job: Any) -> dict[str, Any]:
     assert job.status == "succeeded", job.problem
-    (found,) = [finding for finding in job.findings if finding["code"] == "distilled"]
-    assert found["role"] == "test"
-    return dict(found)
+    (comparison,) = [finding for finding in job.findings if finding["code"] == "distilled"]
+    assert comparison["role"] == "test"
+    return dict(comparison)
 
 
 @pytest.mark.slow

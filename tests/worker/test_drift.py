@@ -49,10 +49,12 @@ def shifted(dataset: RankingDataset, by: float) -> RankingDataset:
 class Traffic:
     """A model in the store of an inline worker, and requests to it."""
 
-    def __init__(self, inline_worker: InlineWorker, dataset: RankingDataset | None = None) -> None:
+    def __init__(
+        self, inline_worker: InlineWorker, dataset: RankingDataset | None = None, **spec: Any
+    ) -> None:
         self.inline_worker, self.store = inline_worker, inline_worker.store
         self.dataset_id = inline_worker.add(dataset or judged(1), "train")
-        inline_worker.trained(self.dataset_id)
+        inline_worker.trained(self.dataset_id, **spec)
         self.model = self.version(1)
 
     def version(self, number: int) -> Model:
@@ -80,16 +82,16 @@ class Traffic:
             uploads.emit(logging.makeLogRecord(record))
         uploads.close()
 
-    def look(self, **asked: Any) -> Job:
+    def look(self, **options: Any) -> Job:
         """Run a drift job and return it."""
-        request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **asked})
+        request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **options})
         with self.store.begin() as tx:
             job = tx.enqueue(drift(tx, request))
         return self.inline_worker.run_queued(job.id)
 
-    def report(self, **asked: Any) -> DriftReport:
+    def report(self, **options: Any) -> DriftReport:
         """Run a drift job, which must succeed, and return its report."""
-        job = self.look(**asked)
+        job = self.look(**options)
         assert job.status == "succeeded", job.problem
         with self.store.read() as tx:
             return tx.drift.get((job.result or {})["drift_report_id"])
@@ -280,11 +282,7 @@ def test_categories_and_missing_values_are_compared(inline_worker: InlineWorker)
 def test_scores_are_compared_with_those_on_the_validation_data(inline_worker: InlineWorker) -> None:
     """Scores are compared with those on the validation dataset, unless the job names another dataset."""
     validation = inline_worker.add(judged(7), "validation")
-    traffic = Traffic.__new__(Traffic)
-    traffic.inline_worker, traffic.store = inline_worker, inline_worker.store
-    traffic.dataset_id = inline_worker.add(judged(1), "train")
-    inline_worker.trained(traffic.dataset_id, validation={"dataset_id": validation})
-    traffic.model = traffic.version(1)
+    traffic = Traffic(inline_worker, validation={"dataset_id": validation})
     traffic.send(judged(3))
     reference = traffic.report().comparisons[0]["reference"]
     assert (reference["dataset_id"], reference["scored_dataset_id"]) == (traffic.dataset_id, validation)
@@ -295,17 +293,15 @@ def test_scores_are_compared_with_those_on_the_validation_data(inline_worker: In
 @pytest.mark.long
 def test_scores_that_are_not_compared_are_mentioned(inline_worker: InlineWorker) -> None:
     """With few validation queries, scores are not compared; the report has the reason and a solution."""
-    traffic = Traffic(inline_worker)
     few = inline_worker.add(judged(7, queries=10), "few")
-    inline_worker.trained(traffic.dataset_id, validation={"dataset_id": few})
-    traffic.model = traffic.version(2)
+    traffic = Traffic(inline_worker, validation={"dataset_id": few})
     traffic.send(judged(3))
-    report = traffic.report(model="web:2", compare_with_previous=False)
+    report = traffic.report(compare_with_previous=False)
     assert (report.verdict, report.comparisons[0]["scores"]) == ("none", None)
     expected = f"No drift found. Scores are not compared: {few}, which validated the model, has 10 queries"
     assert report.sentence.startswith(expected)
     assert "dataset_id" in report.sentence
-    named = traffic.report(model="web:2", dataset_id=traffic.dataset_id)
+    named = traffic.report(dataset_id=traffic.dataset_id)
     assert named.comparisons[0]["scores"] is not None
 
 

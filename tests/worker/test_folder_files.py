@@ -67,9 +67,9 @@ class Corpus:
 
     def source(self, folder: str, pattern: str = "part-*.parquet", **options: Any) -> dict[str, Any]:
         """Return the source as the API records it."""
-        found = self.files.find(folder, pattern)
-        names: Sequence[str] = list(found.names)
-        source = {"kind": "folder", "folder": found.folder, "files": pattern, "filenames": names}
+        files = self.files.find(folder, pattern)
+        names: Sequence[str] = list(files.names)
+        source = {"kind": "folder", "folder": files.folder, "files": pattern, "filenames": names}
         return {**source, "format": "auto", "options": options or OPTIONS}
 
     def ingest(self, source: dict[str, Any]) -> Dataset:

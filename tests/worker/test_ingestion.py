@@ -88,8 +88,8 @@ class Uploads:
         with self.store.read() as tx:
             return tx.jobs.get(job_id)
 
-    def claim(self, job_id: str) -> JobRun:
-        """Claim a job without running it."""
+    def claim(self) -> JobRun:
+        """Claim the next job without running it."""
         run = JobRun.claim_next(self.store, self.settings, RUNNERS, "w1")
         assert run is not None
         return run
@@ -177,17 +177,10 @@ def test_a_side_file_gives_the_queries(uploads: Uploads) -> None:
 
 def test_a_synthetic_dataset_is_generated(uploads: Uploads) -> None:
     """Two datasets with the same parameters share their stored content."""
-    source = {"kind": "synthetic", "queries": 5, "seed": 1, "polynomial_seed": 2}
-    keys = set()
-    for _ in range(2):
-        with uploads.store.begin() as tx:
-            dataset = tx.datasets.add("toy", source)
-            tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
-        run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
-        made = uploads.dataset(dataset.id)
-        assert (made.status, made.source) == ("ready", source)
-        keys.add(made.data_key)
-    assert len(keys) == 1
+    parameters = {"queries": 5, "seed": 1, "polynomial_seed": 2}
+    first, second = (uploads.make(**parameters) for _ in range(2))
+    assert (first.status, first.source) == ("ready", {"kind": "synthetic", **parameters})
+    assert first.data_key == second.data_key
 
 
 def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
@@ -238,7 +231,7 @@ def test_other_options_make_another_content(uploads: Uploads, options: dict[str,
 def test_parallel_ingestions_of_the_same_content_keep_one_copy(uploads: Uploads) -> None:
     """Later ingestions use the stored copy of the first one, and remove the other copies."""
     sent = [uploads.send(TEXT) for _ in range(3)]
-    runs = [uploads.claim(job_id) for _, job_id in sent]
+    runs = [uploads.claim() for _ in sent]
     threads = [threading.Thread(target=run_runner, args=(run,)) for run in runs]
     for thread in threads:
         thread.start()
@@ -302,7 +295,7 @@ def test_an_upload_without_labels_is_not_kept(uploads: Uploads) -> None:
 def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
     """Neither the upload nor partial artifacts are left."""
     dataset_id, job_id = uploads.send(TEXT)
-    run = uploads.claim(job_id)
+    run = uploads.claim()
     with uploads.store.begin() as tx:
         tx.jobs.request_cancel(job_id)
     with pytest.raises(JobCancelled):
@@ -316,7 +309,7 @@ def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
 def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job can be cancelled between any two blocks of rows that it writes."""
     _, job_id = uploads.send(TEXT)
-    run = uploads.claim(job_id)
+    run = uploads.claim()
     writing = run.artifacts.writing
 
     @contextmanager
@@ -371,9 +364,9 @@ def test_reading_reports_progress_and_can_be_cancelled(uploads: Uploads, tmp_pat
     assert uploads.artifacts == []
 
 
-def die_while_storing(uploads: Uploads, job_id: str) -> None:
+def die_while_storing(uploads: Uploads) -> None:
     """Leave the state of a worker that is killed during an ingestion."""
-    run = uploads.claim(job_id)
+    run = uploads.claim()
     with run.artifacts.writing(new_data_key(run.id, run.lease.token)) as file:
         file.write(b"half of it")
 
@@ -389,8 +382,8 @@ def sweep_until_silent(settings: WorkerSettings) -> None:
 
 def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> None:
     """The partial artifacts of a dead worker are removed, and the upload is read again."""
-    dataset_id, job_id = uploads.send(TEXT)
-    die_while_storing(uploads, job_id)
+    dataset_id, _ = uploads.send(TEXT)
+    die_while_storing(uploads)
     sweep_until_silent(uploads.settings)
     run_jobs(uploads.store, uploads.settings, StopFlag(), "w2", RUNNERS)
     dataset = uploads.dataset(dataset_id)
@@ -403,7 +396,7 @@ def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> Non
 def test_a_job_without_attempts_left_leaves_nothing(uploads: Uploads) -> None:
     """The sweep that fails a job finally removes the upload and the partial artifacts."""
     dataset_id, job_id = uploads.send(TEXT)
-    die_while_storing(uploads, job_id)
+    die_while_storing(uploads)
     sweep_until_silent(uploads.settings.model_copy(update={"attempts": 1}))
     assert uploads.job(job_id).status == "failed"
     assert uploads.dataset(dataset_id).status == "invalid"
@@ -412,8 +405,8 @@ def test_a_job_without_attempts_left_leaves_nothing(uploads: Uploads) -> None:
 
 def test_a_job_handed_back_keeps_its_upload(uploads: Uploads) -> None:
     """A worker that shuts down keeps the upload for the next worker."""
-    dataset_id, job_id = uploads.send(TEXT)
-    run = uploads.claim(job_id)
+    dataset_id, _ = uploads.send(TEXT)
+    run = uploads.claim()
     run.release()
     run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     assert uploads.dataset(dataset_id).status == "ready"

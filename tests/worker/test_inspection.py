@@ -31,8 +31,8 @@ SPECIFICATION: dict[str, Any] = {
 }
 
 
-def _inspected(inline_worker: InlineWorker, dataset_id: str, model_id: str, **asked: Any) -> Inspection:
-    job = inline_worker.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **asked})
+def _inspected(inline_worker: InlineWorker, dataset_id: str, model_id: str, **changed: Any) -> Inspection:
+    job = inline_worker.run("inspect", dataset_id, model_id=model_id, **{**SPECIFICATION, **changed})
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     with inline_worker.store.read() as tx:
@@ -43,7 +43,7 @@ def test_a_model_is_inspected_from_end_to_end(inline_worker: InlineWorker, datas
     """The importances equal those of `core.inspection`; the most important features have curves."""
     dataset_id = inline_worker.add(dataset, "d1")
     model_id = inline_worker.trained(dataset_id)["model_id"]
-    found = _inspected(inline_worker, dataset_id, model_id)
+    stored = _inspected(inline_worker, dataset_id, model_id)
     model = load_model(inline_worker.store, model_id)
     baseline, expected = permutation_importance(
         model.scorer,
@@ -52,17 +52,17 @@ def test_a_model_is_inspected_from_end_to_end(inline_worker: InlineWorker, datas
         conventions("default"),
         Permutations(3, "dataset", 42),
     )
-    assert found.importance == [
+    assert stored.importance == [
         {**asdict(each), "feature": dataset.feature_names[each.feature]} for each in expected
     ]
-    assert (found.baseline["mean"], found.baseline["higher_is_better"]) == (baseline.mean, True)
-    assert (found.model_id, found.dataset_id, found.metric) == (model_id, dataset_id, "ndcg@5")
-    assert (found.repeats, found.within, found.seed, found.sample) == (3, "dataset", 42, 100)
-    followed = [each["feature"] for each in found.partial_dependence]
+    assert (stored.baseline["mean"], stored.baseline["higher_is_better"]) == (baseline.mean, True)
+    assert (stored.model_id, stored.dataset_id, stored.metric) == (model_id, dataset_id, "ndcg@5")
+    assert (stored.repeats, stored.within, stored.seed, stored.sample) == (3, "dataset", 42, 100)
+    followed = [each["feature"] for each in stored.partial_dependence]
     assert followed == [dataset.feature_names[each.feature] for each in expected if each.mean]
-    assert len(found.partial_dependence[0]["points"]) == 8
+    assert len(stored.partial_dependence[0]["points"]) == 8
     with inline_worker.store.read() as tx:
-        assert [each.id for each in tx.inspections.page(None, 10, model_id=model_id).items] == [found.id]
+        assert [each.id for each in tx.inspections.page(None, 10, model_id=model_id).items] == [stored.id]
         assert tx.inspections.page(None, 10, model_id="mdl_other").items == []
 
 
@@ -76,12 +76,12 @@ def test_partial_dependence_has_the_requested_features_in_order(
     dataset_id = inline_worker.add(negative, "d1")
     labels = {"-1": 0.0}
     model_id = inline_worker.trained(dataset_id, label_map=labels)["model_id"]
-    asked = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
-    found = _inspected(inline_worker, dataset_id, model_id, label_map=labels, partial_dependence=asked)
-    unused, _ = found.partial_dependence
-    assert [each["feature"] for each in found.partial_dependence] == ["f5", "f1"]
+    dependence = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
+    stored = _inspected(inline_worker, dataset_id, model_id, label_map=labels, partial_dependence=dependence)
+    unused, _ = stored.partial_dependence
+    assert [each["feature"] for each in stored.partial_dependence] == ["f5", "f1"]
     assert [point["value"] for point in unused["points"]] == [1.0]
-    (importance,) = (each for each in found.importance if each["feature"] == "f5")
+    (importance,) = (each for each in stored.importance if each["feature"] == "f5")
     assert (importance["mean"], importance["upper"]) == (0.0, 0.0)
 
 

@@ -169,8 +169,7 @@ def test_a_transient_error_is_retried(store: Store, settings: WorkerSettings, cl
 def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: Claim) -> None:
     """No artifact of an unfinished result remains."""
     run = claim_job()
-    with run.artifacts.writing("models/mdl_x/model.txt") as file:
-        file.write(b"tree")
+    write_model(run)
     assert store.artifacts.exists("models/mdl_x/model.txt")
     run.artifacts.discard()
     assert not store.artifacts.exists("models/mdl_x")
@@ -233,8 +232,7 @@ def test_a_phase_may_reset_the_count_of_the_previous_phase(store: Store, claim_j
 def test_artifacts_of_a_result_are_kept(store: Store, claim_job: Claim) -> None:
     """The artifacts of a successful job belong to its result."""
     run = claim_job()
-    with run.artifacts.writing("models/mdl_x/model.txt") as file:
-        file.write(b"tree")
+    write_model(run)
     with run.succeeding({"model_id": "mdl_x"}):
         pass
     run.artifacts.discard()

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import structlog
 
 from core.store import Store
+from tests.integration.waiting import wait_for
 from worker import WorkerSettings
 from worker.job.run import JobRun
 from worker.process.heartbeat import Heartbeat
@@ -82,13 +82,6 @@ def test_lines_of_the_heartbeat_are_the_jobs(
         run.lease.store = Store.open(
             settings.model_copy(update={"database_url": "postgresql://127.0.0.1:1/x"})
         )
-        _wait_for(lambda: any(line["event"] == "job.heartbeat_missed" for line in lines()))
+        wait_for(lambda: any(line["event"] == "job.heartbeat_missed" for line in lines()))
     missed = next(line for line in lines() if line["event"] == "job.heartbeat_missed")
     assert missed["job_id"] == run.id
-
-
-def _wait_for(happened: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < until
-        time.sleep(0.02)

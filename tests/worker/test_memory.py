@@ -24,7 +24,7 @@ def dataset() -> RankingDataset:
 
 
 def train(inline_worker: InlineWorker, dataset_id: str, **spec: Any) -> Any:
-    """Run a training with parts held out."""
+    """Run a training."""
     return inline_worker.run(
         "train", dataset_id, model_name="web", loss={"name": "lambdarank"}, metrics=["ndcg@5"], **spec
     )

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import sys
 from dataclasses import replace
 
 import lightgbm
@@ -22,7 +23,7 @@ from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.inline_worker import InlineWorker
 from worker.job.lease import WorkerStopping
-from worker.job.model_trial import try_model
+from worker.job.model_trial import trial_environment, try_model
 from worker.job.run import JobRun
 from worker.process.tasks import RUNNERS
 
@@ -263,6 +264,39 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
         inline_worker.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
         try_model(run, path, least_seconds=0)  # the system rounds the limit up to 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "no JSON",
+        "[]",
+        '{"feature_names": ["a"]}',
+        '{"feature_names": ["\\u001b"], "best_iteration": 1, "scorer": null,'
+        ' "explainability": {"problem": null, "steps": 1}}',
+    ],
+)
+def test_the_answer_of_a_trial_is_checked(
+    inline_worker: InlineWorker, model_text: str, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """A malicious model may control the process and its answer."""
+    command = [sys.executable, "-c", f"print({answer!r})"]
+    monkeypatch.setattr("worker.job.model_trial.module_command", lambda *_: command)
+    job = _imported(inline_worker, model_text)
+    assert job.problem is not None
+    assert job.problem["title"] == "Model cannot be used"
+    assert _kept(inline_worker) == []
+
+
+def test_the_trial_has_no_secrets_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process has the variables to find packages and caches, and no others."""
+    for name in ("RANKERY_DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "HF_TOKEN", "DATABASE_DSN"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/kernels")
+    environment = trial_environment()
+    assert "secret" not in environment.values()
+    assert environment["NUMBA_CACHE_DIR"] == "/var/cache/kernels"
+    assert environment["PATH"]
 
 
 @pytest.mark.long

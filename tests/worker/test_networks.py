@@ -176,14 +176,14 @@ def test_a_shutdown_within_an_epoch_costs_that_epoch(inline_worker: InlineWorker
     """The training continues from the file of its checkpoint, to the same bytes, curves and metrics."""
     undisturbed = inline_worker.train(dataset_id, **BATCHED)
     job_id = queued(inline_worker, dataset_id, BATCHED)
-    kept = []
+    keys = []
     for epochs in (1, 3):
         job = shut_down_within(inline_worker, job_id, epochs)
         assert (job.status, job.attempt) == ("queued", 0)
         assert job.checkpoint is not None
         assert job.checkpoint["iteration"] == epochs
-        kept.append(job.checkpoint["key"])
-    assert not inline_worker.store.artifacts.exists(kept[0])
+        keys.append(job.checkpoint["key"])
+    assert not inline_worker.store.artifacts.exists(keys[0])
     job = inline_worker.run_queued(job_id)
     assert content_of(inline_worker, job) == content_of(inline_worker, undisturbed)
     assert job.metrics == undisturbed.metrics
@@ -235,9 +235,9 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
                 run_training(claimed, TrainJob.from_json(claimed.spec))
         with often.store.begin() as tx:
             assert tx.jobs.take_back(tx.jobs.running_on(""), 20).requeued == [job_id]
-        kept = look(often, job_id).checkpoint
-        assert kept is not None
-        assert kept["iteration"] >= epoch
+        checkpoint = look(often, job_id).checkpoint
+        assert checkpoint is not None
+        assert checkpoint["iteration"] >= epoch
     assert content_of(often, often.run_queued(job_id)) == undisturbed
 
 

@@ -25,8 +25,8 @@ def test_each_phase_has_its_peak() -> None:
     phases.enter("training")  # samples 20 for loading and 7 for training
     phases.enter("loading")  # samples 7 and 30
     phases.enter(None)  # samples 3 for loading, and 3 outside of phases
-    found = phases.to_json()
-    assert [(phase["phase"], phase["peak_memory_bytes"]) for phase in found] == [
+    entries = phases.to_json()
+    assert [(phase["phase"], phase["peak_memory_bytes"]) for phase in entries] == [
         ("loading", 90),
         ("training", 7),
     ]

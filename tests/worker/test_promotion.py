@@ -40,9 +40,9 @@ class Registry:
 
     def set_gate(self, **changed: Any) -> None:
         """Give the alias a gate."""
-        asked = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
+        request = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
         with self.inline_worker.store.begin() as tx:
-            rule = gate_rule(tx, asked)
+            rule = gate_rule(tx, request)
             tx.aliases.set_gate("web", "champion", dataset_id=self.judged, rule=rule)
 
     def point(self, version: int) -> None:
@@ -50,7 +50,7 @@ class Registry:
         with self.inline_worker.store.begin() as tx:
             tx.aliases.move("web", "champion", version)
 
-    def ask(self, version: int) -> str:
+    def queue(self, version: int) -> str:
         """Queue the promotion job of a version."""
         with self.inline_worker.store.begin() as tx:
             row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
@@ -58,7 +58,7 @@ class Registry:
 
     def promote(self, version: int) -> Job:
         """Move the alias through its gate."""
-        return self.inline_worker.run_queued(self.ask(version))
+        return self.inline_worker.run_queued(self.queue(version))
 
     def champion(self) -> int:
         """Return the version to which the alias points."""
@@ -80,9 +80,9 @@ def registry(inline_worker: InlineWorker) -> Registry:
     inline_worker.trained(train_id)
     inline_worker.trained(noise_id)
     inline_worker.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
-    found = Registry(inline_worker, train_id, inline_worker.add(_synthetic(2), "judged"))
-    found.point(1)
-    return found
+    registry = Registry(inline_worker, train_id, inline_worker.add(_synthetic(2), "judged"))
+    registry.point(1)
+    return registry
 
 
 def test_a_gate_refuses_a_worse_model_and_admits_a_better_one(registry: Registry) -> None:
@@ -124,15 +124,15 @@ def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
     with registry.inline_worker.store.read() as tx:
         noise_id = str(tx.models.resolve("web:2").dataset_id)
     registry.inline_worker.trained(noise_id)
-    for asked, status in ((False, "succeeded"), (True, "refused")):
+    for is_required, status in ((False, "succeeded"), (True, "refused")):
         registry.point(2)
-        registry.set_gate(better_than_baselines=asked)
+        registry.set_gate(better_than_baselines=is_required)
         job = registry.promote(4)
         assert job.status == status, job.problem
         titles = [finding["title"] for finding in job.findings or ()]
         assert titles
         sentence = (job.problem or {}).get("detail") or (job.result or {})["sentence"]
-        assert all((title in sentence) == asked for title in titles)
+        assert all((title in sentence) == is_required for title in titles)
     registry.point(2)
     assert registry.promote(3).status == "succeeded"
 
@@ -151,7 +151,7 @@ def test_an_equal_model_is_not_worse_and_not_better(registry: Registry) -> None:
 def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
     """A promotion fails if the alias has moved since the comparison, and the problem names the versions."""
     registry.set_gate()
-    job_id = registry.ask(3)
+    job_id = registry.queue(3)
     run = JobRun.claim_next(registry.inline_worker.store, registry.inline_worker.settings, RUNNERS, "w1")
     assert run is not None
     assert run.id == job_id
@@ -169,7 +169,7 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
 def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> None:
     """The move is part of the job's last transaction, which fails if the worker has lost its lease."""
     registry.set_gate()
-    registry.ask(3)
+    registry.queue(3)
     settings = registry.inline_worker.settings
     run = JobRun.claim_next(registry.inline_worker.store, settings, RUNNERS, "w1")
     assert run is not None

@@ -24,9 +24,9 @@ def dataset() -> RankingDataset:
 
 def promote(inline_worker: InlineWorker, version: int, **rule: Any) -> Job:
     """Move the alias to a version through a gate."""
-    asked = GateRequest.model_validate({"counterfactual": {"metric": "dcg@3", **rule}})
+    request = GateRequest.model_validate({"counterfactual": {"metric": "dcg@3", **rule}})
     with inline_worker.store.begin() as tx:
-        tx.aliases.set_gate("web", "champion", dataset_id=None, rule=gate_rule(tx, asked))
+        tx.aliases.set_gate("web", "champion", dataset_id=None, rule=gate_rule(tx, request))
         row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
         job = tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate))
     return inline_worker.run_queued(job.id)

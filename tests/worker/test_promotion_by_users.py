@@ -34,15 +34,15 @@ def interleave(
     names, ids = [model.reference for model in models], [model.id for model in models]
     content = {"query": "q", "documents": ["d", "e"], "teams": [0, 1], "rankers": 2}
     with inline_worker.store.begin() as tx:
-        made = tx.interleavings.add(name="x", rankers=names, model_ids=ids, rule=rule, **options)
+        interleaving = tx.interleavings.add(name="x", rankers=names, model_ids=ids, rule=rule, **options)
         rows = [
-            {"id": new_id("lst_"), "interleaving_id": made.id, "assignment": str(n)}
+            {"id": new_id("lst_"), "interleaving_id": interleaving.id, "assignment": str(n)}
             | {"user": f"u{n}", "content": content, "created_at": utc_now()}
             for n in range(lists)
         ]
         tx.interleavings.add_lists(rows)
         for row in rows:
-            shown = tx.interleavings.shown_list(made.id, str(row["id"]))
+            shown = tx.interleavings.shown_list(interleaving.id, str(row["id"]))
             tx.interleavings.record_clicks(shown, [place for place, each in enumerate(credits) if each])
 
 
@@ -51,8 +51,8 @@ def promote(inline_worker: InlineWorker, **gate: Any) -> Job:
     with inline_worker.store.begin() as tx:
         rule = gate_rule(tx, GateRequest(**gate))
         tx.aliases.set_gate("web", "champion", dataset_id=None, rule=rule)
-        row, made = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
-        job = tx.enqueue(promotion(row, tx.models.resolve("web:2"), made))
+        row, gate_row = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
+        job = tx.enqueue(promotion(row, tx.models.resolve("web:2"), gate_row))
     return inline_worker.run_queued(job.id)
 
 

@@ -96,9 +96,9 @@ def test_differences_from_the_lineage_are_named(trained: InlineWorker) -> None:
         model.sha256 = "0" * 64
     result = _reproduced(trained)
     assert not result["equal"]
-    what = [found["what"] for found in result["differences"]]
+    what = [difference["what"] for difference in result["differences"]]
     assert what == ["train dataset digest", "numpy", "processor"]
-    assert [found["then"] for found in result["differences"][1:]] == ["1.0", "znver1"]
+    assert [difference["then"] for difference in result["differences"][1:]] == ["1.0", "znver1"]
 
 
 def test_a_model_without_a_lineage_is_trained_from_its_job(trained: InlineWorker) -> None:

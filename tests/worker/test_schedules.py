@@ -361,8 +361,8 @@ def test_sizes_and_aliases_are_resolved_at_each_run(almanac: Almanac) -> None:
     almanac.work(NIGHT)
     with almanac.store.begin() as tx:
         tx.aliases.move("web", "champion", 1)
-    asked = {"init_model": "web@champion", "hyperparameters": {"auto": True, "num_iterations": 3}}
-    again = almanac.add(job=asked, cron="0 4 * * *", next_run_at=NIGHT + timedelta(hours=1))
+    continued = {"init_model": "web@champion", "hyperparameters": {"auto": True, "num_iterations": 3}}
+    again = almanac.add(job=continued, cron="0 4 * * *", next_run_at=NIGHT + timedelta(hours=1))
     with almanac.store.begin() as tx:
         dataset = tx.datasets.newest("clicks")
         assert dataset is not None
@@ -446,6 +446,26 @@ def test_a_change_while_a_run_makes_its_click_log(almanac: Almanac, changed: str
     )  # fmt: skip
     assert almanac.row(schedule_id).enabled
     assert almanac.sweep(NIGHT + DAY) == 1
+
+
+def test_other_datasets_while_a_run_makes_its_click_log(almanac: Almanac) -> None:
+    """The run trains on the datasets that the changed schedule names."""
+    first = almanac.add()
+    almanac.work(NIGHT)
+    serve(almanac, minutes=60)
+    schedule_id = almanac.add(job={"served_clicks": {"days": 3}})
+    assert almanac.sweep(NIGHT) == 1
+    other = almanac.add_data(1, "other clicks")
+    changed = almanac.row(schedule_id).job | {"dataset": "other clicks"}
+    with almanac.store.begin() as tx:
+        row = tx.schedules.locked(schedule_id)
+        row.job, row.spec = changed, job_spec(tx, changed)
+        tx.schedules.delete(first)
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.datasets) == ("trained", {"train": other}), run.detail
+    with almanac.store.read() as tx:
+        assert tx.jobs.get(str(run.job_id)).spec["dataset_id"] == other
 
 
 def serve(almanac: Almanac, minutes: float, action: str = "click") -> None:

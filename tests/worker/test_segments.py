@@ -41,9 +41,9 @@ def test_results_store_the_segments_of_their_queries(inline_worker: InlineWorker
     ):
         with inline_worker.store.verified.open(key) as file:
             segments = StoredSegments.read(file)
-        of_market = [(one.value, one.queries) for one in segments.all() if one.by == "market"]
+        of_market = [(segment.value, segment.queries) for segment in segments.all() if segment.by == "market"]
         assert of_market == [("de", 14), ("fr", 12)]
-        assert "query_text" not in {one.by for one in segments.all()}
+        assert "query_text" not in {segment.by for segment in segments.all()}
         members = segments.members("market: fr")
         assert members is not None
         with inline_worker.store.verified.open(values_key) as file:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.data import synthetic_dataset
+from core.jobs import parse
 from core.store import Study, Trial
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import UPKEEP, DeletionMode, delete_objects
@@ -22,7 +23,8 @@ from tests.worker.studies import LEAVES, RATE, add_study
 from worker.job.lease import Lease
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
-from worker.process.tasks import RUNNERS, run_jobs
+from worker.process.tasks import RUNNERS, run_job, run_jobs
+from worker.runners.trial import sample_trial
 
 SAMPLERS = ("random", "qmc", "tpe")
 
@@ -141,13 +143,12 @@ def test_a_lost_worker_changes_nothing(plain: Finished, sampler: str) -> None:
     if sampler != undisturbed.spec["sampler"]:
         undisturbed, expected = finish(inline_worker, add_study(inline_worker, dataset_id, sampler=sampler))
     disturbed = add_study(inline_worker, dataset_id, sampler=sampler)
-    stop = StopFlag()
     for _ in range(3):
         run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "lost")
         assert run is not None
         if run.kind == "trial":
             _lose(inline_worker, run)
-        run_one(inline_worker, stop)
+        run_one(inline_worker)
     disturbed, trials = finish(inline_worker, disturbed)
     assert outcome(trials) == outcome(expected)
     assert disturbed.best_number == undisturbed.best_number
@@ -279,22 +280,17 @@ def _aliases(finished: Finished) -> dict[str, int]:
 
 
 def _lose(inline_worker: InlineWorker, run: JobRun) -> None:
-    """Lose a worker after it has requested the parameters of a trial."""
-    from core.jobs import parse
-    from worker.runners.trial import ask
-
-    ask(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
+    """Lose a worker after it has sampled the parameters of a trial."""
+    sample_trial(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
     with inline_worker.store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on("lost"), attempts=5)
 
 
-def run_one(inline_worker: InlineWorker, stop: StopFlag) -> None:
+def run_one(inline_worker: InlineWorker) -> None:
     """Run one job."""
-    from worker.process.tasks import run_job
-
     run = JobRun.claim_next(inline_worker.store, inline_worker.settings, RUNNERS, "w1")
     assert run is not None
-    assert run_job(run, inline_worker.settings, stop) == "succeeded"
+    assert run_job(run, inline_worker.settings, StopFlag()) == "succeeded"
 
 
 def test_a_trial_that_is_cancelled_in_another_project_ends_in_its_study(

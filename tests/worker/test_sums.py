@@ -34,10 +34,10 @@ def dataset() -> RankingDataset:
 @pytest.fixture
 def dataset_id(inline_worker: InlineWorker, dataset: RankingDataset) -> str:
     """The id of the dataset, on which trees and a linear scorer are trained."""
-    found = inline_worker.add(dataset, "judged")
-    inline_worker.trained(found)
-    inline_worker.trained(found, **LINEAR)
-    return found
+    judged_id = inline_worker.add(dataset, "judged")
+    inline_worker.trained(judged_id)
+    inline_worker.trained(judged_id, **LINEAR)
+    return judged_id
 
 
 def _model(inline_worker: InlineWorker, result: dict[str, Any]) -> tuple[Model, Any]:
@@ -77,11 +77,11 @@ def test_weights_are_fitted_on_validation(inline_worker: InlineWorker, dataset_i
 
 def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str) -> None:
     """A finding reports the shrinkage, and the same job makes the same bytes again."""
-    asked = {**BOTH, "scorer": {**BOTH["scorer"], "shrinkage": "cross-validated"}}
-    job = inline_worker.train(dataset_id, **asked, validation={"fraction": 0.3})
+    spec = {**BOTH, "scorer": {**BOTH["scorer"], "shrinkage": "cross-validated"}}
+    job = inline_worker.train(dataset_id, **spec, validation={"fraction": 0.3})
     assert job.result is not None, job.problem
-    (found,) = [finding for finding in job.findings or [] if finding["code"] == "shrunk-weights"]
-    assert "on 24 validation queries" in found["title"]
+    (shrinkage,) = [finding for finding in job.findings or [] if finding["code"] == "shrunk-weights"]
+    assert "on 24 validation queries" in shrinkage["title"]
     row, _ = _model(inline_worker, job.result)
     assert row.lineage is not None
     assert row.lineage["spec"]["scorer"]["shrinkage"] == "cross-validated"
@@ -94,8 +94,8 @@ def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str)
 
 def test_weights_can_be_fixed(inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str) -> None:
     """Scores are the weighted sum of the members'; the same job makes the same bytes again."""
-    asked = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
-    row, added = _model(inline_worker, inline_worker.trained(dataset_id, **asked))
+    spec = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
+    row, added = _model(inline_worker, inline_worker.trained(dataset_id, **spec))
     expected = np.zeros(dataset.n_documents)
     for reference, weight in (("web:1", 0.5), ("net:1", -1.0)):
         with inline_worker.store.read() as tx:

@@ -94,8 +94,24 @@ def test_jobs_of_a_dead_process_of_this_worker_are_queued_immediately(
         assert JobRun.claim_next(store, settings, RUNNERS, worker) is not None
     Sweeper(settings, "host:1", Lane.TRAINING).sweep()
     with store.read() as tx:
-        found = [tx.jobs.get(job_id).status for job_id in jobs.values()]
-    assert found == ["queued", "running", "running"]
+        statuses = [tx.jobs.get(job_id).status for job_id in jobs.values()]
+    assert statuses == ["queued", "running", "running"]
+
+
+def test_a_process_id_that_another_user_reuses_is_that_of_a_dead_process(
+    store: Store, settings: WorkerSettings, queue_job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal to the process of another user is refused, and the sweep queues the job again."""
+    job_id = queue_job()
+    assert JobRun.claim_next(store, settings, RUNNERS, "host:1/4242") is not None
+
+    def refuse(_pid: int, _number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    Sweeper(settings, "host:1", Lane.TRAINING).sweep()
+    with store.read() as tx:
+        assert tx.jobs.get(job_id).status == "queued"
 
 
 def test_a_job_lost_too_often_fails(
@@ -140,7 +156,7 @@ def test_a_worker_is_listed_until_it_leaves(store: Store, settings: WorkerSettin
         (worker,) = tx.workers.live()
     assert (worker.name, worker.lane, worker.processes) == ("host:1", "training", 3)
     assert worker.seen_at == worker.started_at
-    sweeper.leave()
+    sweeper.deregister()
     with store.read() as tx:
         assert tx.workers.live() == []
 

@@ -121,14 +121,14 @@ def test_a_transient_error_is_retried_after_a_pause(
         raise StoreFull("there is no room")
 
     monkeypatch.setattr(tasks, "RUNNERS", dict.fromkeys(RUNNERS, find_the_disk_full))
-    found = outcome(
+    ending = outcome(
         store, settings.model_copy(update={"retry_seconds": 0.2}), queue_job("ingest", dataset_id="ds_1")
     )
     first, second, third = begun
     assert second - first >= 0.2
     assert third - second >= 0.4
-    assert found["status"] == "failed"
-    assert found["problem"] == {"title": "Storage full", "detail": "there is no room"}
+    assert ending["status"] == "failed"
+    assert ending["problem"] == {"title": "Storage full", "detail": "there is no room"}
 
 
 def test_a_shutdown_ends_the_pause(

@@ -22,9 +22,12 @@ from worker.process.tasks import RUNNERS, run_runner
 @pytest.fixture(scope="module")
 def dataset() -> RankingDataset:
     """Forty synthetic queries, in two markets."""
-    made = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
+    synthetic = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
     return RankingDataset.from_arrays(
-        made.features, made.labels, made.query_boundaries, query_columns={"market": ["de", "fr"] * 20}
+        synthetic.features,
+        synthetic.labels,
+        synthetic.query_boundaries,
+        query_columns={"market": ["de", "fr"] * 20},
     )
 
 
@@ -47,7 +50,9 @@ def test_the_job_shows_which_sizes_were_chosen(inline_worker: InlineWorker, data
     size = {"queries": 40, "documents": 800, "features": 6}
     dataset_id = inline_worker.add(dataset, "d1")
     findings = inline_worker.train(dataset_id, automatic=size | {"chosen": {"num_leaves": 9}}).findings
-    (title,) = [found["title"] for found in findings or () if found["code"] == "automatic-hyperparameters"]
+    (title,) = [
+        finding["title"] for finding in findings or () if finding["code"] == "automatic-hyperparameters"
+    ]
     assert title == "Chosen for 40 queries, 800 documents and 6 features: num_leaves 9"
 
 
@@ -345,11 +350,12 @@ def test_a_seed_without_effect_is_reported(inline_worker: InlineWorker, dataset:
         "loss": {"loss": {"name": "xe-ndcg"}},
         "sampling": {"hyperparameters": SMALL | {"feature_fraction": 0.5}},
     }
-    found = {}
+    reported = []
     for name, spec in outcomes.items():
         findings = inline_worker.train(dataset_id, seed=9, **spec).findings or []
-        found[name] = any(finding["code"] == "seed-without-effect" for finding in findings)
-    assert [name for name, reported in found.items() if reported] == ["nothing drawn", "by column", "dataset"]
+        if any(finding["code"] == "seed-without-effect" for finding in findings):
+            reported.append(name)
+    assert reported == ["nothing drawn", "by column", "dataset"]
 
 
 def test_a_training_stored_before_keeps_its_seeds(
@@ -377,12 +383,12 @@ def test_the_first_iteration_is_written_immediately(
     job_id, report = run.id, run.reporter.report
     recorded: tuple[int, ...] = ()
 
-    def reporting(**news: Any) -> None:
+    def reporting(**values: Any) -> None:
         nonlocal recorded
-        report(**news)
+        report(**values)
         with inline_worker.store.read() as tx:
             progress = tx.jobs.get(job_id).progress or {}
-        if news.get("iterations"):
+        if values.get("iterations"):
             recorded += (progress.get("iteration", 0),)
 
     monkeypatch.setattr(run.reporter, "report", reporting)
@@ -401,9 +407,9 @@ def test_times_are_recorded_with_the_curves(inline_worker: InlineWorker, dataset
         (attempt,) = tx.jobs.attempts(job.id)
     assert [row.iteration for row in rows] == [2, 4, 5]
     times = [row.milliseconds or {} for row in rows]
-    assert all(set(one) == {"objective", "tree", "metrics"} and min(one.values()) > 0 for one in times)
+    assert all(set(parts) == {"objective", "tree", "metrics"} and min(parts.values()) > 0 for parts in times)
     assert attempt.phases is not None
-    spent = sum(count * sum(one.values()) for count, one in zip((2, 2, 1), times, strict=True)) / 1e3
+    spent = sum(count * sum(parts.values()) for count, parts in zip((2, 2, 1), times, strict=True)) / 1e3
     (training,) = (phase for phase in attempt.phases if phase["phase"] == "training")
     assert spent <= training["seconds"] + 1e-3
 
@@ -478,9 +484,9 @@ def test_a_training_without_splits_has_a_finding(
     bounded = SMALL | {"min_sum_hessian_in_leaf": 1e6}
     job = inline_worker.train(inline_worker.add(dataset, "d1"), hyperparameters=bounded)
     assert job.status == "succeeded", job.problem
-    found = {finding["code"]: finding for finding in job.findings or ()}
-    assert set(found) == {"seed-without-effect", "single-leaf-trees"}
-    single_leaf = found["single-leaf-trees"]
+    by_code = {finding["code"]: finding for finding in job.findings or ()}
+    assert set(by_code) == {"seed-without-effect", "single-leaf-trees"}
+    single_leaf = by_code["single-leaf-trees"]
     assert single_leaf["title"] == "A tree has one leaf: min_sum_hessian_in_leaf = 1e+06 allows no split"
     assert "per query" in single_leaf["advice"]
 
@@ -493,13 +499,13 @@ def test_violated_monotone_constraints_are_reported(inline_worker: InlineWorker)
     signal = np.nan_to_num(np.arctan(features[:, 0]) * np.arctan(features[:, 1]))
     labels = np.clip(np.round(signal + generator.normal(scale=0.5, size=4_000) + 1), 0, 4)
     dataset = RankingDataset.from_arrays(features, labels.astype(np.float32), np.arange(0, 4_001, 20))
-    asked = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": "advanced"}
+    constraints = {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_constraints_method": "advanced"}
     job = inline_worker.train(
-        inline_worker.add(dataset, "d1"), hyperparameters=asked | {"num_iterations": 20}
+        inline_worker.add(dataset, "d1"), hyperparameters=constraints | {"num_iterations": 20}
     )
     assert job.status == "succeeded", job.problem
-    found = {finding["code"]: finding for finding in job.findings or ()}
-    broken = found["monotone-constraints-broken"]
+    by_code = {finding["code"]: finding for finding in job.findings or ()}
+    broken = by_code["monotone-constraints-broken"]
     assert "trees violate monotone_constraints: tree" in broken["title"]
     assert "basic does" in broken["advice"]
     assert broken["severity"] == "warning"

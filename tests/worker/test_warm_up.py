@@ -109,8 +109,8 @@ for work in library.WORKS:
 
 
 @pytest.mark.long
-def test_warming_up_compiles_all_that_jobs_and_the_library_need(tmp_path: Path) -> None:
-    """Jobs of every kind and with every loss find each kernel in the cache, for the types that they use.
+def test_warming_up_compiles_the_kernels_of_jobs_and_of_the_library(tmp_path: Path) -> None:
+    """Jobs on judged data, with every loss, find each kernel in the cache, for the types that they use.
 
     The library finds each kernel for read-only arrays, too.
     """

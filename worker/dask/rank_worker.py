@@ -76,7 +76,7 @@ async def _serve(scheduler: str, security: "Security", options: RankWorkerOption
     while not stop.is_set():
         await _run_unless_stopped(stopped, _wait_for(scheduler, security))
         if not stop.is_set():
-            async with _joined(scheduler, security, options) as worker:
+            async with joined(scheduler, security, options) as worker:
                 await _run_unless_stopped(stopped, worker.finished())
             if not stop.is_set():
                 _LOG.warning("rank_worker.scheduler_lost", scheduler=scheduler)
@@ -120,17 +120,20 @@ async def _wait_for(scheduler: str, security: "Security") -> None:
 
 
 @contextlib.asynccontextmanager
-async def _joined(
-    scheduler: str, security: "Security", options: RankWorkerOptions
-) -> AsyncIterator["Worker"]:
-    """Join the cluster until the block ends."""
+async def joined(scheduler: str, security: "Security", options: RankWorkerOptions) -> AsyncIterator["Worker"]:
+    """Join the cluster until the block ends.
+
+    Raises:
+        ClusterUnavailable: The worker cannot listen at its address.
+    """
     from distributed import Worker
 
+    host = options.host or _loopback_of(scheduler)
     worker = Worker(
         scheduler,
         nthreads=options.threads,
         memory_limit=options.memory,
-        host=options.host or _loopback_of(scheduler),
+        host=host,
         port=options.ports,
         security=security,
         dashboard=False,
@@ -138,8 +141,9 @@ async def _joined(
     )
     try:
         await worker
-    except (OSError, ValueError) as error:  # ValueError if no port is free
-        raise ClusterUnavailable(f"the rank worker cannot listen at {options.host}: {error}") from error
+    except RuntimeError as error:  # caused by an OSError, or by a ValueError if no port of several is free
+        address, reason = host or "the address of this machine", error.__cause__ or error
+        raise ClusterUnavailable(f"the rank worker cannot listen at {address}: {reason}") from error
     _LOG.info("rank_worker.ready", scheduler=scheduler, address=worker.address, threads=options.threads)
     try:
         yield worker

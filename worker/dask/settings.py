@@ -44,8 +44,8 @@ class DaskSettings(PortSettings):
         """Accept only encrypted connections, and unencrypted ones to a loopback address."""
         if address is None:
             return None
-        scheme, separator, place = address.partition("://")
-        host, colon, port = place.rpartition(":")
+        scheme, separator, authority = address.partition("://")
+        host, colon, port = authority.rpartition(":")
         if not (separator and colon and host and port.isdecimal() and scheme in ("tls", "tcp")):
             raise ValueError(f"must be tls://HOST:PORT, or tcp:// to a loopback address; found {address}")
         if scheme == "tcp" and not is_loopback(host):
@@ -57,7 +57,7 @@ class DaskSettings(PortSettings):
 
     @field_validator("dask_tls_ca_file", "dask_tls_cert_file", "dask_tls_key_file")
     @classmethod
-    def _given(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
+    def _required_for_tls(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
         """Require all certificate files if connections are encrypted."""
         if path is None and (settings.data.get("dask_scheduler") or "").startswith(_TLS):
             raise ValueError("must be set if the scheduler has a tls:// address")

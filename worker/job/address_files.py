@@ -53,8 +53,8 @@ class AddressFiles:
         files = downloads.fetch(lambda tx, read: tx.datasets.record_download(self._row.id, read))
         if len(files) == 1:
             return upload_digest(files[0].sha256, None, self._options)
-        places = [(str(number), name) for number, name in enumerate(downloads.names)]
-        self._joined = FolderFiles(self._row, self._run, places, DataFiles([downloads.folder], 0.0))
+        locations = [(str(number), name) for number, name in enumerate(downloads.names)]
+        self._joined = FolderFiles(self._row, self._run, locations, DataFiles([downloads.folder], 0.0))
         self._exits.enter_context(self._joined)
         return self._joined.digest(on_progress)
 

@@ -15,23 +15,25 @@ from core.autotrain.search import BUDGET_EXHAUSTED, WAVE, reserve_seconds, rival
 from core.autotrain.trials import FoldScores, Status
 from core.errors import InvalidInput, NotFound
 from core.jobs.auto_train import AutoTrainJob
+from core.jobs.folders import candidates_folder
 from core.jobs.train import TrainJob
 from core.jobs.try_candidates import TryCandidatesJob
+from core.kernel_cache import processor
 from core.losses import loss_values
 from core.parameters import values_of
 from core.scorers import scorer_values
 from core.store import Candidate as CandidateRow
 from core.store import Transaction
 from core.store.artifacts.keys import candidate_key
-from core.store.clock import utc_now
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
 from worker.job.progress import left_seconds
-from worker.job.run import JobRun
+from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
 
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
 _MAX_HELPERS = WAVE - 1
+_PROCESSOR = ".processor"  # end of the name of an empty file, which begins with a type of processor
 _UNREADABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
 Json = dict[str, Any]
 
@@ -90,6 +92,7 @@ class CandidateTrials:
 
     def plan(self) -> None:
         """Insert the rows of the candidates, unless an earlier attempt has done so."""
+        self._record_processor()
         rows = [self._new_row(candidate) for candidate in self.portfolio]
         with self._run.store.begin() as tx:
             self._run.lease.renew_within(tx)
@@ -100,7 +103,7 @@ class CandidateTrials:
         """Try candidates until all have ended.
 
         Returns:
-            The tried candidates in order, and the reasons why others were stopped or not tried.
+            The tried candidates in order, and the reasons of those that were stopped or not tried.
         """
         while True:
             self.try_available()
@@ -116,6 +119,15 @@ class CandidateTrials:
         while (number := self._claim_next()) is not None:
             self._try(number)
 
+    def processors(self) -> set[str]:
+        """Return the types of the processors of all attempts and helper jobs so far."""
+        files = self._run.store.artifacts.sizes(candidates_folder(self._id))
+        names = (key.rpartition("/")[2] for key, _ in files)
+        return {name.removesuffix(_PROCESSOR) for name in names if name.endswith(_PROCESSOR)}
+
+    def _record_processor(self) -> None:
+        self._run.store.artifacts.write_bytes(candidate_key(self._id, f"{processor()[0]}{_PROCESSOR}"), b"")
+
     def _claim_next(self) -> int | None:
         with self._run.store.begin() as tx:
             row = tx.candidates.take(self._id, self._claim, WAVE)
@@ -127,7 +139,8 @@ class CandidateTrials:
         """Queue helper jobs for the next candidates, once the number of folds is known."""
         rows = tx.candidates.of(self._id)
         queued = [row for row in rows if row.status == QUEUED][:_MAX_HELPERS]
-        if _planned_folds(rows) is None or len(tx.candidates.helper_jobs(self._id)) >= len(queued):
+        missing = len(queued) - len(tx.candidates.helper_jobs(self._id))
+        if _planned_folds(rows) is None or missing <= 0:
             return
         spec = TryCandidatesJob(
             auto_train_id=self._id,
@@ -136,16 +149,17 @@ class CandidateTrials:
             limits=self._job.limits,
         )
         labels = Labels(project=tx.jobs.get(self._id).project)
-        for _ in range(len(queued) - len(tx.candidates.helper_jobs(self._id))):
+        for _ in range(missing):
             tx.enqueue(spec, self._run.key_id, labels)
 
     def _try(self, number: int) -> None:
         candidate = self.portfolio[number]
         self._run.reporter.phase(f"trying {candidate.name}")
+        self._record_processor()
         with self._run.store.read() as tx:
             rows = tx.candidates.of(self._id)
             ended = self._ended(tx)
-            spent = _spent_seconds(tx, self._id)
+            spent = spent_seconds_of(tx, self._id)
         read_at = time.monotonic()
         is_first = all(row.status == NOT_TRIED for row in rows[:number])
         left = trial_seconds(self.trials.spec) - reserve_seconds(self.trials, list(ended.values())) - spent
@@ -302,12 +316,3 @@ def _fold_counts(rows: Sequence[CandidateRow], number: int, done: int, folds: in
     begun = [row for row in tried if row.status != QUEUED and row.number != number]
     total = sum(folds if row.status in (QUEUED, "running") else row.folds for row in tried)
     return sum(row.folds for row in begun) + done, total
-
-
-def _spent_seconds(tx: Transaction, job_id: str) -> float:
-    """Return the running time of a job over all attempts."""
-    now = utc_now()
-    return sum(
-        max(0.0, ((attempt.ended_at or now) - attempt.started_at).total_seconds())
-        for attempt in tx.jobs.attempts(job_id)
-    )

@@ -40,21 +40,21 @@ class Checkpoints:
         Args:
             parse: Parses the bytes; raises `CheckpointError` if they are unusable.
         """
-        kept = self._run.reporter.checkpoint
-        if kept is None:
+        checkpoint = self._run.reporter.checkpoint
+        if checkpoint is None:
             return None
         try:
-            content = self._run.store.artifacts.read_bytes(kept["key"])
-            if hashlib.sha256(content).hexdigest() != kept["sha256"]:
+            content = self._run.store.artifacts.read_bytes(checkpoint["key"])
+            if hashlib.sha256(content).hexdigest() != checkpoint["sha256"]:
                 raise CheckpointError("the checksum of the checkpoint does not match")
-            found = parse(content)
+            parsed = parse(content)
         except (NotFound, CheckpointError):
-            _LOG.warning("checkpoint.unusable", key=kept["key"], exc_info=True)
+            _LOG.warning("checkpoint.unusable", key=checkpoint["key"], exc_info=True)
             self._run.reporter.discard_checkpoint()
             return None
         if len(processors := processors_of(self._run)) > 1:
             _LOG.warning("checkpoint.other_processor", processors=processors)
-        return found
+        return parsed
 
     def is_due(self) -> bool:
         """Return whether the next checkpoint is due."""

@@ -34,18 +34,18 @@ def load_click_log(run: JobRun, log_id: str) -> ClickLog:
 
 @contextlib.contextmanager
 def log_folder(run: JobRun) -> Iterator[Path]:
-    """Provide an empty folder for the columns of a log, which is deleted after the block.
+    """Provide an empty folder for the columns of a log; delete the folder after the block.
 
     Folders of killed processes are removed after a day.
     """
-    scratch = run.settings.data_dir / "cache" / "click-logs"
-    with scratch_folder(scratch, new_id(f"{run.id}-")) as held:
-        folder = held / "columns"
+    parent = run.settings.data_dir / "cache" / "click-logs"
+    with scratch_folder(parent, new_id(f"{run.id}-")) as scratch:
+        folder = scratch / "columns"
         folder.mkdir()
         try:
             yield folder
         finally:
-            shutil.rmtree(held)
+            shutil.rmtree(scratch)
 
 
 def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
@@ -56,8 +56,8 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
         log_id: Id of the log.
         folder: A folder that `LogWriter` or `write_click_log` wrote.
     """
-    for lost in log_claims_folders(log_id, run.id, run.lease.token - 1):
-        run.artifacts.remove(lost)
+    for claim_folder in log_claims_folders(log_id, run.id, run.lease.token - 1):
+        run.artifacts.remove(claim_folder)
     target = log_claim_folder(log_id, run.id, run.lease.token)
     for path in sorted(folder.iterdir()):
         run.lease.check()
@@ -73,6 +73,6 @@ def lists_as_training_data(run: JobRun, log_id: str, features: KeyedDataset) -> 
         InvalidInput: No clicked document of the log has features.
         NotFound: The log was deleted.
     """
-    found = training_data(load_click_log(run, log_id), features.dataset)
+    lists = training_data(load_click_log(run, log_id), features.dataset)
     key = f"{features.features_key} in click log {log_id}"
-    return KeyedDataset(found.dataset, key, features.data_key)
+    return KeyedDataset(lists.dataset, key, features.data_key)

@@ -18,7 +18,6 @@ from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
 from core.types import Float64Array
 from worker.job.run import JobRun
-from worker.job.sums import with_base
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData
 
@@ -35,8 +34,8 @@ class NaiveComparison:
         by_clicks: Whether the labels of `data` are clicks, held out from the training clicks.
         estimated: Whether the metric is estimated from held-out clicks by the propensities of their ranks.
         missing: Reason why the clicks do not suffice for an estimate, or None.
-        corrected: Mean of the corrected model, None where it is undefined.
-        naive: Mean of the naive model.
+        corrected: Mean over queries of the corrected model, None if undefined.
+        naive: Mean over queries of the naive model, None if undefined.
         p_value: p-value of the paired t-test over queries, None for fewer than two.
         queries: Queries on which the metric is defined.
     """
@@ -76,9 +75,9 @@ class NaiveComparison:
         p = "" if self.p_value is None else f", {format_p(self.p_value)}"
         verdict = "wins" if self.gain > 0 else "loses"
         conclusion = f"The correction {verdict}" if self._is_significant else "No difference is shown"
-        place = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
+        basis = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
         text = (
-            f"{conclusion}: {self.metric} {place} is {self.corrected:.4f} corrected and"
+            f"{conclusion}: {self.metric} {basis} is {self.corrected:.4f} corrected and"
             f" {self.naive:.4f} naive ({self.queries:,} queries{p})."
         )
         if self.estimated:
@@ -131,8 +130,8 @@ def compare_with_naive(
     findings = []
     if spec.clicks is not None and spec.clicks.correction in ("ips", "affine"):
         findings.append(_clipping_finding(Clipping.of(spec.clicks, data.training.dataset)))
-    compared_on = ("test", data.test) if data.test is not None else ("validation", data.validation)
-    if compared_on[1] is None:
+    role, held_out = ("test", data.test) if data.test is not None else ("validation", data.validation)
+    if held_out is None:
         comparison = NaiveComparison(spec.selection_metric, None)
     else:
         run.reporter.phase("training the naive model")
@@ -140,8 +139,8 @@ def compare_with_naive(
         if iterations is not None:
             uncorrected = replace(uncorrected.with_iterations(iterations), early_stopping=None)
         naive = read_model(_naive(run, uncorrected, data).content)
-        measured = _compared if _is_judged(job, compared_on[0]) else _compared_by_clicks
-        comparison = measured(run, spec, compared_on[0], compared_on[1].dataset, (model, naive))
+        compare = _compared if _is_judged(job, role) else _compared_by_clicks
+        comparison = compare(run, spec, role, held_out.dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
 
 
@@ -165,7 +164,7 @@ def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
         return train_network(
             spec, data.training.dataset, validation, on_iteration, run.threads, check=run.lease.check
         )
-    ranker = train(
+    trees = train(
         spec,
         data.training.dataset,
         validation,
@@ -174,7 +173,7 @@ def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
         kept_bins=data.kept_bins(run.caches.binned),
         resume=data.start(run.threads),
     )
-    return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
+    return data.with_base(trees)
 
 
 def _compared(
@@ -232,13 +231,13 @@ def _tested(
     )
 
 
-def _clipping_finding(found: Clipping) -> Finding:
+def _clipping_finding(clipping: Clipping) -> Finding:
     return Finding(
         code="click-weights",
-        severity="warning" if found.clipped else "info",
-        title=found.summary,
+        severity="warning" if clipping.clipped else "info",
+        title=clipping.summary,
         advice="A lower clip removes more bias and adds variance.",
-        count=found.clipped,
-        total=found.clicks,
+        count=clipping.clipped,
+        total=clipping.clicks,
         unit="documents",
     )

@@ -1,7 +1,7 @@
 """Estimate a metric of systems from a click log."""
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import cast
 
 from core.clicks.counterfactual import (
     CounterfactualResult,
@@ -12,48 +12,21 @@ from core.clicks.counterfactual import (
     join_scores,
     rank_weights,
 )
+from core.evaluation import CounterfactualRule
 from core.jobs import JobSpec, System
+from core.jobs.counterfactual import CounterfactualJob
 from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
 from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.systems import rank_by
 
-
-class Estimation(Protocol):
-    """The options of an estimate, see `core.jobs.counterfactual.CounterfactualJob`."""
-
-    @property
-    def click_log_id(self) -> str:
-        """Return the id of the click log."""
-
-    @property
-    def dataset_id(self) -> str | None:
-        """Return the id of the dataset with the documents that the systems rank."""
-
-    @property
-    def metric(self) -> str:
-        """Return the name of the metric, such as `dcg@10`."""
-
-    @property
-    def estimator(self) -> str:
-        """Return the name of the estimator."""
-
-    @property
-    def normalised(self) -> bool:
-        """Return whether the estimator divides by the mean weight."""
-
-    @property
-    def clip(self) -> float | None:
-        """Return the largest weight, None for no clipping."""
-
-    @property
-    def examination(self) -> tuple[float, ...] | None:
-        """Return the examination probability of each rank from 1, or None."""
+# Both have the options of an estimate.
+_Estimation = CounterfactualJob | CounterfactualRule
 
 
 def estimate_systems(
-    run: JobRun, spec: JobSpec, systems: Sequence[System], estimation: Estimation, seed: int
+    run: JobRun, spec: JobSpec, systems: Sequence[System], estimation: _Estimation, seed: int
 ) -> tuple[CounterfactualResult, list[Values]]:
     """Rank a dataset by every system and estimate the metric of the rankings; return findings, too.
 

@@ -48,7 +48,7 @@ class Refusal:
     causes: tuple[ProblemCause, ...] = ()
     options: tuple[InputProblem, ...] = ()
 
-    def fail(self) -> None:
+    def raise_error(self) -> None:
         """Raise the exception of these problems.
 
         Raises:
@@ -198,7 +198,7 @@ class DaskReader:
         except (CancelledError, OSError) as error:
             raise ClusterUnavailable(_LOST) from error
         if isinstance(result, Refusal):
-            result.fail()
+            result.raise_error()
         part: Part = result
         return part
 
@@ -206,15 +206,15 @@ class DaskReader:
         """Fetch the result of a task, and check for interruptions of the job meanwhile."""
         loop: Any = self._client.loop
         gathering: Any = self._client.gather(future, asynchronous=True)
-        coming = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
+        pending = asyncio.run_coroutine_threadsafe(gathering, loop.asyncio_loop)
         try:
-            while not wait([coming], _POLL_SECONDS).done:
+            while not wait([pending], _POLL_SECONDS).done:
                 self._check()
                 self._count_workers()
         except BaseException:
-            coming.cancel()
+            pending.cancel()
             raise
-        return coming.result()
+        return pending.result()
 
     def _cancel_remaining(self) -> None:
         """Cancel the remaining tasks without waiting for them."""

@@ -26,7 +26,7 @@ from worker.job.limits import LimitReached
 from worker.job.reporter import Reporter
 from worker.job.run import JobRun
 
-_MAX_NAME_BYTES = 200  # file systems allow 255 bytes, and a record has a longer name
+_MAX_NAME_BYTES = 200  # file systems allow 255 bytes, also for the record of a file, `.NAME.json`
 # After these errors the job is not retried, so that no attempt resumes the download.
 _FINAL = (DatasetError, InvalidInput, AddressRefused, ExtraMissing, JobCancelled, LimitReached)
 
@@ -152,11 +152,11 @@ class _DownloadProgress:
         total = self._before_bytes + total_bytes if is_last and total_bytes is not None else None
         if self._first_bytes is None:
             self._first_bytes = done_bytes  # downloaded by an earlier attempt
-        fresh = done_bytes - self._first_bytes
+        new_bytes = done_bytes - self._first_bytes
         elapsed_seconds = time.monotonic() - self._started_at
         left_seconds = None
-        if total_bytes is not None and is_last and fresh > 0:
-            left_seconds = round(elapsed_seconds * (total_bytes - done_bytes) / fresh, 1)
+        if total_bytes is not None and is_last and new_bytes > 0:
+            left_seconds = round(elapsed_seconds * (total_bytes - done_bytes) / new_bytes, 1)
         self._reporter.report(
             progress={
                 "phase": "downloading",

@@ -1,7 +1,7 @@
 """Estimate the time of an experiment's trainings from five measured trees or epochs of each kind."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from core.experiments import Plan, Run
@@ -102,7 +102,7 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
 
 def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> MeasuredTraining:
     costliest = max(runs, key=leaves_of)
-    described = MeasuredTraining(
+    training = MeasuredTraining(
         method=state.row.spec["tags"]["method"],
         loss=costliest.spec["loss"]["name"],
         job_id=state.row.job_id,
@@ -112,18 +112,16 @@ def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> Measure
     )
     failure = failure_of(state)
     if failure is not None or state.row.job_id is None:
-        return MeasuredTraining(**{**asdict(described), "failure": failure or "not trained"})
+        return replace(training, failure=failure or "not trained")
     with run.store.read() as tx:
         iterations = tx.jobs.iterations(state.row.job_id)
         attempts = tx.jobs.attempts(state.row.job_id)
     per_tree, per_look = _seconds(iterations)
-    return MeasuredTraining(
-        **{
-            **asdict(described),
-            "seconds_per_tree": per_tree,
-            "seconds_per_look": per_look,
-            "other_seconds": _other_seconds(attempts),
-        }
+    return replace(
+        training,
+        seconds_per_tree=per_tree,
+        seconds_per_look=per_look,
+        other_seconds=_other_seconds(attempts),
     )
 
 

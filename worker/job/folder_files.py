@@ -31,7 +31,7 @@ class FolderFiles:
     Args:
         row: Dataset, whose source lists the files in order.
         run: Job that reads the files.
-        places: Folder and name of each file if the source does not list them.
+        locations: Folder and name of each file if the source does not list them.
         files: Reader of files on this machine; None for the data roots of the settings.
     """
 
@@ -39,10 +39,10 @@ class FolderFiles:
         self,
         row: Dataset,
         run: JobRun,
-        places: Sequence[tuple[str, str]] = (),
+        locations: Sequence[tuple[str, str]] = (),
         files: DataFiles | None = None,
     ) -> None:
-        self._places = places or [(row.source["folder"], name) for name in row.source["filenames"]]
+        self._locations = locations or [(row.source["folder"], name) for name in row.source["filenames"]]
         self._files = files or DataFiles(run.settings.data_roots, run.settings.storage_patience_seconds)
         self._is_local = files is not None
         self._json = options_json(row.source)
@@ -70,7 +70,7 @@ class FolderFiles:
         self._run.reporter.phase("reading")
         form = self._form()
         limits = self._run.settings.reading_limits
-        tasks = [PartTask(folder, name, form, self._json, limits) for folder, name in self._places]
+        tasks = [PartTask(folder, name, form, self._json, limits) for folder, name in self._locations]
         with self._reader() as reader:
             reader.read(tasks, self._spool.add, _Fractions(len(tasks), on_progress).report)
         self._parts = self._spool.parts()
@@ -83,14 +83,14 @@ class FolderFiles:
             DatasetError: The files are inconsistent, or too large together.
         """
 
-        def joined(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             on_progress(_READING_STEPS + (_STEPS - _READING_STEPS) * done // total, _STEPS)
 
-        return join_parts(self._parts, self._options, limits, joined)
+        return join_parts(self._parts, self._options, limits, report)
 
     def _form(self) -> FileForm:
         """Return the format and the columns of the first file."""
-        folder, name = self._places[0]
+        folder, name = self._locations[0]
         with self._files.opened(folder, name, self._check) as path:
             return form_of_file(JudgedFile(path, name), self._options, self._run.settings.reading_limits)
 
@@ -99,7 +99,7 @@ class FolderFiles:
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[PartReader]:
-        if self._is_local or self._run.settings.dask_scheduler is None or len(self._places) == 1:
+        if self._is_local or self._run.settings.dask_scheduler is None or len(self._locations) == 1:
             yield LocalReader(self._files, self._run.threads)
             return
         with cluster_client(self._run.settings) as client:

@@ -56,12 +56,12 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 
 
 def processors_of(run: JobRun) -> list[str]:
-    """Return the types of processors that a training ran on, in order of first use.
+    """Return the types of processors that a training ran on, those of earlier attempts first.
 
-    They are more than one if it resumed from a checkpoint that a worker of another type wrote.
+    They are more than one if an earlier attempt, a rank or a helper job ran on a machine of another type.
     """
     earlier = (run.reporter.checkpoint or {}).get("processors", ())  # absent from earlier releases
-    return [*dict.fromkeys([*earlier, processor()[0]])]
+    return [*dict.fromkeys([*earlier, processor()[0], *sorted(run.other_processors)])]
 
 
 def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[str, str]:
@@ -133,8 +133,8 @@ def _determining_values(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]
         yield "base model (init_model)", base["sha256"]
     if teacher := lineage.get("teacher"):
         yield "teacher model", teacher["sha256"]
-    for place, member in enumerate(lineage.get("members") or ()):
-        yield f"member {place} of the sum", member["sha256"]
+    for position, member in enumerate(lineage.get("members") or ()):
+        yield f"member {position} of the sum", member["sha256"]
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]

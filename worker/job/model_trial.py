@@ -5,32 +5,33 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import structlog
 
-from core.errors import ModelError
+from core.errors import InvalidInput, ModelError
+from core.scorers.trial import TriedModel
+from core.scoring.trial import check_names
+from core.stored import read_as
 from core.subprocesses import module_command, module_environment
 from worker.job.run import JobRun
 
 _MIN_MEMORY_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
 _MEMORY_PER_FILE_BYTE = 40  # memory for each byte of the file
 _POLL_SECONDS = 0.1
-# Prefixes of environment variables to withhold from the process, which a malicious model may control.
-_SECRETS = ("RANKERY_", "AWS_")
+_UNUSABLE = "the model could not be loaded and scored"
+# Environment variables of the process, which a malicious model may control. None of them holds a secret.
+_VARIABLES = frozenset({"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "XDG_CACHE_HOME"})
+_VARIABLE_PREFIXES = ("KMP_", "LC_", "NUMBA_", "OMP_", "PYTHON")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any]:
+def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> TriedModel:
     """Run `core.scorers.trial` on a model's file in a separate process.
 
     Args:
         run: Job, whose interruptions end the process.
         path: File of the model.
         least_seconds: Limit of CPU time, plus one second per MiB of the file.
-
-    Returns:
-        `core.scorers.trial.TriedModel` as JSON.
 
     Raises:
         ModelError: The model cannot be used, or its process crashed or exceeded a limit.
@@ -39,10 +40,11 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     cpu_seconds = least_seconds + size_bytes // 2**20
     wanted_bytes = _MIN_MEMORY_BYTES + _MEMORY_PER_FILE_BYTE * size_bytes
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
-    arguments = (path, run.settings.reading_limits.features, cpu_seconds, memory_bytes)
+    max_features = run.settings.reading_limits.features
+    arguments = (path, max_features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
         module_command("core.scorers.trial", *arguments),
-        env=_environment(),
+        env=trial_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -56,10 +58,31 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
             "model.trial_ended", code=process.returncode, errors=errors[-2_000:].decode(errors="replace")
         )
         raise ModelError(_failure_reason(process.returncode, cpu_seconds))
-    tried: dict[str, Any] = json.loads(answer)
-    if "error" in tried:
-        raise ModelError(tried["error"])
-    return tried
+    return _parsed(answer, max_features)
+
+
+def _parsed(answer: bytes, max_features: int) -> TriedModel:
+    """Parse the answer of the process, and check it: a malicious model may control the process."""
+    try:
+        tried = json.loads(answer)
+        if "error" in tried:
+            raise ModelError(str(tried["error"]))
+        model = read_as(TriedModel, tried)
+    except (ValueError, TypeError, InvalidInput) as error:
+        raise ModelError(_UNUSABLE) from error
+    check_names(model.feature_names, max_features)
+    return model
+
+
+def trial_environment() -> dict[str, str]:
+    """Return the environment of the process: variables of programs, packages, caches and threads."""
+    return module_environment(
+        {
+            name: value
+            for name, value in os.environ.items()
+            if name in _VARIABLES or name.startswith(_VARIABLE_PREFIXES)
+        }
+    )
 
 
 def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
@@ -71,14 +94,9 @@ def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
             continue
 
 
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SECRETS)}
-    return module_environment(kept)
-
-
 def _failure_reason(code: int, cpu_seconds: int) -> str:
     if code == -signal.SIGXCPU:
         return f"the model could not be loaded within {cpu_seconds} seconds of CPU time"
     if code < 0:
         return f"LightGBM crashed while loading the model ({signal.Signals(-code).name})"
-    return "the model could not be loaded and scored"
+    return _UNUSABLE

@@ -170,14 +170,7 @@ def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: 
     """Store the values of every validation query; return the column `validation` of the model's row."""
     run.reporter.phase("evaluating")
     values = measure(ranked.scores, ranked.judgments, measures.metrics, measures.contract)
-    query_ids = list(ranked.judgments.query_ids)
-    with run.artifacts.writing(validation_key(model_id)) as file:
-        write_query_values(file, query_ids, values)
-    return {
-        "metrics": _intervals(run, values, measures.seed),
-        "queries": len(query_ids),
-        "query_ids_sha256": hashlib.sha256("\n".join(query_ids).encode()).hexdigest(),
-    }
+    return _store_validation_values(run, measures, list(ranked.judgments.query_ids), values, model_id)
 
 
 def store_cross_validation(
@@ -185,16 +178,26 @@ def store_cross_validation(
 ) -> Values:
     """Store the held-out values of every query; return the column `validation` of the model's row."""
     run.reporter.phase("evaluating")
-    with run.artifacts.writing(validation_key(model_id)) as file:
-        write_query_values(file, query_ids, validated.per_query)
+    stored = _store_validation_values(run, measures, query_ids, validated.per_query, model_id)
     with run.artifacts.writing(folds_key(model_id)) as file:
         names = np.array(validated.assignment.names, object)[validated.fold_of]
         pq.write_table(pa.table({"query_id": list(query_ids), "fold": list(names)}), file)
+    return stored | {"cross_validation": validated.to_json()}
+
+
+def _store_validation_values(
+    run: JobRun,
+    measures: Measures,
+    query_ids: Sequence[str],
+    values: Mapping[str, Float64Array],
+    model_id: str,
+) -> Values:
+    with run.artifacts.writing(validation_key(model_id)) as file:
+        write_query_values(file, query_ids, values)
     return {
-        "metrics": _intervals(run, validated.per_query, measures.seed),
+        "metrics": _intervals(run, values, measures.seed),
         "queries": len(query_ids),
         "query_ids_sha256": hashlib.sha256("\n".join(query_ids).encode()).hexdigest(),
-        "cross_validation": validated.to_json(),
     }
 
 

@@ -9,6 +9,7 @@ import structlog
 from core.errors import StoreUnavailable
 from core.jobs import JobLimits
 from core.store import Job, Store, Transaction
+from core.store.clock import utc_now
 from worker.job.artifact_writer import ArtifactWriter
 from worker.job.caches import Caches
 from worker.job.counters import JobCounters
@@ -42,6 +43,7 @@ class JobRun:
         lease: Renewal, cancellation and interruptions.
         reporter: Progress, metrics, learning curves and checkpoints.
         artifacts: Artifacts that the job writes, and those to delete when it ends.
+        other_processors: Types of the processors of other processes that compute parts of the result.
         outcome: Outcome of a job whose runner returns: `succeeded`, or `refused`.
     """
 
@@ -67,6 +69,7 @@ class JobRun:
             settings.report_seconds,
         )
         self.artifacts = ArtifactWriter(store.artifacts, job.id)
+        self.other_processors: set[str] = set()
         self.outcome = "succeeded"
 
     @classmethod
@@ -76,7 +79,7 @@ class JobRun:
         """Claim the next queued job of these kinds, or return None if the queue has none."""
         with store.begin() as tx:
             job = tx.jobs.claim_next(kinds, worker, settings.lease_seconds)
-            spent_seconds = 0.0 if job is None else _spent_seconds(tx, job)
+            spent_seconds = 0.0 if job is None else spent_seconds_of(tx, job.id)
         return None if job is None else cls(job, store, settings, spent_seconds)
 
     @contextmanager
@@ -163,8 +166,10 @@ class JobRun:
         self.artifacts.delete_registered()
 
 
-def _spent_seconds(tx: Transaction, job: Job) -> float:
-    earlier = tx.jobs.attempts(job.id)
+def spent_seconds_of(tx: Transaction, job_id: str) -> float:
+    """Return the running time of a job over all attempts."""
+    now = utc_now()
     return sum(
-        max(0.0, (past.ended_at - past.started_at).total_seconds()) for past in earlier if past.ended_at
+        max(0.0, ((attempt.ended_at or now) - attempt.started_at).total_seconds())
+        for attempt in tx.jobs.attempts(job_id)
     )

@@ -84,9 +84,9 @@ def read_samples(
     requests = 0
     for features, request in _requests(store, model, window):
         requests += 1
-        for place, query in enumerate(request["queries"]):
+        for position, query in enumerate(request["queries"]):
             is_named = queries_by == "id" and query["id"] is not None
-            key = query["id"] if is_named else f"\0{requests} {place}"
+            key = query["id"] if is_named else f"\0{requests} {position}"
             number = _number(key, seed)
             if number in seen or not query["documents"]:
                 continue
@@ -128,12 +128,12 @@ class _LoggedFeatures:
         if not self.model.categories:
             return np.array(rows, self.model.scorer.precision)[:, self.columns]
         features = np.empty((len(rows), len(self.columns)), self.model.scorer.precision)
-        for place, (name, column) in enumerate(zip(self.model.feature_names, self.columns, strict=True)):
+        for position, (name, column) in enumerate(zip(self.model.feature_names, self.columns, strict=True)):
             values = [row[column] for row in rows]
             categories = self.model.categories.get(name)
             if categories is not None:
                 values = [categories.code(each) if isinstance(each, str) else each for each in values]
-            features[:, place] = np.array(values, features.dtype)
+            features[:, position] = np.array(values, features.dtype)
         return features
 
 
@@ -168,10 +168,10 @@ def _logged_features(store: Store, model: LoadedModel, model_id: str) -> _Logged
     """Return the positions of a model's features in a version's requests, None if any is missing."""
     with store.read() as tx:
         row = tx.models.several([model_id]).get(model_id)
-    places = {name: place for place, name in enumerate(row.feature_names if row else ())}
-    if any(name not in places for name in model.feature_names):
+    columns = {name: column for column, name in enumerate(row.feature_names if row else ())}
+    if any(name not in columns for name in model.feature_names):
         return None
-    return _LoggedFeatures([places[name] for name in model.feature_names], model)
+    return _LoggedFeatures([columns[name] for name in model.feature_names], model)
 
 
 def _number(key: str, seed: int) -> int:
@@ -182,9 +182,9 @@ def _number(key: str, seed: int) -> int:
 
 def _scored(model: LoadedModel, matrices: Sequence[FloatArray], threads: int) -> QuerySample:
     sizes = np.cumsum([0, *map(len, matrices)])
-    kept = max(0, int(np.sum(sizes <= MAX_SAMPLED_DOCUMENTS)) - 1)
-    boundaries = sizes[: kept + 1].astype(np.int64)
+    n_queries = max(0, int(np.sum(sizes <= MAX_SAMPLED_DOCUMENTS)) - 1)
+    boundaries = sizes[: n_queries + 1].astype(np.int64)
     n_features = len(model.feature_names)
-    features = np.concatenate([np.empty((0, n_features), model.scorer.precision), *matrices[:kept]])
+    features = np.concatenate([np.empty((0, n_features), model.scorer.precision), *matrices[:n_queries]])
     scores = model.scorer.score(features, threads) if len(features) else np.empty(0)
     return QuerySample(with_scores(features, scores), boundaries)

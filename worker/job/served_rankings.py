@@ -110,8 +110,13 @@ def _interleaved_session(shown: ShownList) -> Session:
     clicks = set(shown.clicks or ())
     teams = InterleavedList.of_json(shown.content).teams
     documents = [
-        {"rank": place + 1, "id": document, "team": team, "actions": ["click"] if place in clicks else []}
-        for place, (document, team) in enumerate(zip(shown.content["documents"], teams, strict=True))
+        {
+            "rank": position + 1,
+            "id": document,
+            "team": team,
+            "actions": ["click"] if position in clicks else [],
+        }
+        for position, (document, team) in enumerate(zip(shown.content["documents"], teams, strict=True))
         if document
     ]
     session = {

@@ -16,6 +16,7 @@ from core.training.findings import Growth
 from core.training.measure import Measure
 from core.training.weights import FittedWeights, best_weights, fit_weights
 from worker.job.datasets import KeyedDataset
+from worker.job.reporter import Values
 from worker.job.run import JobRun
 
 
@@ -141,6 +142,15 @@ def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
         trained.growth,
         propensities=trained.propensities,
     )
+
+
+def sum_values(model: Sum) -> Values:
+    """Return the stored description of a sum: its kind, and references and weights of its members."""
+    return {
+        "kind": model.kind,
+        "models": [member.reference for member in model.members],
+        "weights": [member.weight for member in model.members],
+    }
 
 
 def _sum_of(members: Sequence[Member]) -> Sum:

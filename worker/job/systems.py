@@ -76,8 +76,8 @@ def scores_of(scorer: ScoringModel, reference: str, dataset: RankingDataset, thr
     except ScoreNotFinite as error:
         query = int(np.searchsorted(dataset.query_boundaries, error.row, side="right")) - 1
         document = str(dataset.document_ids[error.row])
-        place = f"document {document!r} of query {str(dataset.query_ids[query])!r}"
-        raise error.of(reference, place) from error
+        location = f"document {document!r} of query {str(dataset.query_ids[query])!r}"
+        raise error.of(reference, location) from error
 
 
 def repair_models(store: Store, content: bytes) -> list[str]:

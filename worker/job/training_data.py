@@ -23,7 +23,7 @@ from core.scorers import Member, TreeModel
 from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.store.artifacts.local_cache import LocalCache
-from core.training import Checkpoint, KeptBins
+from core.training import Checkpoint, KeptBins, TrainedModel
 from core.training.labels import check_labels
 from core.training.memory import memory_need
 from worker.job.click_logs import lists_as_training_data
@@ -31,7 +31,7 @@ from worker.job.datasets import KeyedDataset, load_dataset
 from worker.job.distillation import label_by_teacher
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.job.sums import align_with_members, load_members
+from worker.job.sums import align_with_members, load_members, with_base
 from worker.job.systems import ALLOW_ABSENT
 
 
@@ -169,9 +169,11 @@ class TrainingData:
             return part.relabelled(apply_label_map(measures, part.dataset, loss))
 
         # The label map does not apply to the labels of a teacher.
-        given = replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
+        training_measures = (
+            replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
+        )
         return cls(
-            judged(training, spec.loss if spec.learns else None, given),
+            judged(training, spec.loss if spec.learns else None, training_measures),
             judged(validation, None) if validation else None,
             judged(test, None) if test else None,
             base,
@@ -235,7 +237,7 @@ class TrainingData:
         return replace(self, training=training, validation=validation, folds=None)
 
     def start(self, threads: int) -> Checkpoint | None:
-        """Return the initial state of the training, None where it starts without trees.
+        """Return the initial state of the training, None without a model to continue.
 
         Raises:
             InvalidInput: The training cannot continue the model.
@@ -255,6 +257,12 @@ class TrainingData:
             return Checkpoint.of_model(self.base.member.content.decode(), datasets, threads)
         except ModelError as error:
             raise InvalidInput.at("/init_model", str(error)) from error
+
+    def with_base(self, trees: TrainedModel) -> TrainedModel:
+        """Return trained trees, as a sum with the base model unless they were appended to a forest."""
+        if self.base is None or self.base.is_forest:
+            return trees
+        return with_base(self.base.member, trees)
 
     def kept_bins(self, cache: LocalCache) -> KeptBins:
         """Return the cache and the keys of the binned datasets."""

@@ -35,7 +35,7 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
     try:
         compile_kernels(report=report, stopped=stop.is_set)
     finally:
-        report.leave()
+        report.remove()
     _LOG.info("kernels.compiled", seconds=round(time.monotonic() - began, 1))
 
 
@@ -65,7 +65,7 @@ class CompilationReport:
                 WorkerHealthFile(self._settings.data_dir, lane).write(health)
             self._store(progress)
 
-    def leave(self) -> None:
+    def remove(self) -> None:
         """Remove the entries of the lanes from the database; from now on the lanes report themselves."""
         self._store(None)
 

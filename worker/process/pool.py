@@ -68,7 +68,7 @@ class PoolProcess:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
         run_jobs(self._store, self._settings, self._stop, self._process_name, self._kinds)
 
-    def leave(self) -> None:
+    def flush_traces(self) -> None:
         """Flush the trace spans of the last jobs when this process ends."""
         self._stop_tracing()
 

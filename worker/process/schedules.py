@@ -173,6 +173,7 @@ def _train_on_clicks(
         return []
     with _limited_to_key(tx, schedule):
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+        run.datasets = _newest_datasets(tx, schedule)  # the schedule may name other datasets by now
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
         job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
     run.job_id, run.status = job.id, RunStatus.QUEUED
@@ -357,10 +358,10 @@ def _end(
     tx.schedules.finish(run, status, detail)
     if status != RunStatus.SKIPPED:
         fields = {"name": schedule.name, "run_id": run.id, "status": status, "detail": detail}
-        made = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
+        results = {"job_id": run.job_id, "model_id": run.model_id, "promotion_job_id": run.promotion_job_id}
         kind = SCHEDULE_FAILED if status == RunStatus.FAILED else SCHEDULE_RAN
         owner = {"project": schedule.project, "key_id": schedule.key_id}
-        tx.events.add(kind, "schedule", schedule.id, {**fields, **made}, **owner)
+        tx.events.add(kind, "schedule", schedule.id, {**fields, **results}, **owner)
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
 
 

@@ -89,7 +89,7 @@ class Sweeper:
                 self._swept = False
                 return
 
-    def leave(self) -> None:
+    def deregister(self) -> None:
         """Deregister this worker."""
         self._health.remove()
         if self._opened is None:
@@ -193,7 +193,7 @@ class Sweeper:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # a process of another user has reused the id
         return False
     return True
 

@@ -6,9 +6,11 @@ common quantum, so that sums are exact and their order does not matter.
 """
 
 import ctypes
+import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from core.types import Float64Array
 # Takes the bytes for each other rank, and returns the bytes from each of them.
 Swap = Callable[[Mapping[int, bytes]], Mapping[int, bytes]]
 
+FAILED = 1  # exit code after an error in a collective operation
+_log = logging.getLogger("rankery.ranks")
 _BASIC: Any = basic
 _SIZE = ctypes.c_int32
 _SIZES = ctypes.POINTER(_SIZE)
@@ -45,7 +49,20 @@ class Traffic:
     sent_bytes: int = 0
     summed_bytes: int = 0
     rounds: int = 0
-    waiting_seconds: float = field(default=0.0)
+    waiting_seconds: float = 0.0
+
+
+def _ending_on_error(operation: Callable[..., None]) -> Callable[..., None]:
+    """Return an operation that ends the process on an error: ctypes would ignore it, and sums be wrong."""
+
+    def run(*arguments: Any) -> None:
+        try:
+            operation(*arguments)
+        except BaseException:  # noqa: BLE001 - no error may return to LightGBM
+            _log.exception("a collective operation failed")
+            os._exit(FAILED)
+
+    return run
 
 
 class Collectives:
@@ -71,7 +88,10 @@ class Collectives:
         self.traffic = Traffic()
         self.stopwatch = Stopwatch()
         # Kept alive here, since LightGBM holds bare pointers.
-        self._functions = _REDUCE_SCATTER(self._reduce_scatter), _ALLGATHER(self._allgather)
+        self._functions = (
+            _REDUCE_SCATTER(_ending_on_error(self._reduce_scatter)),
+            _ALLGATHER(_ending_on_error(self._allgather)),
+        )
 
     def attach(self) -> None:
         """Register this object's functions as LightGBM's network in this thread."""

@@ -116,7 +116,7 @@ class DaskPlacement:
         return started
 
     def close(self) -> None:
-        """Unsubscribe from the events."""
+        """Unsubscribe from the events; call after all ranks have ended."""
         if self._client.status == "running":
             self._client.unsubscribe_topic(TOPIC)
 

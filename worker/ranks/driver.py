@@ -104,6 +104,7 @@ class DistributedTraining:
             run.lease.check,
         )
         with team:
+            run.other_processors.update(member.processor for member in team.members)
             yield team
 
     def _trained(self, team: Team) -> TrainedRanker:

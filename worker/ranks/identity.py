@@ -43,10 +43,12 @@ class Identity:
         try:
             from distributed import Security
 
-            made = Security.temporary()
+            temporary = Security.temporary()
         except ImportError as error:
             raise ExtraMissing("a distributed training", "distributed") from error
-        return cls(job_id, token, secrets.token_hex(32), str(made.tls_ca_file), str(made.tls_worker_key))
+        return cls(
+            job_id, token, secrets.token_hex(32), str(temporary.tls_ca_file), str(temporary.tls_worker_key)
+        )
 
     def security(self) -> "Security":
         """Return the TLS settings of Dask's connections, in which both ends present the certificate."""

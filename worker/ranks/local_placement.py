@@ -1,10 +1,12 @@
 """Run ranks as processes on this machine."""
 
+import contextlib
 import json
 import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import IO, cast
 
 from core.machine import available_cpus
 from core.subprocesses import module_command, module_environment
@@ -43,9 +45,6 @@ class LocalPlacement:
         """Start a rank."""
         return RankSubprocess(invite(_HOST))
 
-    def close(self) -> None:
-        """Do nothing: all ranks are child processes that have ended."""
-
 
 class RankSubprocess:
     """A rank as a child of this process, killed when the thread that starts it ends.
@@ -55,16 +54,15 @@ class RankSubprocess:
     """
 
     def __init__(self, invitation: Invitation) -> None:
-        reading, writing = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603 - the command is our own
             module_command(_MODULE, os.getpid()),  # the rank ends with the process of this id
-            stdin=reading,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             env=rank_environment(invitation.threads),
             start_new_session=True,  # Ctrl-C signals only the driver
         )
-        os.close(reading)
-        with os.fdopen(writing, "wb") as stdin:
+        # `has_ended` reports a process that dies before it has read its invitation.
+        with contextlib.suppress(BrokenPipeError), cast("IO[bytes]", self._process.stdin) as stdin:
             stdin.write(json.dumps(asdict(invitation)).encode() + b"\n")
 
     @property

@@ -87,12 +87,11 @@ class Part:
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> "Part":
         """Deserialise a part from the result of `as_message`."""
-        given: dict[str, Any] = {"document_ids": unpacked_texts(message["document_ids"])}
-        plain = ("url", "absent", "first_query", "all_queries")
-        arrays = message.keys() - {*plain, "document_ids"}
+        scalars = ("url", "absent", "first_query", "all_queries")
+        arrays = message.keys() - {*scalars, "document_ids"}
         return cls(
-            **given,
-            **{name: message[name] for name in plain},
+            document_ids=unpacked_texts(message["document_ids"]),
+            **{name: message[name] for name in scalars},
             **{name: unpacked(message[name]) for name in arrays},
         )
 

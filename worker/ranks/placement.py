@@ -74,7 +74,3 @@ class Placement(Protocol):
             invite: Returns the invitation for the address of the machine that the rank runs on.
         """
         ...
-
-    def close(self) -> None:
-        """Release all resources; call after all ranks have ended."""
-        ...

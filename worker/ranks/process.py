@@ -18,6 +18,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from core.errors import InvalidInput
+from core.kernel_cache import processor
 from core.machine import available_memory_bytes, peak_memory_bytes, process_memory_bytes
 from core.stored import read_as
 from core.subprocesses import die_with_parent
@@ -35,7 +36,7 @@ from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
 
-LEFT, LOST = 0, 3  # exit codes: the driver has left or is lost, another rank is lost
+LEFT, LOST = 0, 3  # exit codes: after the end or loss of the driver, after the loss of another rank
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
 
@@ -80,7 +81,7 @@ class RankProcess:
         except (OSError, Refused) as error:
             _log.warning("rank %s ends: it cannot reach its driver: %s", self._rank, error)
             os._exit(LEFT)
-        hello = {"address": address, "host": socket.gethostname(), "pid": os.getpid()}
+        hello = {"address": address, "host": socket.gethostname(), "processor": processor()[0]}
         endpoint.run(self._driver.send({"hello": hello}))
         endpoint.begin(self._listen())
         endpoint.begin(self._beat())
@@ -196,8 +197,8 @@ class RankProcess:
     def _measure(self, _: dict[str, Any]) -> dict[str, Any]:
         self._enter("metrics")
         values = {
-            name: {metric: packed(values) for metric, values in found.items()}
-            for name, found in self._shard.values().items()
+            name: {metric: packed(values) for metric, values in by_metric.items()}
+            for name, by_metric in self._shard.values().items()
         }
         return {"values": values, "milliseconds": self._shard.grower.stopwatch.lap()}
 

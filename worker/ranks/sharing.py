@@ -1,8 +1,7 @@
 """Distribute a training to its ranks: their queries, their bins and their initial scores."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.ranks.arrays import packed, unpacked
 from worker.ranks.parts import Part, sample_within
-from worker.ranks.team import Team
+from worker.ranks.team import Member, Team
 from worker.settings import MEMORY_SHARE
 
 _URL_SECONDS = 7 * 24 * 3600  # the longest validity that S3 allows for a signed URL
@@ -61,10 +60,8 @@ class Sharing:
             InvalidInput: There are too few queries, or ranks cannot read the features.
         """
         self._selections()  # raises before any process is started
-        least, queries = (
-            self._distribution.ranks.at_least,
-            min(keyed.dataset.n_queries for keyed in self._datasets.values()),
-        )
+        least = self._distribution.ranks.at_least
+        queries = min(keyed.dataset.n_queries for keyed in self._datasets.values())
         if queries < least:
             raise InvalidInput.at(
                 "/distribution/ranks/at_least",
@@ -91,7 +88,7 @@ class Sharing:
             first, last = cuts["train"][member.rank : member.rank + 2].tolist()
             member.queries, member.documents = last - first, int(np.diff(boundaries)[member.rank])
         needs = team.ask([self._load(member.rank, cuts, selections) for member in team.members])
-        self._check_memory(team, needs)
+        check_memory(team.members, needs, self._run.bounds.memory_bytes)
         self._edges = self._edges or self._compute_edges(team, boundaries)
         self._run.reporter.phase("binning")
         count = counting_percent(self._run.reporter, "binning")
@@ -125,8 +122,8 @@ class Sharing:
 
         def scores_of_rank(rank: int) -> Values:
             return {
-                name: packed(found[slice(*cuts[name][rank : rank + 2].tolist())])
-                for name, found in scores.items()
+                name: packed(values[slice(*cuts[name][rank : rank + 2].tolist())])
+                for name, values in scores.items()
             }
 
         team.ask([{**common, "scores": scores_of_rank(member.rank)} for member in team.members])
@@ -182,21 +179,38 @@ class Sharing:
         parameters = lightgbm_parameters(self._spec, dataset, self._run.threads)
         return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
 
-    def _check_memory(self, team: Team, needs: list[dict[str, Any]]) -> None:
-        """Raise if a shard would exceed the memory of its machine or the job's limit."""
-        limit = self._run.bounds.memory_bytes
-        by_host: dict[str, int] = {}
-        for member, need in zip(team.members, needs, strict=True):
-            by_host[member.host] = by_host.get(member.host, 0) + need["needed_bytes"]
-            usable = limit if need["available_bytes"] is None else MEMORY_SHARE * need["available_bytes"]
-            least = min(bound for bound in (limit, usable, np.inf) if bound is not None)
-            if need["needed_bytes"] > least or by_host[member.host] > (usable or np.inf):
-                raise LimitReached(
-                    "Memory limit",
-                    f"The shard of rank {member.rank} on {member.host} takes about {need['need']}, but only"
-                    f" {least / 2**20:,.0f} MiB are available. Raise the job's limit, allow more ranks, or"
-                    " train on fewer documents or features.",
-                )
+
+def check_memory(members: Sequence[Member], needs: Sequence[Values], limit_bytes: float | None) -> None:
+    """Raise if a shard needs more than its machine or the job's limit allows, or all shards of a machine do.
+
+    Args:
+        members: Ranks.
+        needs: `{"needed_bytes", "need", "available_bytes"}` of each rank.
+        limit_bytes: The job's limit for each rank, or None.
+
+    Raises:
+        LimitReached: The memory does not suffice.
+    """
+    by_host: dict[str, int] = {}
+    for member, need in zip(members, needs, strict=True):
+        available = need["available_bytes"]
+        usable = limit_bytes if available is None else MEMORY_SHARE * available
+        least = min(bound for bound in (limit_bytes, usable, np.inf) if bound is not None)
+        if need["needed_bytes"] > least:
+            shards = f"The shard of rank {member.rank} on {member.host} takes about {need['need']}"
+            raise _too_little_memory(shards, least)
+        by_host[member.host] = by_host.get(member.host, 0) + need["needed_bytes"]
+        if usable is not None and by_host[member.host] > usable:
+            together = f"{by_host[member.host] / 2**20:,.0f} MiB together"
+            raise _too_little_memory(f"The shards of ranks on {member.host} take {together}", usable)
+
+
+def _too_little_memory(shards: str, available_bytes: float) -> LimitReached:
+    return LimitReached(
+        "Memory limit",
+        f"{shards}, but only {available_bytes / 2**20:,.0f} MiB are available. Raise the job's limit, allow"
+        " more ranks, or train on fewer documents or features.",
+    )
 
 
 def _stored_selection(store: Store, dataset: KeyedDataset) -> tuple[SelectedFeatures, str]:

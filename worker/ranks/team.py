@@ -43,9 +43,10 @@ class Member:
         process: Process of the rank.
         last_message_at: Time of the rank's last message.
         host: Name of the rank's machine, empty until the rank connects.
+        address: Address at which the other ranks reach it.
+        processor: Type of the machine's processor.
         queries: Number of training queries of its shard.
         documents: Number of documents of these queries.
-        address: Address at which the other ranks reach it.
         condition: State that the rank sent last: `stage`, `done`, `total`, `memory_bytes`,
             `peak_memory_bytes`, `sent_bytes` and `waiting_share`.
         connection: Connection to the rank, None until it connects.
@@ -56,6 +57,7 @@ class Member:
     last_message_at: float
     host: str = ""
     address: str = ""
+    processor: str = ""
     queries: int = 0
     documents: int = 0
     condition: dict[str, Any] = field(default_factory=dict)
@@ -148,7 +150,9 @@ class Team:
     async def _accept(self, connection: Connection) -> None:
         """Receive the messages of a rank until its connection is lost."""
         rank = connection.peer
-        if not 0 <= rank < len(self.members) or self.members[rank].connection is not None:
+        while len(self.members) <= rank < self._n_ranks:
+            await asyncio.sleep(_POLL_SECONDS)  # the placement has started the rank, but not returned it
+        if not 0 <= rank < self._n_ranks or self.members[rank].connection is not None:
             connection.abort()
             return
         self.members[rank].connection = connection
@@ -203,7 +207,9 @@ class Team:
         member.condition = message.get("condition", member.condition)
         if "hello" in message:
             hello = message["hello"]
-            member.host, member.address = hello["host"], hello["address"]
+            member.host, member.address, member.processor = (
+                hello[name] for name in ("host", "address", "processor")
+            )
         elif "lost" in message:
             lost = self.members[message["lost"]]
             raise RankLost(lost.rank, lost.host, f"was lost by rank {member.rank}")

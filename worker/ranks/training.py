@@ -49,8 +49,7 @@ def train_on_ranks(
 def _placement(settings: WorkerSettings, distribution: Distribution) -> Iterator[Placement]:
     """Provide the placement: the Dask cluster of the settings, or this machine without a cluster."""
     if settings.dask_scheduler is None:
-        with closing(LocalPlacement(distribution.threads_per_rank)) as local:
-            yield local
+        yield LocalPlacement(distribution.threads_per_rank)
         return
     with cluster_client(settings) as client:
         from worker.ranks.dask_placement import DaskPlacement

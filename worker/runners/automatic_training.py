@@ -24,6 +24,7 @@ from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
 from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.job.run import JobRun
+from worker.job.sums import sum_values
 from worker.job.systems import Ranked, scores_of
 from worker.job.training_data import TrainingData
 
@@ -68,6 +69,7 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
         "selection": selected_at - searched_at,
         "final trainings": time.monotonic() - selected_at,
     }
+    run.other_processors.update(candidates.processors())
     _store(run, job, _SearchResult(candidates, data, selected, fitted, conclusion, seconds))
 
 
@@ -98,54 +100,54 @@ def _fitted(run: JobRun, candidates: CandidateTrials, tried: Tried) -> bytes:
         return content
 
 
-def _store(run: JobRun, job: AutoTrainJob, found: _SearchResult) -> None:
+def _store(run: JobRun, job: AutoTrainJob, search: _SearchResult) -> None:
     run.reporter.phase("storing")
-    content = found.selected.content(found.fitted, found.feature_names)
+    content = search.selected.content(search.fitted, search.feature_names)
     model, model_id = read_model(content), new_id("mdl_")
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
-    tested = _test(run, job, found, model) if found.data.test is not None else None
-    conclusion = tested.conclusion if tested else found.conclusion
-    metrics = {"held-out": {job.metric: found.conclusion.value}}
+    tested = _test(run, job, search, model) if search.data.test is not None else None
+    conclusion = tested.conclusion if tested else search.conclusion
+    metrics = {"held-out": {job.metric: search.conclusion.value}}
     run.reporter.report(metrics=metrics | ({"test": tested.evaluation.means} if tested else {}))
     result: Values = {
         "model_id": model_id,
         "conclusion": asdict(conclusion)
         | {
-            "held_out": asdict(found.conclusion),
+            "held_out": asdict(search.conclusion),
             "members": [
-                {"name": tried.candidate.name, "weight": weight} for tried, weight in found.selected.members
+                {"name": tried.candidate.name, "weight": weight} for tried, weight in search.selected.members
             ],
-            "seconds": {part: round(seconds, 3) for part, seconds in found.seconds.items()},
+            "seconds": {part: round(seconds, 3) for part, seconds in search.seconds.items()},
         },
     } | (tested.ids if tested else {})
-    members = found.selected.members
+    members = search.selected.members
     ties = dict(
         zip(
-            (each.candidate.name for each in found.selected.complete),
-            found.selected.selection.tied_with_best(),
+            (each.candidate.name for each in search.selected.complete),
+            search.selected.selection.tied_with_best(),
             strict=True,
         )
     )
     weights = {tried.candidate.name: weight for tried, weight in members}
-    sizes = {tried.candidate.name: len(file) for (tried, _), file in zip(members, found.fitted, strict=True)}
+    sizes = {tried.candidate.name: len(file) for (tried, _), file in zip(members, search.fitted, strict=True)}
     with run.succeeding(result) as tx:
         row = tx.models.add(
             model_id,
             name=job.model_name,
             job_id=run.id,
             dataset_id=job.dataset_id,
-            feature_names=found.feature_names,
+            feature_names=search.feature_names,
             loss=None,
             hyperparameters={},
-            scorer=_scorer(found.selected, model),
+            scorer=_scorer(search.selected, model),
             best_iteration=max(tried.iterations for tried, _ in members),
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
             metrics=tested.evaluation.means if tested else None,
             findings=tested.evaluation.columns["findings"] if tested else None,
             lineage=lineage_of(tx, run, job)
-            | {"names_in_file": names_in_file(found.feature_names, model.feature_names)},
+            | {"names_in_file": names_in_file(search.feature_names, model.feature_names)},
             explanation=asdict(explainability_of(model)),
             tags=dict(job.tags) or None,
             validation=None,
@@ -168,11 +170,7 @@ def _store(run: JobRun, job: AutoTrainJob, found: _SearchResult) -> None:
 def _scorer(selected: Selected, model: ScoringModel) -> Values | None:
     """Return the stored description of a scorer, None for trees."""
     if isinstance(model, Sum):
-        return {
-            "kind": model.kind,
-            "models": [member.reference for member in model.members],
-            "weights": [member.weight for member in model.members],
-        }
+        return sum_values(model)
     ((tried, _),) = selected.members
     return None if tried.candidate.scorer is None else dict(tried.candidate.scorer)
 
@@ -189,21 +187,21 @@ class _Tested:
         return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
 
 
-def _test(run: JobRun, job: AutoTrainJob, found: _SearchResult, model: ScoringModel) -> _Tested | None:
+def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringModel) -> _Tested | None:
     """Evaluate the model on the test data, and compare it with trees of LightGBM's default parameters."""
-    if found.data.test is None or job.test_dataset_id is None:
+    if search.data.test is None or job.test_dataset_id is None:
         return None
-    test: RankingDataset = found.data.test.dataset
+    test: RankingDataset = search.data.test.dataset
     quality = QueryQuality(test, job.metric, job.measures.contract, job.measures.seed)
     scores = scores_of(model, "the model", test, run.threads)
     others = untrained_baselines(quality, job.measures.seed)
-    for each in found.selected.complete:
-        if each.candidate.name == DEFAULT_TREES and found.selected.name != DEFAULT_TREES:
-            default = read_model(_fitted(run, found.candidates, each))
+    for each in search.selected.complete:
+        if each.candidate.name == DEFAULT_TREES and search.selected.name != DEFAULT_TREES:
+            default = read_model(_fitted(run, search.candidates, each))
             scored = scores_of(default, DEFAULT_TREES, test, run.threads)
             others.insert(0, (DEFAULT_TREES, quality.values(scored[None])))
     conclusion = conclude(
-        found.selected.name,
+        search.selected.name,
         job.metric,
         quality.values(scores[None]),
         others,

@@ -35,14 +35,9 @@ def run_click_simulation(run: JobRun, spec: SimulateClicksJob) -> None:
     """
     run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    rankers = [_scores(run, dataset, ranker, place) for place, ranker in enumerate(spec.rankers)]
+    rankers = [_scores(run, dataset, spec, ranker) for ranker in spec.rankers]
     run.reporter.phase("drawing clicks")
-    report = counting_percent(run.reporter, "drawing clicks")
-
-    def on_chunk(done: int, total: int) -> None:
-        run.lease.check()
-        report(done, total)
-
+    on_chunk = counting_percent(run.reporter, "drawing clicks")
     log, truth = simulate(dataset, rankers, spec.user_model, spec.plan, on_chunk)
     run.reporter.phase("storing", reset_count=True)
     with log_folder(run) as folder:
@@ -71,12 +66,14 @@ def truth_json(truth: Truth) -> dict[str, Any]:
     }
 
 
-def _scores(run: JobRun, dataset: RankingDataset, ranker: Ranker, place: int) -> Float64Array:
+def _scores(run: JobRun, dataset: RankingDataset, spec: SimulateClicksJob, ranker: Ranker) -> Float64Array:
     if ranker.model_id is not None:
         model = load_model(run.store, ranker.model_id)
         return model.score(model.align(dataset), run.threads)
     if ranker.system not in dataset.feature_names:
-        raise InvalidInput.at(f"/features/{place}", f"{ranker.system!r} is not a feature of the dataset")
+        names = [each.system for each in spec.rankers if each.model_id is None]
+        pointer = f"/features/{names.index(ranker.system)}"
+        raise InvalidInput.at(pointer, f"{ranker.system!r} is not a feature of the dataset")
     column = dataset.feature_names.index(ranker.system)
     values = np.asarray(dataset.features[slice(0, dataset.n_documents)][:, column], np.float64)
     return np.nan_to_num(values, nan=_MISSING, posinf=-_MISSING, neginf=_MISSING)

@@ -92,7 +92,7 @@ def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDa
     for system in spec.systems:
         if system.ranking_id is not None:
             ranked &= ranked_queries(run.store, system.ranking_id)
-    positions = [place for place, query_id in enumerate(dataset.query_ids) if query_id in ranked]
+    positions = [position for position, query_id in enumerate(dataset.query_ids) if query_id in ranked]
     if not positions:
         raise InvalidInput.at("/systems", "the cross-validation rankings have no common query of the dataset")
     return dataset.select_queries(positions)

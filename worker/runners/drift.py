@@ -45,7 +45,7 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     if spec.compare_with_previous:
         run.reporter.phase("comparing with the previous window")
         earlier = _read(run, spec, model, before)
-        comparison = _compare(spec, earlier.sample, sampled.sample, model, (True, True))
+        comparison = _compare(spec, earlier.sample, sampled.sample, model)
         reference = {"since": before.since.isoformat(), "until": before.until.isoformat()}
         features, scores = comparison.columns[:-1], comparison.columns[-1:]
         comparisons.append(
@@ -91,11 +91,11 @@ def _read(run: JobRun, spec: DriftJob, model: LoadedModel, window: Window) -> Sa
 def _with_training(run: JobRun, spec: DriftJob, model: LoadedModel, sampled: Sampled) -> Values:
     """Compare features with the training data, and scores with the model's scores on the validation data."""
     reference = _sample_of(run, spec, model, spec.dataset_id)
-    of_features = _compare(spec, reference, sampled.sample, model, (True, False))
+    of_features = _compare(spec, reference, sampled.sample, model, scores=False)
     scored = reference
     if spec.scored_dataset_id != spec.dataset_id:
         scored = _sample_of(run, spec, model, spec.scored_dataset_id)
-    of_scores = _compare(spec, scored, sampled.sample, model, (False, True))
+    of_scores = _compare(spec, scored, sampled.sample, model, features=False)
     verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
     reference_ids = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
     comparison = _comparison_json(
@@ -122,17 +122,19 @@ def _compare(
     before: QuerySample,
     after: QuerySample,
     model: LoadedModel,
-    parts: tuple[bool, bool],
+    *,
+    features: bool = True,
+    scores: bool = True,
 ) -> Comparison:
-    """Compare two samples; `parts` selects whether by features, and whether by scores."""
+    """Compare two samples by features, by scores, or by both."""
     names = model.feature_names
     categories = {name: each.values for name, each in model.categories.items()}
-    columns = [Column(name, categories.get(name)) for name in names] if parts[0] else []
-    columns += [Column(SCORES)] if parts[1] else []
-    places = slice(0 if parts[0] else len(names), len(names) + parts[1])
+    columns = [Column(name, categories.get(name)) for name in names] if features else []
+    columns += [Column(SCORES)] if scores else []
+    compared = slice(0 if features else len(names), len(names) + scores)
     return compare(
-        QuerySample(before.values[:, places], before.query_boundaries),
-        QuerySample(after.values[:, places], after.query_boundaries),
+        QuerySample(before.values[:, compared], before.query_boundaries),
+        QuerySample(after.values[:, compared], after.query_boundaries),
         columns,
         spec.thresholds,
         spec.seed,

@@ -74,7 +74,7 @@ def _report(
     written = report(planned, results, timings, threads=run.threads).to_dict()
     verdicts = Counter(claim["verdict"] for table in written["tables"] for claim in table["claims"])
     claims = ", ".join(
-        f"{verdicts[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdicts[verdict]
+        f"{verdicts[verdict]} {label}" for verdict, label in _VERDICTS.items() if verdicts[verdict]
     )
     failures = _failures(states)
     shared = sum(state.row.is_shared for state in states)

@@ -17,7 +17,7 @@ from core.training.distribution import Distribution
 from core.types import Int64Array
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
-from worker.job.sums import fit_sum, with_base
+from worker.job.sums import fit_sum
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
 
@@ -72,13 +72,12 @@ def fit_model(
     if distribution is not None:
         from worker.ranks.training import train_on_ranks  # importing Dask takes a third of a second
 
-        ranker = train_on_ranks(run, spec, distribution, data, watch, start)
-        return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
+        return data.with_base(train_on_ranks(run, spec, distribution, data, watch, start))
     on_binning = None
     if bins is None:
         run.reporter.phase("binning")
         on_binning = _binning(run)
-    ranker = train(
+    trees = train(
         spec,
         training,
         validation,
@@ -89,7 +88,7 @@ def fit_model(
         on_binning=on_binning,
         bins=bins,
     )
-    return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
+    return data.with_base(trees)
 
 
 class FoldBins:
@@ -158,7 +157,7 @@ def _binning(run: JobRun) -> OnProgress:
 
 
 def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
-    """Return a callback that reports the batches of long epochs."""
+    """Return a callback that enters the phase of the watch, and reports the batches of long epochs."""
     begun = False
     reported_at = time.monotonic()
 

@@ -1,6 +1,7 @@
 """Run model import jobs."""
 
 import hashlib
+from dataclasses import asdict
 
 from core.errors import ArtifactDamaged
 from core.jobs.folders import model_upload_folder
@@ -30,7 +31,7 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     model_id = new_id("mdl_")
     key = model_upload_key(spec.upload_id)
     with run.store.artifacts.local(key) as path:
-        found = try_model(run, path)
+        tried = try_model(run, path)
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != spec.sha256:
         raise ArtifactDamaged(key, "its checksum does not match the upload; import the model again")
@@ -41,24 +42,24 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
         file.write(content)
     repair_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
-        feature_names = _known_names(tx, sha256) or found["feature_names"]
+        feature_names = _stored_names(tx, sha256) or list(tried.feature_names)
         tx.models.add(
             model_id,
             name=spec.model_name,
             job_id=run.id,
             feature_names=feature_names,
-            best_iteration=found["best_iteration"],
-            scorer=found["scorer"],
+            best_iteration=tried.best_iteration,
+            scorer=tried.scorer,
             sha256=sha256,
             size_bytes=len(content),
             description=spec.description,
             tags=spec.tags,
             lineage=lineage_of(tx, run, spec)
-            | {"names_in_file": names_in_file(feature_names, found["feature_names"])},
-            explanation=found["explainability"],
+            | {"names_in_file": names_in_file(feature_names, tried.feature_names)},
+            explanation=asdict(tried.explainability),
         )
 
 
-def _known_names(tx: Transaction, sha256: str) -> list[str] | None:
+def _stored_names(tx: Transaction, sha256: str) -> list[str] | None:
     """Return the feature names of the first stored model with this file, None if there is none."""
     return next((model.feature_names for model in tx.models.of_text(sha256)), None)

@@ -111,8 +111,8 @@ def _by_users(run: JobRun, spec: PromoteJob, require: Preference) -> GateDecisio
             until = utc_now() - timedelta(seconds=row.click_window_seconds)
             lists = tx.interleavings.credits(row.id, until)
     if row is not None:
-        found = verdict_of_lists(row.rankers, lists, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
-        models, pairs = list(row.model_ids or ()), found.pairs
+        verdict = verdict_of_lists(row.rankers, lists, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
+        models, pairs = list(row.model_ids or ()), verdict.pairs
         names = (
             row.rankers[models.index(str(champion.model_id))],
             row.rankers[models.index(str(challenger.model_id))],

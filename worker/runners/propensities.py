@@ -27,45 +27,40 @@ def run_propensity(run: JobRun, spec: PropensityJob) -> None:
     log = load_click_log(run, spec.click_log_id)
     features = None if spec.dataset_id is None else _features(run, log, spec.dataset_id)
     run.reporter.phase("estimating")
-    report = counting(run.reporter, "estimating")
-
-    def on_resample(done: int, total: int) -> None:
-        run.lease.check()
-        report(done, total)
-
-    found = estimate_propensities(log, spec.plan, features, on_resample, run.threads)
-    if found.intercepts is not None:
-        run.reporter.report(findings=[asdict(_irrelevant_finding(spec.plan.irrelevant_share, found))])
-    with run.succeeding(propensities_json(spec, found)):
+    on_resample = counting(run.reporter, "estimating")
+    estimate = estimate_propensities(log, spec.plan, features, on_resample, run.threads)
+    if estimate.intercepts is not None:
+        run.reporter.report(findings=[asdict(_irrelevant_finding(spec.plan.irrelevant_share, estimate))])
+    with run.succeeding(propensities_json(spec, estimate)):
         pass
 
 
-def propensities_json(spec: PropensityJob, found: Propensities) -> dict[str, Any]:
+def propensities_json(spec: PropensityJob, estimate: Propensities) -> dict[str, Any]:
     """Return estimated propensities as the JSON of a job's result."""
     return {
         "click_log_id": spec.click_log_id,
-        "method": found.method,
-        "propensities": found.values.tolist(),
-        "lower": _bounds(found.lower),
-        "upper": _bounds(found.upper),
-        "intercepts": None if found.intercepts is None else found.intercepts.tolist(),
-        "intercepts_lower": _bounds(found.intercepts_lower),
-        "intercepts_upper": _bounds(found.intercepts_upper),
-        "impressions": [int(count) for count in found.impressions],
-        "pairs": found.n_pairs,
-        "units": found.units,
-        "failed_resamples": found.failed_resamples,
-        "sentence": found.summary,
+        "method": estimate.method,
+        "propensities": estimate.values.tolist(),
+        "lower": _bounds(estimate.lower),
+        "upper": _bounds(estimate.upper),
+        "intercepts": None if estimate.intercepts is None else estimate.intercepts.tolist(),
+        "intercepts_lower": _bounds(estimate.intercepts_lower),
+        "intercepts_upper": _bounds(estimate.intercepts_upper),
+        "impressions": [int(count) for count in estimate.impressions],
+        "pairs": estimate.n_pairs,
+        "units": estimate.units,
+        "failed_resamples": estimate.failed_resamples,
+        "sentence": estimate.summary,
     }
 
 
-def _bounds(ends: Float64Array | None) -> list[float] | None:
+def _bounds(bounds: Float64Array | None) -> list[float] | None:
     """Return the interval bounds as a list, None without resamples."""
-    return None if ends is None or np.isnan(ends).all() else ends.tolist()
+    return None if bounds is None or np.isnan(bounds).all() else bounds.tolist()
 
 
-def _irrelevant_finding(share: float, found: Propensities) -> Finding:
-    total = int(found.impressions.sum())
+def _irrelevant_finding(share: float, estimate: Propensities) -> Finding:
+    total = int(estimate.impressions.sum())
     return Finding(
         code="assumed-irrelevant",
         severity="info",
@@ -84,6 +79,6 @@ def _features(run: JobRun, log: ClickLog, dataset_id: str) -> Float32Array:
     dataset = load_dataset(run.store, run.caches, dataset_id).dataset
     rows = rows_of_pairs(log, dataset)
     features = np.full((log.n_pairs, dataset.n_features), np.nan, np.float32)
-    known = np.flatnonzero(rows >= 0)
-    features[known] = dataset.features[rows[known]]
+    present = np.flatnonzero(rows >= 0)
+    features[present] = dataset.features[rows[present]]
     return features

@@ -28,12 +28,12 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
     run.reporter.phase("reading")
     with run.store.artifacts.local(run_key(spec.upload_id)) as path:
         try:
-            found = read_run(path, spec.filename, run.settings.reading_limits)
+            trec_run = read_run(path, spec.filename, run.settings.reading_limits)
         except DatasetError as error:
             raise RunError(*error.problems, more=error.more) from error
     run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    joined = join_run(dataset, found)
+    joined = join_run(dataset, trec_run)
     run.reporter.report(findings=[asdict(finding) for finding in unjudged_findings(joined)] or None)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results

@@ -44,7 +44,7 @@ from worker.job.results import (
     store_validation,
 )
 from worker.job.run import JobRun
-from worker.job.sums import TrainedSum
+from worker.job.sums import TrainedSum, sum_values
 from worker.job.systems import Ranked, scores_of
 from worker.job.training_data import TrainingData, load_and_align
 from worker.job.watch import TrainingWatch, means
@@ -125,8 +125,8 @@ def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[Trained]:
     with watch.checkpoint_on_stop():
         watch.finish()
         trained = Trained(loaded, data, training_result, findings, cross_validation)
-        if found := [asdict(finding) for finding in _model_findings(job.training, trained)]:
-            findings += found
+        if of_model := [asdict(finding) for finding in _model_findings(job.training, trained)]:
+            findings += of_model
             run.reporter.report(findings=findings)
         yield trained
 
@@ -219,12 +219,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveCompar
 def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
     """Return the stored description of a scorer, None for trees."""
     if isinstance(trained.model, Sum):
-        members = trained.model.members
-        return {
-            "kind": trained.model.kind,
-            "models": [member.reference for member in members],
-            "weights": [member.weight for member in members],
-        }
+        return sum_values(trained.model)
     return None if isinstance(spec.scorer, Trees) else scorer_values(spec.scorer)
 
 
@@ -278,7 +273,7 @@ def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
 
 
 def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
-    """Evaluate the model on the test data; return None if these lack most of the used features."""
+    """Evaluate the model; return None without test data, or if these lack most of the used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
     names = trained.training_result.feature_names
@@ -299,7 +294,9 @@ def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, judgments=test, scores=scores, findings=(*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    of_teacher = [asdict(one) for one in compare_with_teacher(run, job, trained.loaded.test.dataset, scores)]
+    of_teacher = [
+        asdict(each) for each in compare_with_teacher(run, job, trained.loaded.test.dataset, scores)
+    ]
     _report_test_findings(run, trained, [*reported, *of_teacher, *evaluation.baseline_findings])
     return _Tested(evaluation, store_ranking(run, ranked), of_teacher)
 
@@ -307,4 +304,4 @@ def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
 def _report_test_findings(run: JobRun, trained: Trained, findings: list[Values]) -> None:
     """Report findings on the test data in addition to the findings on the training."""
     if findings:
-        run.reporter.report(findings=[*trained.findings, *({**one, "role": "test"} for one in findings)])
+        run.reporter.report(findings=[*trained.findings, *({**each, "role": "test"} for each in findings)])

@@ -47,12 +47,12 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
         JobCancelled: The study was cancelled.
     """
     run.reporter.phase("sampling parameters")
-    asked = ask(run, job)
-    watch = _Watch(run, asked)
+    sampled = sample_trial(run, job)
+    watch = _Watch(run, sampled)
     run.reporter.on_iterations = watch.on_iterations
     status = "succeeded"
     try:
-        watch.validated = _validate(run, asked, watch)
+        watch.validated = _validate(run, sampled, watch)
     except TrialPruned:
         status = "pruned"
     run.reporter.on_iterations = None
@@ -65,7 +65,7 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
 
 
 @dataclass(frozen=True)
-class RequestedTrial:
+class SampledTrial:
     """A trial with its sampled parameters.
 
     Attributes:
@@ -106,7 +106,7 @@ class _Validated:
     best_iteration: int
 
 
-def ask(run: JobRun, job: TrialJob) -> RequestedTrial:
+def sample_trial(run: JobRun, job: TrialJob) -> SampledTrial:
     """Sample parameters while the study is locked; a repeated attempt keeps its parameters."""
     import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
@@ -121,13 +121,13 @@ def ask(run: JobRun, job: TrialJob) -> RequestedTrial:
             parameters = _parameters(spec, trial, trials)
             training = spec.trial_training({} if trial.source == "default" else parameters)
             names = ("loss", "hyperparameters", "scorer")
-            kept: dict[str, Any] = {name: training[name] for name in names if name in training}
-            tx.studies.start_trial(study, trial, parameters, kept)
+            varied: dict[str, Any] = {name: training[name] for name in names if name in training}
+            tx.studies.start_trial(study, trial, parameters, varied)
         else:
             tx.studies.start_trial(study, trial, trial.parameters or {}, trial.training)
         curves = _curves(tx, study, job.number)
     stored = {**spec.base, **(trial.training or {}), "test_dataset_id": None}
-    return RequestedTrial(study, job.number, TrainJob.from_json(stored), curves)
+    return SampledTrial(study, job.number, TrainJob.from_json(stored), curves)
 
 
 def _parameters(spec: StudySpec, trial: Trial, trials: Sequence[Trial]) -> dict[str, Any]:
@@ -156,35 +156,35 @@ class _Watch:
 
     Args:
         run: The job.
-        asked: The trial.
+        sampled: The trial with its parameters.
     """
 
-    def __init__(self, run: JobRun, asked: RequestedTrial) -> None:
+    def __init__(self, run: JobRun, sampled: SampledTrial) -> None:
         self._run = run
-        self._asked = asked
+        self._sampled = sampled
         self._curve: dict[int, float] = {}
         self._in_first_fold = True
         self.validated: _Validated | None = None
 
     def on_iterations(self, iterations: Sequence[tuple[int, Values]]) -> None:
-        """Record the curve of the first fold, and prune below the median.
+        """Record the curve of the first fold, and prune a trial that is worse than the median.
 
         Raises:
-            TrialPruned: The trial is below the median of earlier trials.
+            TrialPruned: The best value so far is worse than the median of earlier trials.
         """
         if not self._in_first_fold:
             return
-        spec = self._asked.spec
+        spec = self._sampled.spec
         for iteration, measured in iterations:
             value = (measured.get("validation") or {}).get(spec.metric)
             if value is None:
                 continue
             self._curve[iteration] = value
-            if self._asked.pruner != "median":
+            if self._sampled.pruner != "median":
                 continue
             best = (max if spec.higher_is_better else min)(self._curve.values())
             if is_worse_than_median(
-                self._asked.curves, iteration, best, higher_is_better=spec.higher_is_better
+                self._sampled.curves, iteration, best, higher_is_better=spec.higher_is_better
             ):
                 raise TrialPruned
 
@@ -196,41 +196,41 @@ class _Watch:
         """
         self._in_first_fold = False
         self.validated = so_far
-        if is_last or self._asked.pruner != "wilcoxon":
+        if is_last or self._sampled.pruner != "wilcoxon":
             return
         best = self._best_values()
-        upward = self._asked.spec.higher_is_better
+        upward = self._sampled.spec.higher_is_better
         if best is not None and is_worse_than_best(best, so_far.values, higher_is_better=upward):
             raise TrialPruned
 
     def result(self, status: str) -> TrialResult:
         """Return the result of the trial to store."""
-        found = self.validated
+        validated = self.validated
         curve = sorted(self._curve.items())
         curve = curve[:: max(1, -(-len(curve) // _CURVE_POINTS))]
         points = [[float(iteration), value] for iteration, value in curve]
-        if found is None:
+        if validated is None:
             # Pruned within the first fold.
-            best = max if self._asked.spec.higher_is_better else min
+            best = max if self._sampled.spec.higher_is_better else min
             value = best(self._curve.values()) if self._curve else None
             return TrialResult(status, value, [], None, points, None)
-        spec = self._asked.spec
+        spec = self._sampled.spec
         (summary,) = summarise_all(
-            {spec.metric: found.values},
+            {spec.metric: validated.values},
             resamples=_RESAMPLES,
             seed=spec.seed,
             threads=self._run.threads,
             metrics={spec.metric: parse_metric(spec.metric)},
         ).values()
         interval = [end for end in (summary.lower, summary.upper) if end is not None] or None
-        return TrialResult(status, summary.mean, found.folds, interval, points, found.best_iteration)
+        return TrialResult(status, summary.mean, validated.folds, interval, points, validated.best_iteration)
 
     def _best_values(self) -> Float64Array | None:
         """Return the values of the best completed trial by query, None if unavailable."""
-        run, study_id = self._run, self._asked.study.id
+        run, study_id = self._run, self._sampled.study.id
         with run.store.read() as tx:
             number = tx.studies.get(study_id).best_number
-        if number is None or number == self._asked.number:
+        if number is None or number == self._sampled.number:
             return None
         try:
             with run.store.verified.open(trial_key(study_id, number)) as file:
@@ -240,39 +240,39 @@ class _Watch:
         return values
 
 
-def _validate(run: JobRun, asked: RequestedTrial, watch: _Watch) -> _Validated:
-    if isinstance(asked.job.validation, RandomFolds | FoldColumn):
-        return _cross_validated(run, asked, watch)
-    return _held_out(run, asked)
+def _validate(run: JobRun, sampled: SampledTrial, watch: _Watch) -> _Validated:
+    if isinstance(sampled.job.validation, RandomFolds | FoldColumn):
+        return _cross_validated(run, sampled, watch)
+    return _held_out(run, sampled)
 
 
-def _held_out(run: JobRun, asked: RequestedTrial) -> _Validated:
+def _held_out(run: JobRun, sampled: SampledTrial) -> _Validated:
     """Train once, and validate on the held-out queries or the validation dataset."""
-    with trained_by(run, asked.job) as trained:
+    with trained_by(run, sampled.job) as trained:
         if trained.data.validation is None:
             raise ValueError("a trial has validation data")
         run.reporter.phase("evaluating")
         dataset = trained.data.validation.dataset
         scores = scores_of(trained.model, "the model", dataset, run.threads)
-        measures, metric = asked.job.measures, asked.spec.metric
+        measures, metric = sampled.job.measures, sampled.spec.metric
         values = measure(scores, dataset, [metric], measures.contract)[metric]
     mean = float(np.nanmean(values)) if not np.isnan(values).all() else None
     iterations = trained.training_result.kept_iterations
     return _Validated([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
 
 
-def _cross_validated(run: JobRun, asked: RequestedTrial, watch: _Watch) -> _Validated:
+def _cross_validated(run: JobRun, sampled: SampledTrial, watch: _Watch) -> _Validated:
     """Validate on each fold, and let the watch prune after each of them."""
-    metric = asked.spec.metric
+    metric = sampled.spec.metric
 
-    def validated(found: CrossValidation) -> _Validated:
+    def validated(so_far: CrossValidation) -> _Validated:
         folds = [
             {"fold": number, "value": fold.means[metric], "best_iteration": fold.best_iteration}
-            for number, fold in enumerate(found.folds, start=1)
+            for number, fold in enumerate(so_far.folds, start=1)
         ]
-        return _Validated(folds, found.per_query[metric], found.best_iteration)
+        return _Validated(folds, so_far.per_query[metric], so_far.best_iteration)
 
     def after_fold(_: int, so_far: CrossValidation) -> None:
         watch.after_fold(validated(so_far), is_last=so_far.is_complete)
 
-    return validated(cross_validate(run, asked.job, after_fold=after_fold))
+    return validated(cross_validate(run, sampled.job, after_fold=after_fold))

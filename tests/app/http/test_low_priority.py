@@ -61,10 +61,9 @@ def print_much(store: Store) -> str:
 def test_work_is_done_in_another_process_at_low_priority(
     process: LowPriorityProcess, settings: StoreSettings
 ) -> None:
-    """One process with a higher nice value does all work, whatever it prints."""
+    """One process with the highest nice value does all work, whatever it prints."""
     first, nice = process.run(settings, priority)
-    assert first != os.getpid()
-    assert nice > os.getpriority(os.PRIO_PROCESS, 0)
+    assert (first != os.getpid(), nice) == (True, 19)
     assert process.run(settings, print_much) == "done"
     assert process.run(settings, priority)[0] == first
 

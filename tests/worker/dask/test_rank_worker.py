@@ -1,22 +1,25 @@
 """`rankery rank-worker`: a worker of a Dask cluster."""
 
+import asyncio
 import importlib
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.errors import ClusterUnavailable
+from tests.integration.waiting import wait_for
 from tests.servers.dask import Certificates, DaskCluster, has_joined, running_cluster, wait_until_gone
 from tests.servers.process import ServerProcess, free_port, tied
-from worker.dask.cluster import cluster_client
+from worker.dask.cluster import cluster_client, security_of
+from worker.dask.rank_worker import RankWorkerOptions, joined
 from worker.dask.settings import DaskSettings
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
@@ -46,24 +49,16 @@ def running_rank_worker(
 
 def refused(*arguments: str, **environment: str) -> str:
     """Run a rank worker that must end immediately with an error message, and return the message."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
     ended = subprocess.run(
-        [*COMMAND, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=60
+        [*COMMAND, *arguments], env={**inherited, **environment}, capture_output=True, text=True, timeout=60
     )
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr
     return ended.stderr.splitlines()[-1]
 
 
-def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait until a condition is true."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def condition() -> dict[str, Any]:
+def state() -> dict[str, Any]:
     """Return the id, listening addresses and environment of this process; runs on a Dask worker."""
     psutil = importlib.import_module("psutil")  # psutil has no types
     listening = psutil.Process().net_connections()
@@ -78,11 +73,10 @@ def test_it_joins_without_credentials(dask_cluster: DaskCluster) -> None:
     """The worker runs tasks, has no database credentials in its environment, and listens on loopback only."""
     process = dask_cluster.workers[0]  # the other worker runs Dask's own command
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
-        found = [one for one in client.run(condition).values() if one["pid"] == process.pid]
-    assert len(found) == 1
-    assert found[0]["addresses"] == ["127.0.0.1"]
-    assert "RANKERY_DASK_TLS_KEY_FILE" in found[0]["environment"]
-    assert not any(name in found[0]["environment"] for name in WITHHELD)
+        (worker,) = [each for each in client.run(state).values() if each["pid"] == process.pid]
+    assert worker["addresses"] == ["127.0.0.1"]
+    assert "RANKERY_DASK_TLS_KEY_FILE" in worker["environment"]
+    assert not any(name in worker["environment"] for name in WITHHELD)
     log = dask_cluster.log_of("worker-0").read_text()
     assert f"{' and '.join(WITHHELD)} removed" in log
     assert "secret" not in log
@@ -108,9 +102,9 @@ def test_it_waits_for_a_scheduler_that_is_lost(tmp_path: Path) -> None:
     ):
         pid = process.pid
         cluster.scheduler.kill()
-        until(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
+        wait_for(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
         cluster.scheduler.start()
-        until(lambda: log.read_text().count("rank_worker.ready") == 2)
+        wait_for(lambda: log.read_text().count("rank_worker.ready") == 2)
         assert process.pid == pid
         with cluster_client(DaskSettings.model_validate(cluster.settings)) as client:
             assert client.submit(os.getpid, pure=False).result(20) == pid
@@ -128,7 +122,7 @@ def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
                 env={**os.environ, **certificates.environment},
                 stderr=output,
             )
-        until(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
+        wait_for(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
         process.send_signal(number)
         assert process.wait(10) == 0
     assert "Traceback" not in log.read_text()
@@ -153,6 +147,21 @@ def test_wrong_and_missing_settings_are_named(tmp_path: Path) -> None:
     assert "the certificates for the Dask cluster cannot be used" in refused(*tls, **certificates.environment)
 
 
+def test_an_address_in_use_is_named() -> None:
+    """Without the option `--host`, the message has the address on the route to the scheduler."""
+    scheduler = "tcp://127.0.0.1:1"
+    security = security_of(DaskSettings(dask_scheduler=scheduler))
+
+    async def join(port: int) -> None:
+        async with joined(scheduler, security, RankWorkerOptions(threads=1, ports=[port])):
+            pass
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ClusterUnavailable, match=r"cannot listen at 127\.0\.0\.1: "):
+            asyncio.run(join(port))
+
+
 @pytest.mark.slow
 def test_loopback_connections_need_no_certificates(tmp_path: Path) -> None:
     """A scheduler on a loopback address and its worker can run without certificates."""
@@ -171,8 +180,8 @@ def test_loopback_connections_need_no_certificates(tmp_path: Path) -> None:
         server.start()
         worker.start()
         with cluster_client(DaskSettings(dask_scheduler=address)) as client:
-            (found,) = client.run(condition).values()
-        assert set(found["addresses"]) <= {"127.0.0.1", "::1"}
+            (started,) = client.run(state).values()
+        assert set(started["addresses"]) <= {"127.0.0.1", "::1"}
     finally:
         worker.kill()
         server.kill()

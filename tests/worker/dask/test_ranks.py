@@ -47,8 +47,8 @@ def dataset() -> RankingDataset:
 
 def train(inline_worker: InlineWorker, dataset_id: str, **spec: Any) -> Job:
     """Train with validation on two ranks by default."""
-    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(2)}
-    return inline_worker.train(dataset_id, **{**asked, **spec})
+    defaults = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(2)}
+    return inline_worker.train(dataset_id, **{**defaults, **spec})
 
 
 def text_of(inline_worker: InlineWorker, job: Job) -> str:
@@ -198,7 +198,9 @@ def test_a_dask_worker_of_other_versions_is_not_used(tmp_path: Path) -> None:
         cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
     ):
         placement = DaskPlacement(client, hosts_seconds=0.0)
-        with pytest.raises(ClusterUnavailable, match=r"and 0 can run one; tls://.* has lightgbm 0\.0\.1 and"):
+        with pytest.raises(
+            ClusterUnavailable, match=r"only 0 can run a rank; tls://.* has lightgbm 0\.0\.1, the"
+        ):
             placement.available_ranks(1, 1, lambda: None)
 
 
@@ -211,7 +213,7 @@ def test_a_frozen_dask_worker_is_not_used(tmp_path: Path) -> None:
     ):
         cluster.workers[0].pause()
         placement = DaskPlacement(client, hosts_seconds=0.5)
-        with pytest.raises(ClusterUnavailable, match=r"and 1 can run one; tls://.* does not answer"):
+        with pytest.raises(ClusterUnavailable, match=r"only 1 can run a rank; tls://.* does not answer"):
             placement.available_ranks(2, 8, lambda: None)
         assert placement.available_ranks(1, 8, lambda: None) == 1
 

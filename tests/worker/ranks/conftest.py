@@ -14,14 +14,14 @@ from tests.worker.ranks.trainings import COLOURS, STOPPED_EARLY, train_on
 @pytest.fixture(scope="session")
 def dataset() -> RankingDataset:
     """Sixty queries of uneven sizes, with missing values."""
-    made = synthetic_dataset(60, seed=1, documents_per_query=20, n_features=8)
+    synthetic = synthetic_dataset(60, seed=1, documents_per_query=20, n_features=8)
     random = np.random.default_rng(3)
-    kept = np.flatnonzero(random.random(made.n_documents) < 0.7)
-    queries = np.repeat(np.arange(60), np.diff(made.query_boundaries))[kept]
+    rows = np.flatnonzero(random.random(synthetic.n_documents) < 0.7)
+    queries = np.repeat(np.arange(60), np.diff(synthetic.query_boundaries))[rows]
     boundaries = np.concatenate(([0], np.cumsum(np.bincount(queries, minlength=60))))
-    features = made.matrix[kept]
+    features = synthetic.matrix[rows]
     features[random.random(features.shape) < 0.05] = np.nan
-    return RankingDataset.from_arrays(features, made.labels[kept], boundaries)
+    return RankingDataset.from_arrays(features, synthetic.labels[rows], boundaries)
 
 
 @pytest.fixture(scope="session")

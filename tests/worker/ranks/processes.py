@@ -13,40 +13,36 @@ _STEP_SECONDS = 0.001
 
 def running_ranks() -> dict[int, str]:
     """Return the rank processes that are children of this one: names such as `rank 2 gradients`, by id."""
-    found = {}
-    for pid in _children():
-        name = _name_of(pid)
-        if name.startswith("rank "):
-            found[pid] = name
-    return found
+    names = {pid: _name_of(pid) for pid in _children()}
+    return {pid: name for pid, name in names.items() if name.startswith("rank ")}
 
 
 def ranks_of(parent: int) -> list[int]:
     """Return the rank processes that a process started, which may have ended since."""
-    found = []
+    ranks = []
     for entry in _PROC.glob("[0-9]*"):
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if b"worker.ranks" in words and str(parent).encode() in words:
-            found.append(int(entry.name))
-    return found
+            ranks.append(int(entry.name))
+    return ranks
 
 
 def is_alone_within(seconds: float, parent: int | None = None) -> bool:
     """Wait up to this time; return whether a process, by default this one, has no rank left."""
-    of = parent or os.getpid()
+    driver = parent or os.getpid()
     deadline = time.monotonic() + seconds
-    while ranks_of(of) and time.monotonic() < deadline:
+    while ranks_of(driver) and time.monotonic() < deadline:
         time.sleep(0.1)
-    return not ranks_of(of)
+    return not ranks_of(driver)
 
 
 class Strike(threading.Thread):
     """A thread that sends a signal to a rank during a stage.
 
-    The rank is stopped and checked again and again, so that even a short stage is found.
+    The rank is stopped and checked again and again, so that even a short stage is hit.
 
     Args:
         name: Process name during the stage, such as `rank 1 histograms`; `rank 1` for any stage.
@@ -66,8 +62,8 @@ class Strike(threading.Thread):
         """Send the signals."""
         while len(self.struck_at) < self._times:
             for pid, name in running_ranks().items():
-                is_it = name.startswith(self._name[: len("rank 1")])
-                if is_it and pid not in self._struck and self._is_struck(pid):
+                is_target = name.startswith(self._name[: len("rank 1")])
+                if is_target and pid not in self._struck and self._is_struck(pid):
                     self._struck.add(pid)
                     self.struck_at.append(time.monotonic())
             time.sleep(0.0005)
@@ -94,8 +90,8 @@ def _name_of(pid: int) -> str:
 
 
 def _children() -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     for task in (_PROC / "self" / "task").iterdir():
         with contextlib.suppress(OSError):  # the thread has just ended
-            found += map(int, (task / "children").read_text().split())
-    return found
+            children += map(int, (task / "children").read_text().split())
+    return children

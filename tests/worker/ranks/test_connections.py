@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from tests.servers.process import free_port
 from tests.worker.conftest import DASK_SECRETS
 from worker.ports import PortSettings
+from worker.ranks import local_placement
 from worker.ranks.connections import Connection, Endpoint, Refused
 from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.local_placement import RankSubprocess, rank_environment
@@ -26,7 +27,7 @@ def identity() -> Identity:
     return Identity.new("job_1", 3)
 
 
-class Door:
+class RecordingDriver:
     """A driver that records the ranks that connect."""
 
     def __init__(self, identity: Identity) -> None:
@@ -43,11 +44,11 @@ class Door:
 
 
 @pytest.fixture
-def door(identity: Identity) -> Iterator[Door]:
+def driver(identity: Identity) -> Iterator[RecordingDriver]:
     """A listening driver."""
-    door = Door(identity)
-    yield door
-    door.close()
+    driver = RecordingDriver(identity)
+    yield driver
+    driver.close()
 
 
 def _connect(identity: Identity, rank: int, address: str, peer: int = DRIVER) -> None:
@@ -65,35 +66,35 @@ async def _settled(connection: Connection) -> None:
     await connection.send({"beat": True})
 
 
-def test_a_rank_of_the_training_connects(door: Door, identity: Identity) -> None:
+def test_a_rank_of_the_training_connects(driver: RecordingDriver, identity: Identity) -> None:
     """A rank with the certificate and the secret is accepted."""
-    _connect(identity, 2, door.address)
-    assert door.peers == [2]
+    _connect(identity, 2, driver.address)
+    assert driver.peers == [2]
 
 
 @pytest.mark.parametrize("change", [{"job_id": "job_2"}, {"token": 2}, {"secret": "00" * 32}], ids=str)
 def test_another_job_claim_or_secret_is_refused(
-    door: Door, identity: Identity, change: dict[str, object], caplog: pytest.LogCaptureFixture
+    driver: RecordingDriver, identity: Identity, change: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     """The proof covers the job, the token of the claim and the secret."""
     with pytest.raises((Refused, OSError)):
-        _connect(replace(identity, **change), 1, door.address)  # type: ignore[arg-type]
-    assert not door.peers
+        _connect(replace(identity, **change), 1, driver.address)  # type: ignore[arg-type]
+    assert not driver.peers
 
 
-def test_another_certificate_is_refused(door: Door, identity: Identity) -> None:
+def test_another_certificate_is_refused(driver: RecordingDriver, identity: Identity) -> None:
     """A rank with another certificate is refused, even with the secret."""
     other = Identity.new(identity.job_id, identity.token)
     stranger = replace(other, secret=identity.secret)
     with pytest.raises((OSError, ssl.SSLError)):
-        _connect(stranger, 1, door.address)
-    assert not door.peers
+        _connect(stranger, 1, driver.address)
+    assert not driver.peers
 
 
-def test_a_rank_in_the_place_of_another_is_refused(door: Door, identity: Identity) -> None:
+def test_a_rank_in_the_place_of_another_is_refused(driver: RecordingDriver, identity: Identity) -> None:
     """A rank that connects checks the number of the rank that answers."""
     with pytest.raises(Refused, match="rank -1 answered instead of rank 4"):
-        _connect(identity, 1, door.address, peer=4)
+        _connect(identity, 1, driver.address, peer=4)
 
 
 def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,16 +108,16 @@ def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_endpoint_takes_the_first_port_that_is_free(identity: Identity) -> None:
     """An endpoint listens on the first free port of the range, and fails if no port is free."""
     ports = PortSettings(rank_ports=f"{(first := free_port())}-{first}").ports
-    doors = [Endpoint(identity, DRIVER), Endpoint(identity, 1)]
+    endpoints = [Endpoint(identity, DRIVER), Endpoint(identity, 1)]
     try:
-        assert doors[0].listen(HOST, _refuse, ports).endswith(f":{first}")
+        assert endpoints[0].listen(HOST, _refuse, ports).endswith(f":{first}")
         with pytest.raises(OSError, match=f"RANKERY_RANK_PORTS: no port of {first}-{first} is free"):
-            doors[1].listen(HOST, _refuse, ports)
-        other = doors[1].listen(HOST, _refuse, [first, free_port()])
+            endpoints[1].listen(HOST, _refuse, ports)
+        other = endpoints[1].listen(HOST, _refuse, [first, free_port()])
         assert not other.endswith(f":{first}")
     finally:
-        for door in doors:
-            door.close()
+        for endpoint in endpoints:
+            endpoint.close()
 
 
 async def _refuse(_: Connection) -> None:
@@ -139,16 +140,29 @@ def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.Monk
 
 @pytest.mark.long
 def test_a_rank_logs_in_the_format_of_its_worker(
-    door: Door, identity: Identity, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    driver: RecordingDriver,
+    identity: Identity,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """With `RANKERY_LOG_FORMAT=json`, each line of a rank on the worker's standard error is JSON."""
     monkeypatch.setenv("RANKERY_LOG_FORMAT", "json")
     refused = replace(identity, secret="00" * 32)
-    process = RankSubprocess(Invitation(refused, 0, door.address, HOST, 1, 2.0))
+    process = RankSubprocess(Invitation(refused, 0, driver.address, HOST, 1, 2.0))
     assert process.ended_within(60.0)
     (entry,) = map(json.loads, capfd.readouterr().err.splitlines())
     assert (entry["level"], entry["logger"]) == ("warning", "rankery.ranks")
     assert "cannot reach its driver" in entry["event"]
+
+
+def test_a_rank_that_dies_before_it_reads_its_invitation_has_ended(
+    identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss is reported as for any other rank, not as an error of the pipe."""
+    monkeypatch.setattr(local_placement, "module_command", lambda *_: ["true"])
+    more_than_a_pipe_holds = replace(identity, secret="0" * 2**20)
+    process = RankSubprocess(Invitation(more_than_a_pipe_holds, 0, "", HOST, 1, 2.0))
+    assert process.ended_within(10.0)
 
 
 @pytest.mark.slow

@@ -1,14 +1,17 @@
 """Ranks that are killed or frozen: the training continues, or ends with a reason, without a hang."""
 
+import importlib
 import os
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
 
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
+from core.kernel_cache import processor
 from core.store import Job
 from tests.worker.inline_worker import InlineWorker
 from tests.worker.interruption import when
@@ -16,10 +19,12 @@ from tests.worker.ranks.processes import Strike, is_alone_within, running_ranks
 from tests.worker.ranks.trainings import STOPPED_EARLY, ranks, text_of, train_on
 from worker import WorkerSettings
 from worker.job.lease import Lease
+from worker.job.limits import LimitReached
 from worker.ranks.identity import Identity
 from worker.ranks.local_placement import LocalPlacement, RankSubprocess
 from worker.ranks.placement import Invitation
-from worker.ranks.team import Team
+from worker.ranks.sharing import check_memory
+from worker.ranks.team import Member, Team
 
 pytestmark = pytest.mark.xdist_group("ranks")
 
@@ -46,8 +51,12 @@ def undisturbed(larger: RankingDataset, shared_worker: InlineWorker) -> str:
 
 
 def _train(inline_worker: InlineWorker, dataset: RankingDataset, n_ranks: int = 3, **spec: Any) -> Job:
-    asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(n_ranks)}
-    return inline_worker.train(inline_worker.add(dataset, "larger"), **{**asked, **spec})
+    defaults = {
+        "hyperparameters": MANY_TREES,
+        "validation": {"fraction": 0.3},
+        "distribution": ranks(n_ranks),
+    }
+    return inline_worker.train(inline_worker.add(dataset, "larger"), **{**defaults, **spec})
 
 
 @pytest.mark.slow
@@ -141,6 +150,50 @@ def test_a_rank_waits_for_a_rank_that_starts_much_later() -> None:
     placement.team = Team(placement, identity, 2, 1, SHORTER_THAN_A_START_SECONDS, lambda: None)
     with placement.team as team:
         assert [member.process.has_ended() for member in team.members] == [False, False]
+
+
+class SlowPlacement(LocalPlacement):
+    """A placement that returns each rank only after its process has connected."""
+
+    def start(self, rank: int, invite: Callable[[str], Invitation]) -> RankSubprocess:
+        """Start a rank, and wait for its connection."""
+        psutil = importlib.import_module("psutil")  # psutil has no types
+        started = super().start(rank, invite)
+        while not any(link.raddr for link in psutil.Process(started.pid).net_connections()):
+            assert not started.ended_within(0.05)
+        assert not started.ended_within(1.0)
+        return started
+
+
+def test_a_rank_that_connects_before_its_placement_returns_is_accepted() -> None:
+    """A Dask worker may start the process long before the driver gets the answer."""
+    identity = Identity.new("job_1", 1)
+    with Team(SlowPlacement(threads_per_rank=1), identity, 2, 1, 6.0, lambda: None) as team:
+        assert all(member.address for member in team.members)
+        assert {member.processor for member in team.members} == {processor()[0]}
+
+
+@pytest.mark.parametrize(
+    ("limit", "available", "sentence"),
+    [
+        (2**20, 2**30, "The shard of rank 0 on a takes about 3 MiB, but only 1 MiB are available."),
+        (2**30, 2**22, "The shards of ranks on a take 6 MiB together, but only 3 MiB are available."),
+        (2**30, 2**30, None),
+        (None, None, None),
+    ],
+)
+def test_shards_are_refused_that_exceed_their_machine(
+    limit: int | None, available: int | None, sentence: str | None
+) -> None:
+    """The message has the memory of the shard, or of all shards on its machine."""
+    process = cast("RankSubprocess", None)
+    members = [Member(rank, process, 0.0, host=host) for rank, host in enumerate("aab")]
+    need = {"needed_bytes": 3 * 2**20, "need": "3 MiB", "available_bytes": available}
+    expected: AbstractContextManager[object] = (
+        nullcontext() if sentence is None else pytest.raises(LimitReached, match=f"^{sentence}")
+    )
+    with expected:
+        check_memory(members, [need] * 3, limit)
 
 
 def test_fewer_queries_than_ranks_are_refused(inline_worker: InlineWorker, larger: RankingDataset) -> None:

@@ -24,6 +24,6 @@ def test_leaves_are_counted_without_the_booster(dataset: RankingDataset, tmp_pat
             _ = shard.grower
         return int(documents), bool(shard._binned)
 
-    found = on_ranks(spec, dataset, 2, tmp_path, count)
-    assert sum(documents for documents, _ in found) == dataset.n_documents
-    assert not any(has_bins for _, has_bins in found)
+    counts = on_ranks(spec, dataset, 2, tmp_path, count)
+    assert sum(documents for documents, _ in counts) == dataset.n_documents
+    assert not any(has_bins for _, has_bins in counts)

@@ -68,7 +68,7 @@ def _assert_alike(alone: Float64Array, together: Float64Array) -> None:
 
 def _held_out(inline_worker: InlineWorker, halves: list[str], **spec: Any) -> Float64Array:
     """Return the metric of each query with the model that was trained on the other half."""
-    found = []
+    values = []
     for learnt, tested in (halves, halves[::-1]):
         result = inline_worker.trained(
             learnt, test_dataset_id=tested, metrics=[METRIC], hyperparameters=HYPERPARAMETERS, **spec
@@ -76,5 +76,5 @@ def _held_out(inline_worker: InlineWorker, halves: list[str], **spec: Any) -> Fl
         with inline_worker.store.artifacts.open(
             f"evaluations/{result['evaluation_id']}/queries.parquet"
         ) as file:
-            found.append(pq.read_table(file)[METRIC].to_numpy())
-    return np.concatenate(found)
+            values.append(pq.read_table(file)[METRIC].to_numpy())
+    return np.concatenate(values)

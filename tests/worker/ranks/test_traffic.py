@@ -1,6 +1,8 @@
 """Traffic of ranks while a tree grows, to the byte."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from core.training import TrainingSpec, training_spec
 from core.training.bin_edges import bin_edges
 from core.training.grower import lightgbm_parameters
 from tests.worker.ranks.threads import on_ranks
-from worker.ranks.collectives import Collectives
+from worker.ranks.collectives import FAILED, Collectives
 from worker.ranks.shard_training import ShardTraining
 
 BIN_BYTES = 16  # the sums of gradients and of hessians, as float64
@@ -54,6 +56,27 @@ def test_ranks_send_about_equal_numbers_of_bytes(tmp_path: Path) -> None:
         assert sent[-1]["sent"] == pytest.approx(each, rel=0.05)
 
 
+_FAILING = """
+import ctypes
+from worker.ranks.collectives import Collectives
+
+def swap(blocks):
+    raise MemoryError("no memory for the blocks")
+
+_, allgather = Collectives(0, 2, swap)._functions
+block, sizes = ctypes.create_string_buffer(16), (ctypes.c_int32 * 2)(8, 8)
+allgather(ctypes.addressof(block), 8, (ctypes.c_int32 * 2)(0, 8), sizes, 2, ctypes.addressof(block), 16)
+print("LightGBM goes on with another sum")
+"""
+
+
+def test_an_error_in_a_collective_operation_ends_the_rank() -> None:
+    """Python ignores errors of functions that C calls, so LightGBM would sum wrong histograms."""
+    ended = subprocess.run([sys.executable, "-c", _FAILING], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (FAILED, "")
+    assert "no memory for the blocks" in ended.stderr
+
+
 def _spec(hyperparameters: dict[str, Any]) -> TrainingSpec:
     every = {"num_iterations": N_TREES, "num_leaves": 15, "min_data_in_leaf": 1}
     return training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {**every, **hyperparameters}})
@@ -87,12 +110,12 @@ def _sent(shard: ShardTraining, collectives: Collectives) -> tuple[list[dict[str
     """Return the traffic of a rank for each tree, and the number of leaves of each tree."""
     shard.start(collectives, "", {}, 0, lambda: None)
     traffic = collectives.traffic
-    found = []
+    by_tree = []
     for _ in range(N_TREES):
         before = traffic.sent_bytes, traffic.summed_bytes, traffic.rounds
         shard.grower.grow()
         after = traffic.sent_bytes, traffic.summed_bytes, traffic.rounds
         changes = (end - start for start, end in zip(before, after, strict=True))
-        found.append(dict(zip(("sent", "summed", "rounds"), changes, strict=True)))
+        by_tree.append(dict(zip(("sent", "summed", "rounds"), changes, strict=True)))
     leaves = re.findall(r"(?m)^num_leaves=(\d+)", shard.grower.state_text())
-    return found, tuple(map(int, leaves))
+    return by_tree, tuple(map(int, leaves))

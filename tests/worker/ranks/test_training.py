@@ -139,8 +139,8 @@ def test_ranks_train_on_the_lists_of_a_click_log(
     assert simulated.status == "succeeded", simulated.problem
     with inline_worker.store.read() as tx:
         statistics = tx.click_logs.get(log_id).statistics or {}
-    asked = {"clicks": {"log": log_id}, "validation": None}
-    jobs = [train_on(inline_worker, dataset_id, number, **asked) for number in (2, 3)]
+    spec = {"clicks": {"log": log_id}, "validation": None}
+    jobs = [train_on(inline_worker, dataset_id, number, **spec) for number in (2, 3)]
     assert text_of(inline_worker, jobs[0]) == text_of(inline_worker, jobs[1])
     shown = jobs[0].progress or {}
     assert sum(each["queries"] for each in shown["ranks"]) == statistics["clicked_lists"]
@@ -165,9 +165,9 @@ def test_numbers_that_become_categories_are_refused(
     """Ranks read the stored columns, so numbers cannot become categories in the job."""
     features = dataset.matrix.copy()
     features[:, 2] = 1.0
-    made = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
+    numeric = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
     job = inline_worker.train(
-        inline_worker.add(made, "numbers"),
+        inline_worker.add(numeric, "numbers"),
         categorical_feature=["f3"],
         distribution=ranks(2),
         hyperparameters=SMALL,

@@ -22,8 +22,8 @@ def ranks(number: int) -> dict[str, Any]:
 
 def train_on(inline_worker: InlineWorker, dataset_id: str, number: int, **spec: Any) -> Job:
     """Run a training with validation on this number of ranks, which must succeed."""
-    asked = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
-    job = inline_worker.train(dataset_id, **{**asked, **spec})
+    defaults = {"hyperparameters": SMALL, "validation": {"fraction": 0.3}, "distribution": ranks(number)}
+    job = inline_worker.train(dataset_id, **{**defaults, **spec})
     assert job.status == "succeeded", job.problem
     return job
 
