@@ -96,9 +96,9 @@ class Counters:
         return [Count(row.name, json.loads(row.labels), row.value) for row in rows]
 
 
-def count_attempt(counters: Counters, kind: str, ending: str) -> None:
+def count_attempt(counters: Counters, kind: str, outcome: str) -> None:
     """Count one attempt by its outcome, such as `succeeded`, `lost` or `handed_back`."""
-    counters.add(JOB_ATTEMPTS, {"kind": kind, "ending": ending})
+    counters.add(JOB_ATTEMPTS, {"kind": kind, "ending": outcome})
 
 
 def count_job(counters: Counters, kind: str, status: str, seconds: float) -> None:

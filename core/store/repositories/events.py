@@ -1,6 +1,6 @@
 """Stored events."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -148,10 +148,10 @@ class Events:
         data = {"lane": worker.lane, "processes": worker.processes, "jobs": []}
         self.add(WORKER_LOST, "worker", worker.name, {**data, "seen_at": _moment(worker.seen_at)})
 
-    def process_lost(self, process: str, job_ids: Sequence[str]) -> None:
-        """Record that a process of a worker was lost with the jobs that it ran."""
+    def process_lost(self, process: str, job_id: str) -> None:
+        """Record that a process of a worker was lost with the job that it ran."""
         worker, _, _ = process.rpartition("/")
-        data = {"lane": None, "processes": None, "jobs": list(job_ids), "seen_at": None}
+        data = {"lane": None, "processes": None, "jobs": [job_id], "seen_at": None}
         self.add(WORKER_LOST, "worker", worker or process, data)
 
     def latest_id(self) -> int:

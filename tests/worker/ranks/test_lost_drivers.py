@@ -92,7 +92,7 @@ def _taken_back(inline_worker: InlineWorker, job_id: str) -> None:
     """Wait until the lease of a job has expired, and queue the job again, as a sweep does."""
     time.sleep(inline_worker.settings.lease_seconds + 0.5)
     with inline_worker.store.begin() as tx:
-        tx.jobs.take_back([tx.jobs.get(job_id)], attempts=3)
+        tx.jobs.take_back(tx.jobs.get(job_id), attempts=3)
 
 
 @pytest.mark.slow
