@@ -20,6 +20,7 @@ _REASONS = (
     ("has too many connections", ("too many clients", "too many connections", "connection slots")),
     ("is busy", ("locked", "busy", "slow down", "service unavailable", "serviceunavailable")),
     ("does not exist", ("does not exist", "no such bucket", "nosuchbucket")),
+    ("is damaged", ("file is not a database", "disk image is malformed")),
     ("cannot be opened", ("unable to open", "permission denied", "read-only", "readonly")),
     ("does not answer in time", ("timeout", "timed out")),
 )

@@ -1,6 +1,7 @@
 """Artifacts: bytes under keys, in a local folder, on S3 or any fsspec file system."""
 
 import contextlib
+import logging
 import os
 import secrets
 import shutil
@@ -19,6 +20,7 @@ from core.store.faults import DISK_FULL, failure_reason
 PATIENCE_SECONDS = 5.0
 
 _DELETIONS = 8  # concurrent deletions, which mostly wait for the disk or a server
+_log = logging.getLogger(__name__)
 
 
 class Artifacts:
@@ -107,9 +109,10 @@ class Artifacts:
 
         Raises:
             NotFound: There is no artifact under the key.
+            StoreUnavailable: The storage does not answer.
         """
-        with self._reporting_errors(key) as path:
-            return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
+        with self.local(key) as file, self._reporting_errors(key):
+            return file.read_bytes()
 
     def write_bytes(self, key: str, content: bytes) -> None:
         """Write bytes under a key, replacing previous ones."""
@@ -191,11 +194,21 @@ class Artifacts:
         with self._reporting_errors(key) as path, contextlib.suppress(FileNotFoundError):
             self._files.run(lambda files: files.rm(path, recursive=True))
 
-    def delete_all(self, folders: Iterable[str]) -> None:
-        """Remove artifacts or folders concurrently."""
+    def delete_all(self, folders: Iterable[str]) -> list[str]:
+        """Remove artifacts or folders concurrently; log and return those that could not be removed."""
+        failed: list[str] = []
+
+        def delete(folder: str) -> None:
+            try:
+                self.delete(folder)
+            except StoreUnavailable as error:
+                _log.warning("%s could not be removed: %s", folder, error)
+                failed.append(folder)
+
         with ThreadPoolExecutor(_DELETIONS, "deletions") as deletions:
-            for _ in deletions.map(self.delete, folders):
+            for _ in deletions.map(delete, folders):
                 pass
+        return failed
 
     def free_bytes(self) -> int:
         """Return the free bytes of the disk of the artifacts, or of temporary files for a remote storage."""

@@ -237,9 +237,9 @@ def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None
     if not folders:
         return
     try:
-        store.artifacts.delete_all(sizes.of(folders))
+        failed = store.artifacts.delete_all(sizes.of(folders))
         with store.begin() as tx:
-            tx.trash.forget_pending(folders)
+            tx.trash.forget_pending(set(folders).difference(failed))
     except RankeryError:
         _LOG.warning("lifecycle.folders_left", folders=len(folders), exc_info=True)
 
