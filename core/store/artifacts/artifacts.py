@@ -167,8 +167,8 @@ class Artifacts:
         """
         with self._reporting_errors(key) as path:
             if self.is_local:
-                found = Path(path).stat()
-                return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+                status = Path(path).stat()
+                return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
             return self._files.run(lambda files: str(files.ukey(path)))
 
     def files(self) -> Iterator[tuple[str, datetime]]:
@@ -177,8 +177,8 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        for key, about in self._list_files():
-            yield key, _written_at(about)
+        for key, details in self._list_files():
+            yield key, _written_at(details)
 
     def sizes(self, folder: str | None = None) -> Iterator[tuple[str, int]]:
         """Yield the keys and sizes in bytes of all artifacts, or of those below a folder.
@@ -186,8 +186,8 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        for key, about in self._list_files(folder):
-            yield key, int(about.get("size") or 0)
+        for key, details in self._list_files(folder):
+            yield key, int(details.get("size") or 0)
 
     def delete(self, key: str) -> None:
         """Remove an artifact or a folder, if it exists."""
@@ -230,13 +230,13 @@ class Artifacts:
     def _list_files(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
         top = self._root if folder is None else f"{self._root}/{_checked(folder)}"
         try:
-            found = self._files.run(lambda files: files.find(top, detail=True))
+            listing = self._files.run(lambda files: files.find(top, detail=True))
         except FileNotFoundError:
             return
         except Exception as error:  # each file system has its own errors
             raise StoreUnavailable(f"the artifact storage {self._reason(error)}") from error
-        for path, about in found.items():
-            yield path.removeprefix(f"{self._root}/"), about
+        for path, details in listing.items():
+            yield path.removeprefix(f"{self._root}/"), details
 
     def _range(self, key: str, start: int, stop: int) -> bytes:
         with self._reporting_errors(key) as path:
@@ -278,8 +278,8 @@ def _signed(files: Any, path: str, seconds: int) -> str | None:
         return None
 
 
-def _written_at(about: Mapping[str, Any]) -> datetime:
-    moment = about.get("LastModified", about.get("mtime", about.get("created", 0.0)))
+def _written_at(details: Mapping[str, Any]) -> datetime:
+    moment = details.get("LastModified", details.get("mtime", details.get("created", 0.0)))
     return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 

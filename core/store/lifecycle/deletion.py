@@ -40,7 +40,7 @@ class Actor:
         request_id: ID of the request, for audit entries; `retention` for deletions by retention.
         address: Client address of the request, or None.
         action: Value of `method` in the audit log.
-        is_audited: Whether each object gets an audit entry; otherwise another entry records the deletion.
+        is_audited: Whether each object gets an audit entry; False where another entry records the deletion.
     """
 
     key_id: str | None = None
