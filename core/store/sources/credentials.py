@@ -112,8 +112,8 @@ def _credentials(values: Any, setting: str) -> Credentials:
     ):
         raise InvalidInput.at(
             _POINTER,
-            f"{setting} must have prefixes, a list of addresses; it may have options and headers, but no other"
-            " members",
+            f"{setting} must have prefixes, a list of addresses; it may have options and headers, but no"
+            " other members",
         )
     options, headers = values.get("options", {}), values.get("headers", {})
     if not isinstance(options, dict) or not isinstance(headers, dict):

@@ -11,9 +11,9 @@ Counts = dict[tuple[str, ...], float]
 def _counts(store: Store, name: str, *labels: str) -> Counts:
     with store.read() as tx:
         return {
-            tuple(tally.labels[label] for label in labels): tally.value
-            for tally in tx.counters.all()
-            if tally.name == name
+            tuple(counter.labels[label] for label in labels): counter.value
+            for counter in tx.counters.all()
+            if counter.name == name
         }
 
 

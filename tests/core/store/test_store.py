@@ -277,8 +277,9 @@ def test_a_file_that_is_no_database_is_reported(settings: StoreSettings) -> None
     store = Store.open(settings)
     (settings.data_dir / "rankery.db").write_bytes(b"no database" * 100)
     assert store.fault() == store.read_fault() == "is damaged"
-    with pytest.raises(StoreUnavailable, match="not a database"):
-        store.migrate()
+    for act in (store.migrate, store.revision):
+        with pytest.raises(StoreUnavailable, match="not a database"):
+            act()
     for begin in (store.read, store.begin):
         with pytest.raises(StoreUnavailable, match="not a database"), begin() as tx:
             tx.jobs.page(None, 1)

@@ -159,12 +159,13 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Sto
     age(store, 31, *everything(story))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     with store.begin() as tx:
-        folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+        plan = tx.trash.purge_plan([story.training.id])
+        tx.trash.purge(plan)
     assert store.artifacts.exists(f"models/{story.model.id}")
     Upkeep(policy({}), HOUR).run(store, UNHURRIED)
     with store.read() as tx:
         assert tx.trash.pending(10) == []
-    assert not any(store.artifacts.exists(folder) for folder in folders)
+    assert not any(store.artifacts.exists(folder) for folder in plan.folders)
 
 
 def test_a_folder_that_cannot_be_deleted_does_not_block_others(
