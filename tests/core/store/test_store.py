@@ -289,7 +289,11 @@ def test_a_file_that_is_no_database_is_reported(settings: StoreSettings) -> None
 @pytest.mark.embedded
 def test_an_error_while_closing_for_a_fork_blocks_no_later_transaction(store: Store) -> None:
     """The lock that delays transactions is released after the fork, even if connections cannot be closed."""
-    guard = ForkGuard(lambda: 1 // 0)
+
+    def fail() -> None:
+        raise OSError("the disk fails")
+
+    guard = ForkGuard(fail)
     forking._hold_all()
     forking._release_all()
     with ThreadPoolExecutor(1) as pool:

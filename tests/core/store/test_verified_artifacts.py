@@ -56,7 +56,7 @@ def written(store: Store) -> Store:
 
 
 def damaged(store: Store) -> list[str]:
-    """List what is on record as damaged."""
+    """List the keys that are recorded as damaged."""
     with store.read() as tx:
         return tx.artifacts.damaged(9)
 

@@ -162,7 +162,7 @@ def test_next_due(store: Store, webhook: Webhook) -> None:
 
 
 def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
-    """A webhook takes no more than its share, and one that is slow leaves room for others."""
+    """The limits per webhook and per call include the deliveries in flight."""
     with store.begin() as tx:
         other = tx.webhooks.add("https://example.com/", "whsec_")
     _happen(store, *(f"o{number}" for number in range(5)))
@@ -186,7 +186,7 @@ def test_older_webhooks_do_not_starve_a_newer_one(store: Store, webhook: Webhook
 
 
 def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
-    """The start of failures is recorded; a disabled webhook gets nothing, and later what waited."""
+    """The first failure is recorded; a disabled webhook gets its waiting deliveries once it is enabled."""
     _happen(store, "a", "b")
     _dispatch(store)
     first, second = _claim(store)
@@ -225,7 +225,7 @@ def test_events_before_a_pause_are_sent_after_it(
 
 
 def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
-    """The attempt that finds this disables the webhook and records the reason."""
+    """The attempt that the receiver answers so disables the webhook and records the reason."""
     _happen(store, "a")
     _dispatch(store)
     (claimed,) = _claim(store)
@@ -313,7 +313,7 @@ def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhoo
 @pytest.mark.long
 @pytest.mark.both_stores
 def test_several_processes(store: Store, webhook: Webhook) -> None:
-    """However many dispatch and claim at the same time, each delivery is claimed once and in order."""
+    """Concurrent processes claim each delivery once, and those of one object in order."""
     objects = [f"o{number % 5}" for number in range(60)]
     _happen(store, *objects)
     sent: list[tuple[str, int]] = []
