@@ -22,7 +22,7 @@ from core.errors import RankeryError
 from core.outbound.guard import SsrfGuard
 from core.store import Store
 from core.store.clock import utc_now
-from core.store.repositories.deliveries import AttemptOutcome, ClaimedDelivery
+from core.store.repositories.deliveries import ClaimedDelivery, Ending
 from core.store.tables import Webhook
 
 MAX_CONCURRENT_DELIVERIES = 16
@@ -162,34 +162,34 @@ class Deliverer:
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
         message = Message.of(claimed.id, Event.of(claimed.event))
         attempt = await self._send(claimed.webhook, message)
-        outcome = self._outcome(claimed, attempt)
+        ending = self._ending(claimed, attempt)
         context = {"webhook_id": claimed.webhook.id, "delivery_id": claimed.id, "attempt": claimed.attempt}
         if attempt.delivered:
             _log.debug("webhook.delivered", **context, status=attempt.status)
         else:
-            state = "dead" if outcome.retry_after_seconds is None else "failed"
+            state = "dead" if ending.retry_after_seconds is None else "failed"
             _log.warning(f"webhook.{state}", **context, reason=attempt.error)
-        if outcome.disabled_reason is not None:
-            _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=outcome.disabled_reason)
+        if ending.disabled_reason is not None:
+            _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=ending.disabled_reason)
         try:
-            await WEBHOOKS.run(lambda: self._record(claimed, outcome))
+            await WEBHOOKS.run(lambda: self._record(claimed, ending))
         except RankeryError as error:  # the message is sent again after its claim expires
             _log.warning("webhook.not_recorded", **context, reason=str(error))
 
-    def _record(self, claimed: ClaimedDelivery, outcome: AttemptOutcome) -> None:
+    def _record(self, claimed: ClaimedDelivery, ending: Ending) -> None:
         with self._store.begin() as tx:
-            tx.webhooks.record(claimed, outcome)
+            tx.webhooks.record(claimed, ending)
 
-    def _outcome(self, claimed: ClaimedDelivery, attempt: Attempt) -> AttemptOutcome:
+    def _ending(self, claimed: ClaimedDelivery, attempt: Attempt) -> Ending:
         log = attempt.to_json()
         if attempt.delivered:
-            return AttemptOutcome(log, delivered=True)
+            return Ending(log, delivered=True)
         if attempt.is_gone:
-            return AttemptOutcome(log, delivered=False, disabled_reason=GONE)
+            return Ending(log, delivered=False, disabled_reason=GONE)
         if claimed.attempt > len(self._retry_seconds):
-            return AttemptOutcome(log, delivered=False)
+            return Ending(log, delivered=False)
         wait_seconds = self._retry_seconds[claimed.attempt - 1]
-        return AttemptOutcome(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
+        return Ending(log, False, wait_seconds * (1 + JITTER * random.random()))  # noqa: S311 - no secret
 
     def _on_sent(self, task: asyncio.Task[None]) -> None:
         del self._sending[task]

@@ -84,7 +84,7 @@ class JobSpec:
 
     Attributes:
         kind: Name of the kind in the database and in the API.
-        label: Display name of the kind.
+        label: Display name of the kind; for unknown kinds of a later release, "Job".
         titled_by: Entries of the specification that may be the title, in order of preference.
         lane: Lane of its workers.
         left_out: Entries that are neither read nor stored.
@@ -96,7 +96,7 @@ class JobSpec:
     """
 
     kind: ClassVar[str]
-    label: ClassVar[str]
+    label: ClassVar[str] = "Job"
     titled_by: ClassVar[tuple[str, ...]] = ()
     lane: ClassVar[Lane] = Lane.QUICK
     left_out: ClassVar[frozenset[str]] = frozenset()

@@ -39,7 +39,7 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True)
-class AttemptOutcome:
+class Ending:
     """The outcome of an attempt.
 
     Attributes:
@@ -130,7 +130,7 @@ class Deliveries(Repository[Webhook]):
                 claimed += self._claim_of(webhook, free, now, lease_seconds)
         return claimed
 
-    def record(self, claimed: ClaimedDelivery, outcome: AttemptOutcome) -> bool:
+    def record(self, claimed: ClaimedDelivery, ending: Ending) -> bool:
         """Record the outcome of a claimed attempt; return False if the claim is no longer valid."""
         webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
         delivery = self._session.get(
@@ -142,19 +142,19 @@ class Deliveries(Repository[Webhook]):
             return False
         now = utc_now()
         delivery.attempts = claimed.attempt
-        delivery.log = [*delivery.log, outcome.log][-_KEPT_ATTEMPTS:]
+        delivery.log = [*delivery.log, ending.log][-_KEPT_ATTEMPTS:]
         delivery.next_attempt_at = None
-        if outcome.delivered:
+        if ending.delivered:
             delivery.state, delivery.delivered_at = DELIVERED, now
             webhook.last_delivered_at, webhook.failing_since = now, None
         else:
             webhook.failing_since = webhook.failing_since or now
-            if outcome.retry_after_seconds is None:
+            if ending.retry_after_seconds is None:
                 delivery.state = DEAD
             else:
-                delivery.next_attempt_at = now + timedelta(seconds=outcome.retry_after_seconds)
-        if outcome.disabled_reason is not None:
-            webhook.enabled, webhook.disabled_reason = False, outcome.disabled_reason
+                delivery.next_attempt_at = now + timedelta(seconds=ending.retry_after_seconds)
+        if ending.disabled_reason is not None:
+            webhook.enabled, webhook.disabled_reason = False, ending.disabled_reason
         self._session.flush()
         return True
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
-from core.jobs import JobKind
+from core.jobs import specification_of
 from core.store.repositories import ids
 from core.store.repositories.models import Models
 from core.store.tables import (
@@ -121,4 +121,4 @@ def _hit(kind: str, row: Any, name: str, detail: str | None = None) -> Hit:
 
 
 def _kind_and_status(job: Job) -> str:
-    return f"{JobKind(job.kind).specification.label}, {job.status}"
+    return f"{specification_of(job.kind).label}, {job.status}"

@@ -9,13 +9,13 @@ import pytest
 from core.errors import NotFound, WrongState
 from core.store import Store
 from core.store.clock import utc_now
-from core.store.repositories.deliveries import AttemptOutcome, ClaimedDelivery
+from core.store.repositories.deliveries import ClaimedDelivery, Ending
 from core.store.repositories.events import Events
 from core.store.tables import Webhook
 
 LOG = {"at": "2026-01-05T10:00:00Z", "status": 200, "took_seconds": 0.1, "error": None, "answer": ""}
-DELIVERED = AttemptOutcome(LOG, delivered=True)
-DEAD = AttemptOutcome(LOG, delivered=False)
+DELIVERED = Ending(LOG, delivered=True)
+DEAD = Ending(LOG, delivered=False)
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def _claim(
         return tx.webhooks.claim(limit, limit, sending, lease_seconds)
 
 
-def _record(store: Store, claimed: ClaimedDelivery, outcome: AttemptOutcome) -> bool:
+def _record(store: Store, claimed: ClaimedDelivery, ending: Ending) -> bool:
     with store.begin() as tx:
-        return tx.webhooks.record(claimed, outcome)
+        return tx.webhooks.record(claimed, ending)
 
 
 def _states(store: Store, webhook: Webhook) -> list[tuple[str, str]]:
@@ -124,18 +124,18 @@ def test_a_claim_is_of_one_process(store: Store, webhook: Webhook) -> None:
     assert _states(store, webhook) == [("a", "delivered")]
 
 
-@pytest.mark.parametrize("outcome", [DELIVERED, DEAD])
-def test_order_per_object(store: Store, webhook: Webhook, outcome: AttemptOutcome) -> None:
+@pytest.mark.parametrize("ending", [DELIVERED, DEAD])
+def test_order_per_object(store: Store, webhook: Webhook, ending: Ending) -> None:
     """An event waits for the earlier ones of its object, not for those of others."""
     _happen(store, "a", "b", "a", "a")
     _dispatch(store)
     first_a, first_b = _claim(store)
     assert (first_a.event.object_id, first_b.event.object_id) == ("a", "b")
     assert _claim(store) == []
-    _record(store, first_a, AttemptOutcome(LOG, delivered=False, retry_after_seconds=0))
+    _record(store, first_a, Ending(LOG, delivered=False, retry_after_seconds=0))
     (again,) = _claim(store)
     assert (again.event.id, again.attempt) == (first_a.event.id, 2)
-    _record(store, again, outcome)
+    _record(store, again, ending)
     (second_a,) = _claim(store)
     assert second_a.event.id > first_a.event.id
     assert second_a.attempt == 1
@@ -162,7 +162,7 @@ def test_next_due(store: Store, webhook: Webhook) -> None:
 
 
 def test_limits_of_claims(store: Store, webhook: Webhook) -> None:
-    """The limits per webhook and per call include the deliveries in flight."""
+    """A webhook takes no more than its share, and one that is slow leaves room for others."""
     with store.begin() as tx:
         other = tx.webhooks.add("https://example.com/", "whsec_")
     _happen(store, *(f"o{number}" for number in range(5)))
@@ -186,11 +186,11 @@ def test_older_webhooks_do_not_starve_a_newer_one(store: Store, webhook: Webhook
 
 
 def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
-    """The first failure is recorded; a disabled webhook gets its waiting deliveries once it is enabled."""
+    """The start of failures is recorded; a disabled webhook gets nothing, and later what waited."""
     _happen(store, "a", "b")
     _dispatch(store)
     first, second = _claim(store)
-    _record(store, first, AttemptOutcome(LOG, delivered=False, retry_after_seconds=600))
+    _record(store, first, Ending(LOG, delivered=False, retry_after_seconds=600))
     with store.read() as tx:
         assert tx.webhooks.get(webhook.id).failing_since is not None
     _record(store, second, DELIVERED)
@@ -225,11 +225,11 @@ def test_events_before_a_pause_are_sent_after_it(
 
 
 def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
-    """The attempt that the receiver answers so disables the webhook and records the reason."""
+    """The attempt that finds this disables the webhook and records the reason."""
     _happen(store, "a")
     _dispatch(store)
     (claimed,) = _claim(store)
-    _record(store, claimed, AttemptOutcome(LOG, delivered=False, disabled_reason="The receiver is gone."))
+    _record(store, claimed, Ending(LOG, delivered=False, disabled_reason="The receiver is gone."))
     with store.read() as tx:
         row = tx.webhooks.get(webhook.id)
         assert (row.enabled, row.disabled_reason) == (False, "The receiver is gone.")
@@ -269,7 +269,7 @@ def test_an_event_that_waits_for_an_enabled_webhook_is_kept_for_a_week(
     _dispatch(store)
     first, second, third = _claim(store)
     _record(store, first, DELIVERED)
-    _record(store, second, AttemptOutcome(LOG, delivered=False, retry_after_seconds=86_400))
+    _record(store, second, Ending(LOG, delivered=False, retry_after_seconds=86_400))
     _record(store, third, DELIVERED)
     assert remove(timedelta(days=6)) == 1
     assert _states(store, webhook) == [("b", "waiting"), ("c", "delivered")]
@@ -313,7 +313,7 @@ def test_deliveries_are_deleted_with_their_webhook_or_event(store: Store, webhoo
 @pytest.mark.long
 @pytest.mark.both_stores
 def test_several_processes(store: Store, webhook: Webhook) -> None:
-    """Concurrent processes claim each delivery once, and those of one object in order."""
+    """However many dispatch and claim at the same time, each delivery is claimed once and in order."""
     objects = [f"o{number % 5}" for number in range(60)]
     _happen(store, *objects)
     sent: list[tuple[str, int]] = []
