@@ -168,7 +168,8 @@ def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
                 killed += 1
         process.wait()
         with store.begin() as tx:  # as the sweeper does for the jobs of a dead process
-            tx.jobs.take_back(tx.jobs.running_on("w1"), _ATTEMPTS)
+            for lost in tx.jobs.running_on("w1"):
+                tx.jobs.take_back(lost, _ATTEMPTS)
     return killed
 
 

@@ -10,4 +10,5 @@ def purge(tx: Transaction, kind: str, *ids: str) -> list[str]:
     plan = tx.trash.plan(KINDS[kind], ids, ActiveJobs(), with_results=False)
     assert (plan.refused, plan.missing) == ([], [])
     tx.trash.add_trashed(plan)
-    return tx.trash.purge(plan)
+    tx.trash.purge(plan)
+    return plan.folders

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.systems import System, system_name
+from core.jobs.systems import System, system_names
 from core.stored import Stored, entry
 
 
@@ -36,4 +36,4 @@ class CompareJob(SubmittedJob):
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
         """Return the names of the systems."""
-        return ", ".join(filter(None, map(system_name, stored.get("systems") or ()))) or None
+        return ", ".join(system_names(stored)) or None

@@ -56,7 +56,7 @@ class DriftJob(SubmittedJob):
         requested: str | None,
         trained_on: str | None,
         lineage: Stored | None,
-        is_there: Callable[[str], bool],
+        exists: Callable[[str], bool],
     ) -> Json:
         """Return the reference datasets of a model's samples, as entries of the specification.
 
@@ -67,7 +67,7 @@ class DriftJob(SubmittedJob):
             requested: The requested dataset, or None.
             trained_on: The training dataset of the model, None for an imported model.
             lineage: The lineage of the model, or None.
-            is_there: Function that returns whether the dataset with an id exists.
+            exists: Function that returns whether the dataset with an id exists.
 
         Raises:
             InvalidInput: There is no reference dataset.
@@ -77,13 +77,13 @@ class DriftJob(SubmittedJob):
             raise InvalidInput.at(
                 "/dataset_id", "required, because the model was imported and has no training data"
             )
-        if not is_there(dataset_id):
+        if not exists(dataset_id):
             raise InvalidInput.at(
                 "/dataset_id", f"the dataset {dataset_id} was deleted; name another dataset to compare with"
             )
         validated = ((lineage or {}).get("datasets") or {}).get("validation") or {}
         scored = None if requested else validated.get("id")
-        has_scored = scored is not None and is_there(scored)
+        has_scored = scored is not None and exists(scored)
         return {"dataset_id": dataset_id, "scored_dataset_id": scored if has_scored else dataset_id}
 
     @property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import JobSpec
 from core.jobs.measures import Measures
-from core.jobs.systems import System, system_name
+from core.jobs.systems import System, system_names
 from core.stored import Stored, entry, read_entries, write_entries
 
 if TYPE_CHECKING:
@@ -98,5 +98,5 @@ class PromoteJob(JobSpec):
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
         """Return the challenger and the alias: `web:4 for @champion`."""
-        names = list(filter(None, map(system_name, stored.get("systems") or ())))
+        names = system_names(stored)
         return f"{names[-1]} for @{stored.get('alias')}" if names else None

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.stored import entry, first_named
+from core.stored import Stored, entry, first_named
 
 # Entries with the name of a system, in order of preference; jobs of early releases have only the id.
 SYSTEM_NAME_ENTRIES = ("system", "model", "model_id", "ranking_id")
@@ -56,6 +56,7 @@ def _texts(stored: Any, names: Collection[str]) -> Iterator[str]:
                 yield from _texts(value, names)
 
 
-def system_name(stored: Mapping[str, Any]) -> str | None:
-    """Return the display name of an entry of the stored `systems`."""
-    return first_named(stored, SYSTEM_NAME_ENTRIES)
+def system_names(stored: Stored) -> list[str]:
+    """Return the display names of the stored `systems`, without those that have none."""
+    names = (first_named(system, SYSTEM_NAME_ENTRIES) for system in stored.get("systems") or ())
+    return [name for name in names if name]

@@ -48,8 +48,8 @@ class Buckets:
             StoreUnavailable: The storage does not answer.
         """
         path = self._path(folder)
-        listed = self._run(lambda files: files.ls(path, detail=True))
-        objects = {about["name"].rpartition("/")[2]: about for about in listed if about["type"] == "file"}
+        entries = self._run(lambda files: files.ls(path, detail=True))
+        objects = {entry["name"].rpartition("/")[2]: entry for entry in entries if entry["type"] == "file"}
         names = matching(filter(is_visible, objects), pattern)
         return FoundFiles(
             SCHEME + path,
@@ -137,10 +137,10 @@ class Buckets:
             raise StoreUnavailable(f"the bucket {failure_reason(error)}") from error
 
 
-def _modified(about: Mapping[str, Any]) -> str:
-    moment: datetime = about["LastModified"]
+def _modified(details: Mapping[str, Any]) -> str:
+    moment: datetime = details["LastModified"]
     return moment.astimezone(UTC).isoformat()
 
 
-def _version(about: Mapping[str, Any]) -> tuple[Any, ...]:
-    return about.get("ETag"), about["size"], about["LastModified"]
+def _version(details: Mapping[str, Any]) -> tuple[Any, ...]:
+    return details.get("ETag"), details["size"], details["LastModified"]

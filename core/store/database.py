@@ -1,10 +1,11 @@
 """The database: transactions, and checks of its health."""
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 
 from sqlalchemy import Connection, Engine, select
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
@@ -115,7 +116,7 @@ class Database:
         try:
             with self._guard.inside(), self._probing.connect() as connection:
                 connection.execute(select(Worker.name).limit(1))
-        except (OperationalError, InterfaceError, InternalError) as error:
+        except (DBAPIError, PoolTimeout) as error:
             return failure_reason(error)
         return None
 
@@ -124,8 +125,8 @@ class Database:
         try:
             with self._guard.inside(), self._probing.connect() as connection:
                 engines.take_write_lock(connection)
-        except (OperationalError, InterfaceError, InternalError) as error:
-            if engines.is_locked(error):
+        except (DBAPIError, PoolTimeout) as error:
+            if isinstance(error, DBAPIError) and engines.is_locked(error):
                 return (
                     "accepts no writes: another transaction has held its lock for"
                     f" {engines.PROBE_LOCK_SECONDS} s"
@@ -145,7 +146,11 @@ class Database:
 def _reporting_errors() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError, InternalError) as error:
+    except sqlite3.Error as error:  # raised by statements outside SQLAlchemy
+        raise StoreUnavailable(f"the database failed: {error}") from error
+    except DBAPIError as error:
+        if not engines.is_outage(error):
+            raise
         kind = StoreFull if engines.is_full(error) else StoreUnavailable
         raise kind(f"the database {engines.public_reason(error)}") from error
     except PoolTimeout as error:

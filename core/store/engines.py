@@ -9,7 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Dialect, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.util import LRUCache
@@ -47,6 +54,7 @@ IS_LOCKED = "is locked: a transaction has waited too long for another transactio
 _ROWS_AT_BEGIN = "rankery_rows_at_begin"
 _HAS_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # 55P03 is PostgreSQL's lock_not_available
+_OUTAGES = (OperationalError, InterfaceError, InternalError)
 _FULL = ("SQLITE_FULL", "53100")  # 53100 is PostgreSQL's disk_full
 
 
@@ -77,16 +85,20 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
     raise StoreUnavailable(f"the database is {url.drivername}; sqlite and postgresql are supported")
 
 
+def is_outage(error: DBAPIError) -> bool:
+    """Return whether the database failed, rather than a statement that it executed."""
+    # The driver of SQLite raises the base class for a damaged file.
+    return isinstance(error, _OUTAGES) or type(error) is DatabaseError
+
+
 def is_full(error: DBAPIError) -> bool:
     """Return whether the database failed because the disk is full."""
-    name = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
-    return name in _FULL
+    return _code(error) in _FULL
 
 
 def is_locked(error: DBAPIError) -> bool:
     """Return whether a transaction timed out waiting for a lock."""
-    name = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None) or ""
-    return name.startswith(_LOCKED)
+    return _code(error).startswith(_LOCKED)
 
 
 def public_reason(error: DBAPIError) -> str:
@@ -163,6 +175,11 @@ def advisory_lock(session: Session, kind: int, name: str) -> None:
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(kind, func.hashtext(name))))
+
+
+def _code(error: DBAPIError) -> str:
+    """Return the name of a SQLite error, or the SQLSTATE of a PostgreSQL error."""
+    return getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None) or ""
 
 
 def _open_postgresql(url: URL, lock_seconds: int) -> Engine:

@@ -7,11 +7,12 @@ import errno
 from collections.abc import Iterator
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-REFUSED = "refuses the credentials"
+REFUSES_CREDENTIALS = "refuses the credentials"
+# The first reason of which a part occurs in the messages is reported.
 _REASONS = (
     ("refuses connections", ("connection refused", "connect call failed", "errno 111")),
-    (REFUSED, ("password", "authentication", "noauth", "access denied", "accessdenied")),
-    (REFUSED, ("invalidaccesskeyid", "access key", "signature", "forbidden")),
+    (REFUSES_CREDENTIALS, ("password", "authentication", "noauth", "access denied", "accessdenied")),
+    (REFUSES_CREDENTIALS, ("invalidaccesskeyid", "access key", "signature", "forbidden")),
     ("cuts connections", ("closed the connection", "connection reset", "terminating connection")),
     ("is not found by its host name", ("name or service not known", "resolve", "translate host name")),
     ("is not found by its host name", ("name resolution", "nodename nor servname")),
@@ -20,6 +21,7 @@ _REASONS = (
     ("has too many connections", ("too many clients", "too many connections", "connection slots")),
     ("is busy", ("locked", "busy", "slow down", "service unavailable", "serviceunavailable")),
     ("does not exist", ("does not exist", "no such bucket", "nosuchbucket")),
+    ("is damaged", ("file is not a database", "disk image is malformed")),
     ("cannot be opened", ("unable to open", "permission denied", "read-only", "readonly")),
     ("does not answer in time", ("timeout", "timed out")),
 )
@@ -27,11 +29,11 @@ _REASONS = (
 
 def failure_reason(error: BaseException) -> str:
     """Return the public reason of a failure."""
-    texts = " ".join(_texts(error)).lower()
-    return next((words for words, marks in _REASONS if any(mark in texts for mark in marks)), "fails")
+    message = " ".join(_messages(error)).lower()
+    return next((reason for reason, parts in _REASONS if any(part in message for part in parts)), "fails")
 
 
-def _texts(error: BaseException) -> Iterator[str]:
+def _messages(error: BaseException) -> Iterator[str]:
     """Yield the messages of an error and of its causes."""
     seen: set[int] = set()
     current: BaseException | None = error

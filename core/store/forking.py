@@ -6,6 +6,7 @@ inherited PostgreSQL connection would end its parent's session.
 """
 
 import contextlib
+import logging
 import os
 import threading
 import weakref
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 WAIT_SECONDS = 30
 
+_log = logging.getLogger(__name__)
 _guards: "weakref.WeakSet[ForkGuard]" = weakref.WeakSet()
 _held: "list[ForkGuard]" = []
 _registering = threading.Lock()
@@ -28,7 +30,7 @@ class ForkGuard:
 
     def __init__(self, close: Callable[[], None]) -> None:
         self._close = close
-        self._turn = threading.Condition()
+        self._condition = threading.Condition()
         self._threads_inside: list[int] = []
         self._fork_waits = False
         _guards.add(self)
@@ -38,29 +40,32 @@ class ForkGuard:
     def inside(self) -> Iterator[None]:
         """Delay forks by other threads until the block ends."""
         thread = threading.get_ident()
-        with self._turn:
+        with self._condition:
             # A thread inside an outer block must not wait: the fork waits for that block, up to its timeout.
-            self._turn.wait_for(lambda: not self._fork_waits or thread in self._threads_inside)
+            self._condition.wait_for(lambda: not self._fork_waits or thread in self._threads_inside)
             self._threads_inside.append(thread)
         try:
             yield
         finally:
-            with self._turn:
+            with self._condition:
                 self._threads_inside.remove(thread)
-                self._turn.notify_all()
+                self._condition.notify_all()
 
     def hold(self) -> None:
         """Block new transactions, wait up to 30 s for those of other threads, then close the connections."""
-        self._turn.acquire()
+        self._condition.acquire()
         self._fork_waits = True
-        self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)
-        self._close()
+        self._condition.wait_for(self._only_this_thread_inside, WAIT_SECONDS)
+        try:
+            self._close()
+        except Exception:  # noqa: BLE001 - the fork continues, and the lock must be released after it
+            _log.exception("the connections could not be closed before a fork")
 
     def release(self) -> None:
         """Allow transactions again."""
         self._fork_waits = False
-        self._turn.notify_all()
-        self._turn.release()
+        self._condition.notify_all()
+        self._condition.release()
 
     def forget_other_threads(self) -> None:
         """Forget the threads of the parent; called in a child, where only the forking thread exists."""

@@ -115,30 +115,30 @@ def _label_chunk(
     rows: dict[str, Job | Model] = (
         {job.id: job for job in tx.jobs.several(chunk)} if kind.name == JOB else {**tx.models.several(chunk)}
     )
-    labelling.missing += [each for each in chunk if each not in rows]
-    names = {row.name for row in rows.values() if isinstance(row, Model) and changes.moves_row(row)}
-    labelling.moved_names |= names
-    refused: set[str] = set()
+    labelling.missing += [object_id for object_id in chunk if object_id not in rows]
+    moving = {row.name for row in rows.values() if isinstance(row, Model) and changes.moves_row(row)}
+    accepted: set[str] = set()
     # Rows are locked in a fixed order, so that requests do not deadlock.
     for object_id in sorted(rows):
         row = rows[object_id]
         try:
             differs = changes.would_change(row) or (
-                isinstance(row, Model) and row.name in labelling.moved_names
+                isinstance(row, Model) and row.name in labelling.moved_names | moving
             )
             if differs and not dry_run:
                 _label(tx, row, changes)
         except InvalidInput as error:
-            refused.add(object_id)
             labelling.refused_count += 1
             if len(labelling.refused) < MAX_REFUSED:
                 labelling.refused.append(RefusedLabelling(object_id, error.problems[0].detail))
             continue
         labelling.changed += differs
         labelling.unchanged += not differs
+        if isinstance(row, Model):
+            accepted.add(row.name)
+    labelling.moved_names |= moving & accepted
     if not dry_run:
-        labelled = {row.name for row in rows.values() if isinstance(row, Model) and row.id not in refused}
-        for name in sorted(names & labelled):
+        for name in sorted(moving & accepted):
             tx.projects.move_name(name, changes.project)
 
 

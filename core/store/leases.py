@@ -14,7 +14,7 @@ class _Heartbeat:
 
     Attributes:
         token: Token of the claim.
-        expires_at: End of its lease, which each renewal changes.
+        expires_at: End of the lease, which each renewal changes.
         seen_at: Monotonic time at which this `expires_at` was first seen.
     """
 
@@ -58,9 +58,9 @@ class LeaseWatch:
         return [job for job in jobs if self._is_lost(self._heartbeats[job.id], now)]
 
     def _latest(self, job: Job) -> _Heartbeat:
-        known = self._heartbeats.get(job.id)
-        if known is not None and (known.token, known.expires_at) == (job.token, job.lease_expires_at):
-            return known
+        last = self._heartbeats.get(job.id)
+        if last is not None and (last.token, last.expires_at) == (job.token, job.lease_expires_at):
+            return last
         return _Heartbeat(job.token, job.lease_expires_at, self._clock())
 
     def _is_lost(self, heartbeat: _Heartbeat, now: datetime) -> bool:

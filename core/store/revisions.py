@@ -7,8 +7,6 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
-from core.errors import StoreUnavailable
-
 # The snapshot of visible transactions, and the start time of the server.
 _SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()::text")
 
@@ -30,19 +28,15 @@ class Revisions:
         self._watching: Any = None
 
     def latest(self) -> str:
-        """Return the current revision.
-
-        Raises:
-            StoreUnavailable: SQLite does not answer; errors of PostgreSQL are not converted.
-        """
+        """Return the current revision."""
         if self._engine.dialect.name == "postgresql":
             with self._engine.connect() as connection:
                 return " ".join(connection.execute(_SNAPSHOT).one())
         try:
             return self._latest_of_sqlite()
-        except sqlite3.Error as error:
+        except sqlite3.Error:
             self.close()
-            raise StoreUnavailable(f"the database failed: {error}") from error
+            raise
 
     def close(self) -> None:
         """Close the kept connection."""

@@ -17,12 +17,17 @@ _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^/]+)*/?")
 DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 
 
-def _database_url(known: dict[str, Any]) -> str:
-    return f"sqlite:///{known['data_dir'].absolute()}/rankery.db"
+def _database_url(fields: dict[str, Any]) -> str:
+    return f"sqlite:///{fields['data_dir'].absolute()}/rankery.db"
 
 
-def _storage_url(known: dict[str, Any]) -> str:
-    return f"file://{known['data_dir'].absolute()}/artifacts"
+def _storage_url(fields: dict[str, Any]) -> str:
+    return f"file://{fields['data_dir'].absolute()}/artifacts"
+
+
+def _parts(text: str) -> list[str]:
+    """Split a comma-separated text, without empty parts."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 class StoreSettings(BaseSettings):
@@ -134,7 +139,7 @@ class StoreSettings(BaseSettings):
         """Split a comma-separated environment variable into folders and URLs of buckets."""
         if not isinstance(value, str):
             return value
-        parts = [part.strip() for part in value.split(",") if part.strip()]
+        parts = _parts(value)
         for part in parts:
             if "://" in part and not _BUCKET.fullmatch(part):
                 raise ValueError(f"must be folders, or URLs such as s3://bucket/prefix; found {part}")
@@ -145,7 +150,7 @@ class StoreSettings(BaseSettings):
     def _prefixes(cls, value: Any) -> Any:
         """Split a comma-separated environment variable, and refuse invalid addresses."""
         if isinstance(value, str):
-            value = [part.strip() for part in value.split(",") if part.strip()]
+            value = _parts(value)
         try:
             AllowedAddresses(value)
         except InvalidInput as invalid:
@@ -157,6 +162,6 @@ class StoreSettings(BaseSettings):
     def _allowed(cls, value: Any) -> Any:
         """Split a comma-separated environment variable, and refuse invalid networks and hosts."""
         if isinstance(value, str):
-            value = [part.strip() for part in value.split(",") if part.strip()]
+            value = _parts(value)
         SsrfGuard(value)
         return value

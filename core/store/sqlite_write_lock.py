@@ -41,13 +41,13 @@ class SqliteWriteLock:
         if self._lock is None:
             yield engines.for_writing(self._engine)
             return
-        until = time.monotonic() + self._lock_seconds
+        deadline = time.monotonic() + self._lock_seconds
         queued = not self._lock.acquire(blocking=False)
         if queued and not self._lock.acquire(timeout=self._lock_seconds):
             raise StoreUnavailable(f"the database {engines.IS_LOCKED}")
         try:
             if queued:
                 time.sleep(PAUSE_SECONDS)
-            yield engines.for_writing(self._engine, max(until - time.monotonic(), 0.0))
+            yield engines.for_writing(self._engine, max(deadline - time.monotonic(), 0.0))
         finally:
             self._lock.release()

@@ -42,8 +42,8 @@ class _Unverified:
 class VerifiedArtifacts:
     """Read artifacts and verify their checksums. Thread-safe.
 
-    An artifact of a release without checksums gets one after its first successful read. The mark as damaged
-    is kept until the artifact matches its checksum again.
+    An artifact that a release without checksums wrote gets a checksum after its first successful read. The
+    mark as damaged is kept until the artifact matches its checksum again.
 
     Args:
         artifacts: The artifacts.
@@ -62,9 +62,9 @@ class VerifiedArtifacts:
         Raises:
             ArtifactDamaged: The artifact is missing or does not match the checksum.
         """
-        with self._missing_is_damage(key, is_on_record=True):
+        with self._missing_is_damage(key, was_stored=True):
             content = self._artifacts.read_bytes(key)
-        self._compare(key, self._on_record(key), sha256, hashlib.sha256(content).hexdigest(), len(content))
+        self._compare(key, self._record_of(key), sha256, hashlib.sha256(content).hexdigest(), len(content))
         return content
 
     @contextlib.contextmanager
@@ -78,7 +78,7 @@ class VerifiedArtifacts:
             ArtifactDamaged: The artifact is missing. At the end of the block: it does not match its checksum,
                 or has none and the block cannot parse it.
         """
-        row = self._on_record(key)
+        row = self._record_of(key)
         with contextlib.ExitStack() as stack:
             with self._missing_is_damage(key):
                 path = stack.enter_context(self._artifacts.local(key))
@@ -86,9 +86,9 @@ class VerifiedArtifacts:
             try:
                 yield path
             except _UNREADABLE:
-                self._compare_or_keep(key, row, checksum.result(), path.stat().st_size, is_readable=False)
+                self._compare_or_store(key, row, checksum.result(), path.stat().st_size, is_readable=False)
                 raise
-            self._compare_or_keep(key, row, checksum.result(), path.stat().st_size, is_readable=True)
+            self._compare_or_store(key, row, checksum.result(), path.stat().st_size, is_readable=True)
 
     @contextlib.contextmanager
     def open(self, key: str) -> Iterator[BinaryIO]:
@@ -108,7 +108,7 @@ class VerifiedArtifacts:
                     raise  # the bytes match their checksum
                 raise self._damaged(key, None, "cannot be read") from error
         if unverified is not None and unverified.sha256 is not None:
-            self._keep(key, unverified.sha256, unverified.size_bytes)
+            self._store_checksum(key, unverified.sha256, unverified.size_bytes)
             self._forget(key)
 
     def check(self, key: str, *, again: bool = False) -> bool:
@@ -148,7 +148,7 @@ class VerifiedArtifacts:
         return unverified
 
     def _compare_now(self, key: str, most_remote_bytes: float) -> _Unverified | None:
-        row, size_bytes = self._on_record(key), self._artifacts.size(key)
+        row, size_bytes = self._record_of(key), self._artifacts.size(key)
         if not self._artifacts.is_local and size_bytes > most_remote_bytes:
             return _Unverified(None, size_bytes)
         with self._artifacts.open(key) as file:
@@ -158,31 +158,31 @@ class VerifiedArtifacts:
         self._compare(key, row, row.sha256, sha256, size_bytes)
         return None
 
-    def _compare_or_keep(
+    def _compare_or_store(
         self, key: str, row: ArtifactDigest | None, sha256: str, size_bytes: int, *, is_readable: bool
     ) -> None:
         """Compare a computed checksum with the stored one; store it if none is stored."""
         if row is not None and row.sha256 is not None:
             self._compare(key, row, row.sha256, sha256, size_bytes)
         elif is_readable:
-            self._keep(key, sha256, size_bytes)
+            self._store_checksum(key, sha256, size_bytes)
         else:
             raise self._damaged(key, row, "cannot be read")
 
     def _compare(
-        self, key: str, row: ArtifactDigest | None, expected: str, found: str, size_bytes: int
+        self, key: str, row: ArtifactDigest | None, expected: str, actual: str, size_bytes: int
     ) -> None:
-        if found != expected:
-            detail = f"its SHA-256 is {found[:12]}…, but {expected[:12]}… was written"
+        if actual != expected:
+            detail = f"its SHA-256 is {actual[:12]}…, but {expected[:12]}… was written"
             raise self._damaged(key, row, detail)
         if row is None or row.damaged_at is not None:
-            self._keep(key, expected, size_bytes)
+            self._store_checksum(key, expected, size_bytes)
 
-    def _on_record(self, key: str) -> ArtifactDigest | None:
+    def _record_of(self, key: str) -> ArtifactDigest | None:
         with self._database.read() as tx:
             return tx.artifacts.find(key)
 
-    def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
+    def _store_checksum(self, key: str, sha256: str, size_bytes: int) -> None:
         """Store the checksum of an intact artifact; ignore a failure of the database."""
         try:
             with self._database.begin() as tx:
@@ -201,12 +201,12 @@ class VerifiedArtifacts:
         return ArtifactDamaged(key, detail)
 
     @contextlib.contextmanager
-    def _missing_is_damage(self, key: str, *, is_on_record: bool = False) -> Iterator[None]:
+    def _missing_is_damage(self, key: str, *, was_stored: bool = False) -> Iterator[None]:
         try:
             yield
         except NotFound as error:
-            row = self._on_record(key)
-            if row is None and not is_on_record:
+            row = self._record_of(key)
+            if row is None and not was_stored:
                 raise  # never stored, or deleted meanwhile
             raise self._damaged(key, row, "it is missing") from error
 

@@ -15,7 +15,8 @@ def lost_for_good(store: Store) -> str:
         job_id = _training(tx, "poison")
         for number in range(1, ATTEMPTS + 1):
             tx.jobs.claim(job_id, f"trainer-{number}:41/57", _LEASE_SECONDS)
-            tx.jobs.take_back(tx.jobs.running_on(""), ATTEMPTS)
+            for lost in tx.jobs.running_on(""):
+                tx.jobs.take_back(lost, ATTEMPTS)
     return job_id
 
 
@@ -30,7 +31,8 @@ def resumed(store: Store, spec: dict[str, Any] | None = None) -> str:
         assert second is not None
         checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": CHECKPOINT, "total": 500}
         tx.jobs.keep_checkpoint(job_id, second.token, checkpoint)
-        tx.jobs.take_back(tx.jobs.running_on(""), ATTEMPTS)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, ATTEMPTS)
         third = tx.jobs.claim(job_id, "trainer-2:41/60", _LEASE_SECONDS)
         assert third is not None
         progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}

@@ -73,7 +73,8 @@ def test_a_lost_lease_interrupts_the_job(store: Store, claim_job: Claim) -> None
     """A worker that lost the lease stops the job while it runs."""
     run = claim_job()
     with store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.running_on(""), 3)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, 3)
     with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         assert isinstance(interruption(run), LeaseLost)
 

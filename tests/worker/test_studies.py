@@ -283,7 +283,8 @@ def _lose(inline_worker: InlineWorker, run: JobRun) -> None:
     """Lose a worker after it has sampled the parameters of a trial."""
     sample_trial(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
     with inline_worker.store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.running_on("lost"), attempts=5)
+        for lost in tx.jobs.running_on("lost"):
+            tx.jobs.take_back(lost, 5)
 
 
 def run_one(inline_worker: InlineWorker) -> None:
@@ -341,7 +342,8 @@ def test_a_study_whose_test_data_are_gone_fails(
         if ending == "succeeded":
             tx.jobs.succeed(job_id, job.token, {})
         else:
-            tx.jobs.take_back(tx.jobs.running_on(""), 1)
+            for lost in tx.jobs.running_on(""):
+                tx.jobs.take_back(lost, 1)
     with store.read() as tx:
         ended = tx.studies.get(study.id)
         assert tx.jobs.get(job_id).status == ending

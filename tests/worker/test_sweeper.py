@@ -10,10 +10,13 @@ from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
 from core.jobs import Lane
+from core.jobs.folders import checkpoint_folder
 from core.jobs.trial import TrialJob
 from core.store import Store
+from core.store.artifacts.keys import checkpoint_key
 from worker import WorkerSettings
 from worker.job.run import JobRun
+from worker.process import schedules
 from worker.process.sweeper import Sweeper
 from worker.process.tasks import RUNNERS
 
@@ -127,6 +130,23 @@ def test_a_job_lost_too_often_fails(
     assert job.status == "failed"
     assert job.problem is not None
     assert job.problem["title"] == "Worker lost"
+
+
+def test_artifacts_of_a_lost_job_are_deleted_by_a_later_sweep(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database fails after the transaction that ended the job, and its checkpoints are deleted later."""
+    run = claim_job()
+    store.artifacts.write_bytes(checkpoint_key(run.id, 1, 1), b"x")
+    watched = Watched(settings.model_copy(update={"attempts": 1}))
+    with monkeypatch.context() as patch:
+        patch.setattr(schedules, "advance_all", lambda *_: 1 // 0)
+        watched.a_lease()
+    with store.read() as tx:
+        assert tx.jobs.get(run.id).status == "failed"
+    assert store.artifacts.exists(checkpoint_folder(run.id))
+    watched.a_lease()
+    assert not store.artifacts.exists(checkpoint_folder(run.id))
 
 
 def test_a_job_that_cannot_be_taken_back_stops_no_other(

@@ -101,7 +101,7 @@ class Downloads:
         settings, source = self._run.settings, self._source
         limits = DownloadLimits(
             size_bytes=self._max_bytes,
-            until=time.monotonic() + settings.source_seconds,
+            deadline=time.monotonic() + settings.source_seconds,
             seconds=settings.source_seconds,
             min_free_bytes=settings.min_free_bytes,
             patience_seconds=settings.storage_patience_seconds,

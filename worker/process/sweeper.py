@@ -13,12 +13,11 @@ from typing import Any
 import structlog
 
 from core.errors import RankeryError, StoreUnavailable
-from core.jobs import orphaned_artifacts
+from core.jobs.status import QUEUED
 from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
-from core.store.repositories.job_recovery import RecoveryOutcome
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
@@ -109,19 +108,12 @@ class Sweeper:
         # Reuse the store, which caches compiled statements.
         store = self._opened = self._opened or Store.open(self._settings)
         try:
-            taken_back = self._take_back(store, now)
+            self._take_back(store, now)
             self._report(store)
             experiments.advance_all(store)
             schedules.advance_all(store, self._settings.max_active_jobs)
             with store.begin() as tx:
                 woken = tx.jobs.to_wake(now, older_than_seconds)
-            for job_id in taken_back.requeued:
-                _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
-            for job in taken_back.ended:
-                _LOG.warning(
-                    f"job.{job.status}", job_id=job.id, kind=job.kind, reason="its worker stopped answering"
-                )
-                _remove_orphaned_artifacts(store, job)
             self._remove_events(store, now)
             self._free(store)
         finally:
@@ -158,25 +150,25 @@ class Sweeper:
             )
         self._reported_at = time.monotonic()
 
-    def _take_back(self, store: Store, now: datetime) -> RecoveryOutcome:
+    def _take_back(self, store: Store, now: datetime) -> None:
         """Requeue or end the jobs of lost workers, each in its own transaction."""
         with store.read() as tx:
             lost = self._lost(tx, now)
-        taken_back = RecoveryOutcome()
         for job in lost:
             try:
                 with store.begin() as tx:
-                    outcome = tx.jobs.take_back([job], self._settings.attempts)
-                    for process, job_ids in outcome.by_process.items():
-                        tx.events.process_lost(process, job_ids)
+                    recovered = tx.jobs.take_back(job, self._settings.attempts)
+                    if recovered is not None:
+                        tx.events.process_lost(job.worker or "", job.id)
             except StoreUnavailable:
                 raise
             except Exception:  # noqa: BLE001 - an error of one job must not stop the others and the sweep
                 _LOG.exception("job.recovery_failed", job_id=job.id, kind=job.kind)
                 continue
-            taken_back.requeued += outcome.requeued
-            taken_back.ended += outcome.ended
-        return taken_back
+            if recovered is not None:
+                outcome = "requeued" if recovered.status == QUEUED else recovered.status
+                reason = "its worker stopped answering"
+                _LOG.warning(f"job.{outcome}", job_id=job.id, kind=job.kind, reason=reason)
 
     def _lost(self, tx: Transaction, now: datetime) -> list[Job]:
         """List the running jobs of lost workers."""
@@ -196,12 +188,3 @@ def _is_alive(pid: int) -> bool:
     except (ProcessLookupError, PermissionError):  # a process of another user has reused the id
         return False
     return True
-
-
-def _remove_orphaned_artifacts(store: Store, job: Job) -> None:
-    """Remove the orphaned artifacts of a job that will not run again."""
-    for folder in orphaned_artifacts(job):
-        try:
-            store.artifacts.delete(folder)
-        except RankeryError:
-            _LOG.warning("job.artifact_orphaned", job_id=job.id, path=folder, exc_info=True)

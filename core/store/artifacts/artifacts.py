@@ -1,6 +1,7 @@
 """Artifacts: bytes under keys, in a local folder, on S3 or any fsspec file system."""
 
 import contextlib
+import logging
 import os
 import secrets
 import shutil
@@ -19,6 +20,7 @@ from core.store.faults import DISK_FULL, failure_reason
 PATIENCE_SECONDS = 5.0
 
 _DELETIONS = 8  # concurrent deletions, which mostly wait for the disk or a server
+_log = logging.getLogger(__name__)
 
 
 class Artifacts:
@@ -107,9 +109,10 @@ class Artifacts:
 
         Raises:
             NotFound: There is no artifact under the key.
+            StoreUnavailable: The storage does not answer.
         """
-        with self._reporting_errors(key) as path:
-            return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
+        with self.local(key) as file, self._reporting_errors(key):
+            return file.read_bytes()
 
     def write_bytes(self, key: str, content: bytes) -> None:
         """Write bytes under a key, replacing previous ones."""
@@ -164,8 +167,8 @@ class Artifacts:
         """
         with self._reporting_errors(key) as path:
             if self.is_local:
-                found = Path(path).stat()
-                return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+                status = Path(path).stat()
+                return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
             return self._files.run(lambda files: str(files.ukey(path)))
 
     def files(self) -> Iterator[tuple[str, datetime]]:
@@ -174,8 +177,8 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        for key, about in self._list_files():
-            yield key, _written_at(about)
+        for key, details in self._list_files():
+            yield key, _written_at(details)
 
     def sizes(self, folder: str | None = None) -> Iterator[tuple[str, int]]:
         """Yield the keys and sizes in bytes of all artifacts, or of those below a folder.
@@ -183,19 +186,29 @@ class Artifacts:
         Raises:
             StoreUnavailable: The storage does not answer.
         """
-        for key, about in self._list_files(folder):
-            yield key, int(about.get("size") or 0)
+        for key, details in self._list_files(folder):
+            yield key, int(details.get("size") or 0)
 
     def delete(self, key: str) -> None:
         """Remove an artifact or a folder, if it exists."""
         with self._reporting_errors(key) as path, contextlib.suppress(FileNotFoundError):
             self._files.run(lambda files: files.rm(path, recursive=True))
 
-    def delete_all(self, folders: Iterable[str]) -> None:
-        """Remove artifacts or folders concurrently."""
+    def delete_all(self, folders: Iterable[str]) -> list[str]:
+        """Remove artifacts or folders concurrently; log and return those that could not be removed."""
+        failed: list[str] = []
+
+        def delete(folder: str) -> None:
+            try:
+                self.delete(folder)
+            except StoreUnavailable as error:
+                _log.warning("%s could not be removed: %s", folder, error)
+                failed.append(folder)
+
         with ThreadPoolExecutor(_DELETIONS, "deletions") as deletions:
-            for _ in deletions.map(self.delete, folders):
+            for _ in deletions.map(delete, folders):
                 pass
+        return failed
 
     def free_bytes(self) -> int:
         """Return the free bytes of the disk of the artifacts, or of temporary files for a remote storage."""
@@ -217,13 +230,13 @@ class Artifacts:
     def _list_files(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
         top = self._root if folder is None else f"{self._root}/{_checked(folder)}"
         try:
-            found = self._files.run(lambda files: files.find(top, detail=True))
+            listing = self._files.run(lambda files: files.find(top, detail=True))
         except FileNotFoundError:
             return
         except Exception as error:  # each file system has its own errors
             raise StoreUnavailable(f"the artifact storage {self._reason(error)}") from error
-        for path, about in found.items():
-            yield path.removeprefix(f"{self._root}/"), about
+        for path, details in listing.items():
+            yield path.removeprefix(f"{self._root}/"), details
 
     def _range(self, key: str, start: int, stop: int) -> bytes:
         with self._reporting_errors(key) as path:
@@ -265,8 +278,8 @@ def _signed(files: Any, path: str, seconds: int) -> str | None:
         return None
 
 
-def _written_at(about: Mapping[str, Any]) -> datetime:
-    moment = about.get("LastModified", about.get("mtime", about.get("created", 0.0)))
+def _written_at(details: Mapping[str, Any]) -> datetime:
+    moment = details.get("LastModified", details.get("mtime", details.get("created", 0.0)))
     return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 

@@ -50,7 +50,7 @@ _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "hf": ("a repository of the Hugging Face Hub", "huggingface"),
     }
 )
-# Errors and error numbers that a retry cannot fix.
+# Errors and error numbers that are not transient.
 _FINAL = (
     FileNotFoundError,
     FileExistsError,
@@ -102,7 +102,7 @@ class FileSystem:
         self.is_local = isinstance(self._files, LocalFileSystem)
 
     def run(self, action: Callable[[Any], T]) -> T:
-        """Run an idempotent action; on a remote storage, retry errors that may pass until a timeout.
+        """Run an idempotent action; on a remote storage, retry it after transient errors until a timeout.
 
         Args:
             action: Called with the file system.
@@ -175,8 +175,8 @@ class FileSystem:
         return self._files
 
     def _is_final(self, error: Exception) -> bool:
-        refused = isinstance(error, OSError) and error.errno in _FINAL_NUMBERS
-        return self.is_local or refused or isinstance(error, _FINAL)
+        has_final_number = isinstance(error, OSError) and error.errno in _FINAL_NUMBERS
+        return self.is_local or has_final_number or isinstance(error, _FINAL)
 
 
 @functools.lru_cache(1)

@@ -12,12 +12,12 @@ from core.jobs.folders import (
 
 
 def upload_key(dataset_id: str) -> str:
-    """Return the key of the uploaded documents."""
+    """Return the key of the uploaded file of a dataset's judged documents."""
     return f"{upload_folder(dataset_id)}/upload"
 
 
 def query_sizes_key(dataset_id: str) -> str:
-    """Return the key of the uploaded file of query sizes."""
+    """Return the key of the uploaded file of a dataset's query sizes."""
     return f"{upload_folder(dataset_id)}/query_sizes"
 
 
@@ -75,7 +75,7 @@ def comparison_segments_key(comparison_id: str) -> str:
 
 
 def comparison_key(comparison_id: str) -> str:
-    """Return the key of a comparison's values: `query_id`, and a list by system for each metric."""
+    """Return the key of a comparison's values: `query_id`, and for each metric a list of values by system."""
     return f"comparisons/{comparison_id}/queries.parquet"
 
 
@@ -93,12 +93,12 @@ def experiment_report_key(experiment_id: str, job_id: str, token: int) -> str:
 
 
 def samples_folder(samples_id: str) -> str:
-    """Return the folder of the artifact with some sampled scoring requests."""
+    """Return the folder of one artifact with sampled scoring requests."""
     return f"scored/{samples_id}"
 
 
 def samples_key(samples_id: str) -> str:
-    """Return the key of sampled scoring requests with their scores, as compressed JSON lines."""
+    """Return the key of an artifact with sampled scoring requests and scores, as gzipped JSON lines."""
     return f"{samples_folder(samples_id)}/samples.jsonl.gz"
 
 

@@ -27,8 +27,8 @@ class LocalCache:
         max_bytes: Size limit of all entries together; a larger entry is not kept.
 
     Attributes:
-        hits: Entries found through this object.
-        misses: Lookups without an entry.
+        hits: Number of lookups by this object that found an entry.
+        misses: Number of its other lookups.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -56,7 +56,7 @@ class LocalCache:
     def adding(self, key: str) -> Iterator[Path]:
         """Provide an empty folder that becomes the entry if the block succeeds.
 
-        The folder is discarded where the entry exists already or exceeds `max_bytes`.
+        The folder is discarded if the entry already exists, or if the folder exceeds `max_bytes`.
 
         Raises:
             OSError: The entry cannot be written.
@@ -113,7 +113,7 @@ class LocalCache:
         folder.rename(entry)
 
     def _make_room(self, left_bytes: int) -> None:
-        """Evict least recently used entries until the others take at most `left_bytes`."""
+        """Evict least recently used entries until the remaining ones take at most `left_bytes`."""
         entries = [entry for entry in self._folder.iterdir() if not entry.name.startswith(".")]
         for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns, reverse=True):
             left_bytes -= _size_bytes(entry)
@@ -122,8 +122,8 @@ class LocalCache:
 
     def _remove(self, entry: Path) -> None:
         # Rename first, so that no reader finds a half-deleted entry.
-        leaving = entry.rename(self._folder / f"{_REMOVING_PREFIX}{secrets.token_hex(8)}")
-        shutil.rmtree(leaving, ignore_errors=True)
+        renamed = entry.rename(self._folder / f"{_REMOVING_PREFIX}{secrets.token_hex(8)}")
+        shutil.rmtree(renamed, ignore_errors=True)
 
 
 @contextlib.contextmanager

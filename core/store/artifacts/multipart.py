@@ -11,7 +11,7 @@ PART_BYTES = 16 * 2**20
 CONCURRENT_PARTS = 4
 # Largest number of parts of one object on S3.
 MAX_PARTS = 10_000
-# Downloaded parts are in memory, parts of uploads are not.
+# Smaller than the parts of uploads, since downloaded parts are held in memory.
 DOWNLOAD_PART_BYTES = 8 * 2**20
 
 Run = Callable[[Callable[[Any], Any]], Any]
@@ -25,8 +25,8 @@ class FileRange(io.RawIOBase):
 
     Args:
         path: The file.
-        start: Position of its first byte.
-        size_bytes: Its length; it must end within the file.
+        start: Position of the range's first byte.
+        size_bytes: Length of the range, which must end within the file.
     """
 
     def __init__(self, path: Path, start: int, size_bytes: int) -> None:
@@ -76,17 +76,17 @@ def send_to_s3(files: Any, path: Path, target: str, run: Run) -> None:
         files: The `s3fs` file system.
         path: The file.
         target: Bucket and key.
-        run: Runs an action on the file system, repeatedly if it fails. A large upload takes longer than
-            failures are retried, so each part is retried by itself.
+        run: Runs an action on the file system, with retries until a timeout. It runs each part of a large
+            upload separately, since the whole upload may take longer than the timeout.
     """
     bucket, key, _ = files.split_path(target)
-    place = {"Bucket": bucket, "Key": key}
+    location = {"Bucket": bucket, "Key": key}
     size_bytes = path.stat().st_size
     if size_bytes < 2 * PART_BYTES:
         with closing(FileRange(path, 0, size_bytes)) as content:
-            files.call_s3("put_object", Body=content, **place)
+            files.call_s3("put_object", Body=content, **location)
     else:
-        _send_parts(files, list(ranges(size_bytes)), path, place, run)
+        _send_parts(files, list(ranges(size_bytes)), path, location, run)
 
 
 def ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
@@ -103,7 +103,7 @@ def receive_parts(path: str, size_bytes: int, target: Path, run: Run) -> None:
         path: The remote file.
         size_bytes: Its size.
         target: The local file.
-        run: Runs an action on the file system, repeatedly if it fails, as in `send_to_s3`.
+        run: Runs an action on the file system with retries, see `send_to_s3`.
     """
 
     def receive(start: int) -> None:
@@ -120,9 +120,9 @@ def receive_parts(path: str, size_bytes: int, target: Path, run: Run) -> None:
 
 
 def _send_parts(
-    files: Any, parts: list[tuple[int, int]], path: Path, place: dict[str, str], run: Run
+    files: Any, parts: list[tuple[int, int]], path: Path, location: dict[str, str], run: Run
 ) -> None:
-    upload = {**place, "UploadId": files.call_s3("create_multipart_upload", **place)["UploadId"]}
+    upload = {**location, "UploadId": files.call_s3("create_multipart_upload", **location)["UploadId"]}
 
     def send(number: int) -> dict[str, Any]:
         def send_once(files: Any) -> Any:

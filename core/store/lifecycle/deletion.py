@@ -40,7 +40,7 @@ class Actor:
         request_id: ID of the request, for audit entries; `retention` for deletions by retention.
         address: Client address of the request, or None.
         action: Value of `method` in the audit log.
-        is_audited: Whether each object gets an audit entry; otherwise another entry records the deletion.
+        is_audited: Whether each object gets an audit entry; False where another entry records the deletion.
     """
 
     key_id: str | None = None
@@ -115,6 +115,11 @@ class DeletionMode:
     trash_days: float = 0
     seconds: float = REQUEST_SECONDS
 
+    @property
+    def purge_at(self) -> datetime | None:
+        """Time at which objects that are deleted now are purged, None for immediately."""
+        return utc_now() + timedelta(days=self.trash_days) if self.trash_days > 0 else None
+
 
 def delete_objects(
     store: Store, kind: Kind, object_ids: Iterable[str], mode: DeletionMode, actor: Actor
@@ -134,9 +139,7 @@ def delete_objects(
     Raises:
         StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
     """
-    deletion, active, sizes = Deletion(), ActiveJobs(), FolderSizes(store.artifacts)
-    if mode.trash_days > 0:
-        deletion.purge_at = utc_now() + timedelta(days=mode.trash_days)
+    deletion, active, sizes = Deletion(purge_at=mode.purge_at), ActiveJobs(), FolderSizes(store.artifacts)
     for chunk in in_time(object_ids, mode.seconds, deletion):
         with store.begin() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results)
@@ -173,9 +176,7 @@ def preview(
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.
     """
-    deletion, active = Deletion(), ActiveJobs()
-    if mode.trash_days > 0:
-        deletion.purge_at = utc_now() + timedelta(days=mode.trash_days)
+    deletion, active = Deletion(purge_at=mode.purge_at), ActiveJobs()
     for chunk in in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results, gone=gone, lock=False)
@@ -237,9 +238,9 @@ def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None
     if not folders:
         return
     try:
-        store.artifacts.delete_all(sizes.of(folders))
+        failed = store.artifacts.delete_all(sizes.of(folders))
         with store.begin() as tx:
-            tx.trash.forget_pending(folders)
+            tx.trash.forget_pending(set(folders).difference(failed))
     except RankeryError:
         _LOG.warning("lifecycle.folders_left", folders=len(folders), exc_info=True)
 

@@ -41,25 +41,25 @@ def take_inventory(store: Store) -> Inventory:
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.
     """
-    before = utc_now() - ORPHAN_GRACE_PERIOD  # rows of later artifacts may be newer than the reading below
+    before = utc_now() - ORPHAN_GRACE_PERIOD  # rows of later artifacts may be committed after this snapshot
     with store.read() as tx:
         keys, folders = tx.artifacts.referenced(), tx.artifacts.referenced_folders()
-    found = Inventory(artifacts=len(keys))
+    inventory = Inventory(artifacts=len(keys))
     for key in sorted(keys):
-        _examine(store, key, found)
-    found.orphaned = sorted(_orphaned(store, keys, folders, before))
-    return found
+        _examine(store, key, inventory)
+    inventory.orphaned = sorted(_orphaned(store, keys, folders, before))
+    return inventory
 
 
-def _examine(store: Store, key: str, found: Inventory) -> None:
+def _examine(store: Store, key: str, inventory: Inventory) -> None:
     try:
         if not store.verified.check(key, again=True):
-            found.unverified.append(key)
+            inventory.unverified.append(key)
     except (ArtifactDamaged, NotFound):
         with store.read() as tx:
             deleted = key not in tx.artifacts.referenced()
         if not deleted:
-            (found.damaged if store.artifacts.exists(key) else found.missing).append(key)
+            (inventory.damaged if store.artifacts.exists(key) else inventory.missing).append(key)
 
 
 def _orphaned(store: Store, keys: set[str], folders: set[str], before: datetime) -> Iterator[str]:

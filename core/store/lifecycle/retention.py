@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from core.errors import StoreUnavailable
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import (
     CHUNK,
@@ -150,7 +151,12 @@ class Upkeep:
             name, object_ids = self._left[0]
             seconds = deadline - time.monotonic()
             mode = DeletionMode(trash_days=self._policy.trash_days, seconds=seconds)
-            if not delete_objects(store, KINDS[name], object_ids, mode, _BY_RETENTION).is_complete:
+            try:
+                deletion = delete_objects(store, KINDS[name], object_ids, mode, _BY_RETENTION)
+            except StoreUnavailable:
+                self._left.clear()  # the next call lists the objects again
+                raise
+            if not deletion.is_complete:
                 return False
             self._left.pop(0)
         return True

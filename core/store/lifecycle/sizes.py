@@ -62,10 +62,10 @@ class FolderSizes:
         return by_top
 
     def _add(self, folder: str | None) -> None:
-        found: Counter[str] = Counter()
+        by_folder: Counter[str] = Counter()
         for key, size_bytes in self._artifacts.sizes(folder):
-            found[_folder(key)] += size_bytes
-        self._bytes |= found
+            by_folder[_folder(key)] += size_bytes
+        self._bytes |= by_folder
 
 
 def _top(folder: str) -> str:

@@ -29,7 +29,7 @@ class Promotion:
     """A move approved by a gate.
 
     Attributes:
-        name: The model.
+        name: Name of the model.
         alias: The alias.
         champion_id: The version that the alias pointed at during the comparison.
         challenger_id: The new version of the alias.
@@ -162,10 +162,9 @@ class Aliases:
         except NotFound as gone:
             detail = (
                 f"its previous version, {name}:{last.from_version}, was deleted; restore it from the trash,"
-                " or"
+                " or move the alias"
             )
-            at = f"at version {row.model.version}"
-            raise WrongState("alias", row.reference, at, f"{detail} move the alias") from gone
+            raise WrongState("alias", row.reference, f"at version {row.model.version}", detail) from gone
         self._record(ROLLED_BACK, name, alias, row.model, before, key_id=key_id)
         row.model, row.move_id = before, last.previous_id
         self._session.flush()

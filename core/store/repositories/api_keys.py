@@ -159,9 +159,9 @@ def _check_projects(scopes: Collection[str], projects: Collection[str] | None) -
         return
     if not projects:
         raise InvalidInput.at("/projects", "must name at least one project; leave it out for all projects")
-    for place, name in enumerate(projects):
+    for index, name in enumerate(projects):
         if not is_project_name(name):
-            raise InvalidInput.at(f"/projects/{place}", PROJECT_RULE)
+            raise InvalidInput.at(f"/projects/{index}", PROJECT_RULE)
     if ADMIN in scopes:
         raise InvalidInput.at(
             "/scopes", "a key limited to projects cannot have the scope admin, which covers all projects"

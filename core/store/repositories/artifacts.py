@@ -45,7 +45,7 @@ class ArtifactRecords:
         return self._session.get(ArtifactDigest, key)
 
     def recorded(self, keys: Collection[str]) -> set[str]:
-        """Return those of some keys that have a record."""
+        """Return the keys that have a record, of the given ones."""
         return set(self._session.scalars(select(ArtifactDigest.key).where(ArtifactDigest.key.in_(keys))))
 
     def keep(self, key: str, sha256: str, size_bytes: int) -> None:
@@ -68,38 +68,32 @@ class ArtifactRecords:
         return list(self._session.scalars(newest.limit(limit)))
 
     def forget(self, folder: str) -> None:
-        """Delete the checksums of a folder."""
+        """Delete the checksums of the artifacts in a folder."""
         inside = ArtifactDigest.key.startswith(f"{folder}/", autoescape=True)
         self._session.execute(delete(ArtifactDigest).where(inside))
 
     def referenced(self) -> set[str]:
         """Return the keys of the artifacts that rows refer to, those in the trash included."""
+        data_keys = select(Dataset.data_key).where(Dataset.data_key.is_not(None))
         with with_trash(self._session):
-            return self._referenced()
-
-    def _referenced(self) -> set[str]:
-        keys = set(self._session.scalars(select(ArtifactDigest.key)))
-        keys |= set(self._session.scalars(select(Dataset.data_key).where(Dataset.data_key.is_not(None))))
-        for ids, key_of in (
-            (select(Model.id), model_key),
-            (select(Evaluation.id), evaluation_key),
-            (select(Ranking.id), ranking_key),
-            (select(Comparison.id), comparison_key),
-            (select(ScoreSamples.id), samples_key),
-        ):
-            keys |= set(map(key_of, self._session.scalars(ids)))
+            keys = {*self._session.scalars(select(ArtifactDigest.key)), *self._session.scalars(data_keys)}
+            for ids, key_of in (
+                (select(Model.id), model_key),
+                (select(Evaluation.id), evaluation_key),
+                (select(Ranking.id), ranking_key),
+                (select(Comparison.id), comparison_key),
+                (select(ScoreSamples.id), samples_key),
+            ):
+                keys |= set(map(key_of, self._session.scalars(ids)))
         return keys
 
     def referenced_folders(self) -> set[str]:
         """Return the folders of datasets, click logs, active jobs, uploads and pending deletions."""
         with with_trash(self._session):
-            return self._referenced_folders()
-
-    def _referenced_folders(self) -> set[str]:
-        active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
-        folders = {folder for job in active for folder in orphaned_artifacts(job)}
-        for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
-            folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
-        folders |= {click_log_folder(log_id) for log_id in self._session.scalars(select(ClickLog.id))}
-        folders |= {resumable_folder(upload_id) for upload_id in self._session.scalars(select(Upload.id))}
-        return folders | set(self._session.scalars(select(PendingDeletion.folder)))
+            active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
+            folders = {folder for job in active for folder in orphaned_artifacts(job)}
+            for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
+                folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
+            folders |= {click_log_folder(log_id) for log_id in self._session.scalars(select(ClickLog.id))}
+            folders |= {resumable_folder(upload_id) for upload_id in self._session.scalars(select(Upload.id))}
+            return folders | set(self._session.scalars(select(PendingDeletion.folder)))

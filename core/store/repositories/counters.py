@@ -5,15 +5,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import cast
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.store.tables import Tally
+from core.store.repositories.repository import upsert
+from core.store.tables import StoredCounter
 
-_ROWS = cast("Table", Tally.__table__)
 _CHANGES = "changes"
 
 JOB_ATTEMPTS = "job_attempts"
@@ -71,7 +69,7 @@ class Counters:
 
     def changes(self) -> int:
         """Return the number of transactions that changed data shown on pages."""
-        row = select(_ROWS.c.value).where(_ROWS.c.name == _CHANGES)
+        row = select(StoredCounter.value).where(StoredCounter.name == _CHANGES)
         return int(self._session.scalar(row) or 0)
 
     def write(self) -> None:
@@ -82,23 +80,22 @@ class Counters:
             {"name": name, "labels": labels, "value": float(amount)}
             for (name, labels), amount in sorted(self._added.items())
         ]
-        # SQLite and PostgreSQL share this syntax, but SQLAlchemy has an `insert` for each.
-        dialect = import_module(f"sqlalchemy.dialects.{self._session.get_bind().dialect.name}")
-        insert = dialect.insert(_ROWS).values(rows)
-        total = {"value": _ROWS.c.value + insert.excluded.value}
+        insert = upsert(self._session, StoredCounter).values(rows)
+        total = {"value": StoredCounter.value + insert.excluded.value}
         self._session.execute(insert.on_conflict_do_update(index_elements=["name", "labels"], set_=total))
         self._added.clear()
 
     def all(self) -> list[Count]:
         """List the stored counters by name and labels, without the counter of changes."""
-        counted = select(_ROWS).where(_ROWS.c.name != _CHANGES)
-        rows = self._session.execute(counted.order_by(_ROWS.c.name, _ROWS.c.labels))
-        return [Count(row.name, json.loads(row.labels), row.value) for row in rows]
+        rows = select(StoredCounter.name, StoredCounter.labels, StoredCounter.value)
+        named = rows.where(StoredCounter.name != _CHANGES)
+        ordered = named.order_by(StoredCounter.name, StoredCounter.labels)
+        return [Count(row.name, json.loads(row.labels), row.value) for row in self._session.execute(ordered)]
 
 
-def count_attempt(counters: Counters, kind: str, ending: str) -> None:
+def count_attempt(counters: Counters, kind: str, outcome: str) -> None:
     """Count one attempt by its outcome, such as `succeeded`, `lost` or `handed_back`."""
-    counters.add(JOB_ATTEMPTS, {"kind": kind, "ending": ending})
+    counters.add(JOB_ATTEMPTS, {"kind": kind, "ending": outcome})
 
 
 def count_job(counters: Counters, kind: str, status: str, seconds: float) -> None:

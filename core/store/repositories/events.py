@@ -1,11 +1,11 @@
 """Stored events."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput
@@ -117,12 +117,12 @@ class Events:
 
     def job_ended(self, job: Job) -> None:
         """Record the end of a job, and that the dataset it made is ready."""
-        about = {"project": job.project, "key_id": job.key_id}
-        self.add(JOB_ENDED, "job", job.id, lambda: _job_payload(job), **about)
+        owner = {"project": job.project, "key_id": job.key_id}
+        self.add(JOB_ENDED, "job", job.id, lambda: _job_payload(job), **owner)
         if job.status == JobStatus.SUCCEEDED and specification_of(job.kind).makes_dataset:
             dataset = self._session.get(Dataset, (job.result or {}).get("dataset_id", ""))
             if dataset is not None:
-                self.add(DATASET_READY, "dataset", dataset.id, lambda: _dataset_payload(dataset), **about)
+                self.add(DATASET_READY, "dataset", dataset.id, lambda: _dataset_payload(dataset), **owner)
 
     def study_concluded(self, study: Study) -> None:
         """Record the end of a study."""
@@ -137,21 +137,21 @@ class Events:
 
     def alias_moved(self, move: AliasMove) -> None:
         """Record a move of an alias."""
-        self._about_alias(ALIAS_MOVED, move, {"change": move.kind})
+        self._add_alias_event(ALIAS_MOVED, move, {"change": move.kind})
 
     def gate_refused(self, move: AliasMove) -> None:
         """Record that the gate of an alias refused a version."""
-        self._about_alias(GATE_REFUSED, move, {"sentence": (move.report or {}).get("sentence")})
+        self._add_alias_event(GATE_REFUSED, move, {"sentence": (move.report or {}).get("sentence")})
 
     def worker_lost(self, worker: Worker) -> None:
         """Record that the lease of a worker has expired."""
         data = {"lane": worker.lane, "processes": worker.processes, "jobs": []}
         self.add(WORKER_LOST, "worker", worker.name, {**data, "seen_at": _moment(worker.seen_at)})
 
-    def process_lost(self, process: str, job_ids: Sequence[str]) -> None:
-        """Record that a process of a worker was lost with the jobs that it ran."""
+    def process_lost(self, process: str, job_id: str) -> None:
+        """Record that a process of a worker was lost with the job that it ran."""
         worker, _, _ = process.rpartition("/")
-        data = {"lane": None, "processes": None, "jobs": list(job_ids), "seen_at": None}
+        data = {"lane": None, "processes": None, "jobs": [job_id], "seen_at": None}
         self.add(WORKER_LOST, "worker", worker or process, data)
 
     def latest_id(self) -> int:
@@ -177,11 +177,7 @@ class Events:
             object_id: Only events about this object.
             project: Only events of this project.
         """
-        rows = select(Event).where(Event.id > id)
-        if kinds:
-            rows = rows.where(Event.kind.in_(kinds))
-        if object_id is not None:
-            rows = rows.where(Event.object_id == object_id)
+        rows = _selected(id, kinds, object_id)
         if project is not None:
             rows = rows.where(Event.project == project)
         return list(self._session.scalars(rows.order_by(Event.id).limit(limit)))
@@ -211,11 +207,7 @@ class Events:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = select(Event).where(Event.id > after)
-        if kinds:
-            rows = rows.where(Event.kind.in_(kinds))
-        if object_id is not None:
-            rows = rows.where(Event.object_id == object_id)
+        rows = _selected(after, kinds, object_id)
         if cursor is not None:
             last = _parse_cursor(cursor)
             rows = rows.where(Event.id > last if ascending else Event.id < last)
@@ -249,7 +241,7 @@ class Events:
         )
         return self._session.scalar(rows)
 
-    def _about_alias(self, kind: str, move: AliasMove, data: dict[str, Any]) -> None:
+    def _add_alias_event(self, kind: str, move: AliasMove, data: dict[str, Any]) -> None:
         name = self._session.get(ModelName, move.name)
         versions = {"from_version": move.from_version, "to_version": move.to_version}
         self.add(
@@ -260,6 +252,13 @@ class Events:
             project=name.project if name else None,
             key_id=move.key_id,
         )
+
+
+def _selected(after: int, kinds: Collection[str], object_id: str | None) -> Select[Event]:
+    rows = select(Event).where(Event.id > after)
+    if kinds:
+        rows = rows.where(Event.kind.in_(kinds))
+    return rows if object_id is None else rows.where(Event.object_id == object_id)
 
 
 def _parse_cursor(cursor: str) -> int:

@@ -49,7 +49,7 @@ class TrainingState:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether its jobs have ended."""
+        """Whether its jobs have ended."""
         if self.job is None or self.job.status not in TERMINAL:
             return False
         if not self.row.needs_training_values or self.job.status != SUCCEEDED:
@@ -58,7 +58,7 @@ class TrainingState:
 
     @property
     def status(self) -> str:
-        """Return the status of the job, then that of the evaluation; `planned` before it is queued."""
+        """The status of the job, then that of the evaluation; `planned` before the job is queued."""
         if self.job is None:
             return "planned"
         if self.job.status != SUCCEEDED or not self.row.needs_training_values:

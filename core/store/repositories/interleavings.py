@@ -85,10 +85,10 @@ class Interleavings(SimpleRepository[Interleaving]):
             raise NotFound("list", list_id)
         return row
 
-    def record_clicks(self, row: ShownList, places: Sequence[int]) -> int:
+    def record_clicks(self, row: ShownList, positions: Sequence[int]) -> int:
         """Add clicked positions to a list and update its credits; return the number of new ones."""
         before = set(row.clicks or ())
-        clicks = sorted(before | set(places))
+        clicks = sorted(before | set(positions))
         if len(clicks) > len(before):
             row.clicks = clicks
             row.credits = InterleavedList.of_json(row.content).credits(clicks)

@@ -35,19 +35,19 @@ class JobClaims(JobRows):
             .group_by(Job.key_id)
             .subquery()
         )
-        turns = waiting.outerjoin(served, Job.key_id.is_not_distinct_from(served.c.key_id)).order_by(
+        in_order = waiting.outerjoin(served, Job.key_id.is_not_distinct_from(served.c.key_id)).order_by(
             Job.priority.desc(), served.c.at.asc().nulls_first(), Job.id
         )
-        job_id = self._session.scalar(turns.limit(1).with_for_update(of=Job, skip_locked=True))
+        job_id = self._session.scalar(in_order.limit(1).with_for_update(of=Job, skip_locked=True))
         return None if job_id is None else self.claim(job_id, worker, lease_seconds)
 
     def claim(self, id: str, worker: str, lease_seconds: float) -> Job | None:
-        """Claim a queued job, or return None where it is no longer queued.
+        """Claim a queued job, or return None if it is no longer queued.
 
         A later attempt resumes from the last checkpoint: iterations recorded after it are deleted.
         """
         now = utc_now()
-        job = self._move(
+        job = self._change_status(
             id,
             QUEUED,
             RUNNING,
@@ -155,7 +155,7 @@ class JobClaims(JobRows):
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, SUCCEEDED, SUCCEEDED, result=result)
+        return self._finish(id, token, SUCCEEDED, result=result)
 
     def refuse(self, id: str, token: int, problem: dict[str, Any]) -> Job:
         """End the job with a decision against the request, and its reason.
@@ -163,7 +163,7 @@ class JobClaims(JobRows):
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, REFUSED, REFUSED, problem.get("detail"), problem=problem)
+        return self._finish(id, token, REFUSED, detail=problem.get("detail"), problem=problem)
 
     def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
         """End the job with its error.
@@ -171,7 +171,7 @@ class JobClaims(JobRows):
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, FAILED, FAILED, problem.get("detail"), problem=problem)
+        return self._finish(id, token, FAILED, detail=problem.get("detail"), problem=problem)
 
     def end_cancelled(self, id: str, token: int) -> Job:
         """End the job after a cancellation request.
@@ -179,7 +179,7 @@ class JobClaims(JobRows):
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, CANCELLED, CANCELLED, problem=CANCELLED_PROBLEM)
+        return self._finish(id, token, CANCELLED, problem=CANCELLED_PROBLEM)
 
     def release(self, id: str, token: int) -> Job:
         """Queue a running job again; the attempt does not count.
@@ -188,7 +188,7 @@ class JobClaims(JobRows):
             LeaseLost: The token is no longer the job's.
         """
         return self._finish(
-            id, token, QUEUED, HANDED_BACK, "The worker was shutting down.", attempt=Job.attempt - 1
+            id, token, QUEUED, HANDED_BACK, detail="The worker was shutting down.", attempt=Job.attempt - 1
         )
 
     def retry_later(self, id: str, token: int, detail: str) -> Job:
@@ -197,15 +197,23 @@ class JobClaims(JobRows):
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, QUEUED, HANDED_BACK, detail)
+        return self._finish(id, token, QUEUED, HANDED_BACK, detail=detail)
 
     def _finish(
-        self, id: str, token: int, target: str, ending: str, detail: str | None = None, **values: Any
+        self,
+        id: str,
+        token: int,
+        target: str,
+        outcome: str | None = None,
+        *,
+        detail: str | None = None,
+        **values: Any,
     ) -> Job:
-        job = self._move(id, RUNNING, target, Job.token == token, **values)
+        """Change the status of a running job, and record the outcome of its attempt, `target` by default."""
+        job = self._change_status(id, RUNNING, target, Job.token == token, **values)
         if job is None:
             raise LeaseLost(id)
-        self._end_attempt(job, ending, detail)
+        self._end_attempt(job, outcome or target, detail)
         return job
 
     def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:

@@ -1,7 +1,5 @@
 """Recovery of jobs: requeue or end jobs of lost workers, and announce long-queued jobs to workers again."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,21 +15,6 @@ LOST = "lost"
 WAKE_UPS = 64
 
 
-@dataclass
-class RecoveryOutcome:
-    """The outcomes of jobs of lost workers.
-
-    Attributes:
-        requeued: Ids of the jobs that were queued again.
-        ended: The jobs that were cancelled or failed.
-        by_process: Ids of the requeued and ended jobs, by the worker process that ran them.
-    """
-
-    requeued: list[str] = field(default_factory=list)
-    ended: list[Job] = field(default_factory=list)
-    by_process: dict[str, list[str]] = field(default_factory=dict, compare=False)
-
-
 class JobRecovery(JobRows):
     """Jobs to recover within one transaction."""
 
@@ -40,37 +23,33 @@ class JobRecovery(JobRows):
         rows = select(Job).where(Job.status == RUNNING, Job.worker.startswith(worker, autoescape=True))
         return list(self._session.scalars(rows))
 
-    def take_back(self, lost: Iterable[Job], attempts: int) -> RecoveryOutcome:
-        """Requeue or end the running jobs of lost workers, see `LeaseWatch`.
+    def take_back(self, lost: Job, attempts: int) -> Job | None:
+        """Requeue or end a running job of a lost worker, see `LeaseWatch`.
 
         A job with a cancellation request is cancelled, one after its last attempt fails, any other is queued
-        again. A job whose lease was renewed since it was read is not changed.
+        again.
 
         Args:
-            lost: The jobs as they were read.
+            lost: The job as it was read.
             attempts: Maximum number of attempts; those handed back at a shutdown do not count.
 
         Returns:
-            The outcomes. `to_wake` returns the requeued jobs, too, since their last wake-up is cleared.
+            The job; None if it was not changed, because its lease was renewed since it was read. `to_wake`
+            returns a requeued job, too, since its last wake-up is cleared.
         """
-        settled = RecoveryOutcome()
-        for job in sorted(lost, key=lambda job: job.id):
-            worker = job.worker
-            target, problem = _after_loss(job, attempts)
-            unchanged = (
-                Job.token == job.token,
-                Job.lease_expires_at.is_not_distinct_from(job.lease_expires_at),
-            )
-            moved = self._move(job.id, RUNNING, target, *unchanged, problem=problem)
-            if moved is None:
-                continue
-            self._end_attempt(moved, LOST, f"The worker {worker} stopped answering.")
-            settled.by_process.setdefault(worker or "", []).append(job.id)
-            if target == QUEUED:
-                settled.requeued.append(job.id)
-            else:
-                settled.ended.append(moved)
-        return settled
+        detail = f"The worker {lost.worker} stopped answering."
+        target, problem = _after_loss(lost, attempts)
+        unchanged = (
+            Job.token == lost.token,
+            Job.lease_expires_at.is_not_distinct_from(lost.lease_expires_at),
+        )
+        job = self._change_status(lost.id, RUNNING, target, *unchanged, problem=problem)
+        if job is None:
+            return None
+        self._end_attempt(job, LOST, detail)
+        if target != QUEUED:
+            self._delete_artifacts_later(job)
+        return job
 
     def to_wake(self, now: datetime, older_than_seconds: float) -> list[Job]:
         """List the oldest queued jobs to announce to workers again, and record the time of the wake-up."""
@@ -92,6 +71,6 @@ def _after_loss(job: Job, attempts: int) -> tuple[str, dict[str, Any] | None]:
     if job.cancel_requested:
         return CANCELLED, CANCELLED_PROBLEM
     if job.attempt >= attempts:
-        detail = f"The worker {job.worker} stopped answering, the last of {job.attempt} attempts."
+        detail = f"The worker {job.worker} stopped answering in the last of {job.attempt} attempts."
         return FAILED, {"title": "Worker lost", "detail": detail}
     return QUEUED, None

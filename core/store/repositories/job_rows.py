@@ -5,16 +5,24 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, false, func, insert, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from core.jobs import specification_of
+from core.jobs import orphaned_artifacts, specification_of
 from core.jobs.status import QUEUED, RUNNING, TERMINAL, allows
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.counters import Counters, count_attempt, count_job
 from core.store.repositories.repository import Repository, added
-from core.store.tables import ClickLog, Dataset, Job, JobAttempt, JobDataset, JobIteration
+from core.store.tables import (
+    ClickLog,
+    Dataset,
+    Job,
+    JobAttempt,
+    JobDataset,
+    JobIteration,
+    PendingDeletion,
+)
 from core.store.visibility import limited_to
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
@@ -32,11 +40,11 @@ class JobRows(Repository[Job]):
     def __init__(self, session: Session, counters: Counters) -> None:
         super().__init__(session)
         self._counters = counters
-        self._ending: list[Callable[[Job], None]] = []
+        self._on_ending: list[Callable[[Job], None]] = []
 
     def on_ending(self, record_outcome: Callable[[Job], None]) -> None:
         """Call a function with every job that ends, within the transaction that ends it."""
-        self._ending.append(record_outcome)
+        self._on_ending.append(record_outcome)
 
     def attempts(self, id: str) -> list[JobAttempt]:
         """Return the attempts of a job in order, one for each claim."""
@@ -69,10 +77,13 @@ class JobRows(Repository[Job]):
 
         An iteration without recorded times has an empty entry.
         """
-        found = self._by_iteration(JobIteration.milliseconds, after)
-        return {job_id: {at: times or {} for at, times in rows.items()} for job_id, rows in found.items()}
+        recorded = self._by_iteration(JobIteration.milliseconds, after)
+        return {
+            job_id: {iteration: times or {} for iteration, times in rows.items()}
+            for job_id, rows in recorded.items()
+        }
 
-    def _move(
+    def _change_status(
         self, id: str, source: str, target: str, *guards: ColumnElement[bool], **values: Any
     ) -> Job | None:
         """Change a job's status in one statement; return None if it is not `source` or a guard fails."""
@@ -91,9 +102,14 @@ class JobRows(Repository[Job]):
             self._invalidate_data(job)
         if job is not None and target in TERMINAL:
             with limited_to(None):  # the study of a trial may be in another project
-                for record_outcome in self._ending:
+                for record_outcome in self._on_ending:
                     record_outcome(job)
         return job
+
+    def _delete_artifacts_later(self, job: Job) -> None:
+        """Record the artifacts of an unsuccessful job without a worker as pending deletions."""
+        for folder in orphaned_artifacts(job):
+            self._session.merge(PendingDeletion(folder=folder, at=utc_now()))
 
     def _invalidate_data(self, job: Job) -> None:
         """Mark the pending dataset or click log of a job that ended with a problem as invalid."""
@@ -127,11 +143,11 @@ class JobRows(Repository[Job]):
         )
         added(self._session, attempt)
 
-    def _end_attempt(self, job: Job, ending: str, detail: str | None) -> None:
+    def _end_attempt(self, job: Job, outcome: str, detail: str | None) -> None:
         """Record and count the outcome of the latest attempt, and of the job if it ended."""
         # An attempt that a worker of an earlier release began has no row.
-        self._write_attempt(job.id, job.token, ended_at=utc_now(), ending=ending, detail=detail)
-        count_attempt(self._counters, job.kind, ending)
+        self._write_attempt(job.id, job.token, ended_at=utc_now(), ending=outcome, detail=detail)
+        count_attempt(self._counters, job.kind, outcome)
         if job.finished_at is not None:
             first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
             started_at = self._session.scalar(first) or job.started_at or job.finished_at
@@ -147,17 +163,17 @@ class JobRows(Repository[Job]):
     def _by_iteration(
         self, column: InstrumentedAttribute[Any], after: Mapping[str, int]
     ) -> dict[str, dict[int, Any]]:
-        found: dict[str, dict[int, Any]] = {job_id: {} for job_id in after}
-        wanted = [
+        by_job: dict[str, dict[int, Any]] = {job_id: {} for job_id in after}
+        later = [
             and_(JobIteration.job_id == job_id, JobIteration.iteration > iteration)
             for job_id, iteration in after.items()
         ]
-        rows = select(JobIteration.job_id, JobIteration.iteration, column).where(or_(*wanted))
+        rows = select(JobIteration.job_id, JobIteration.iteration, column).where(or_(false(), *later))
         for job_id, iteration, recorded in self._session.execute(
             rows.order_by(JobIteration.job_id, JobIteration.iteration)
         ):
-            found[job_id][iteration] = recorded
-        return found
+            by_job[job_id][iteration] = recorded
+        return by_job
 
     def _replace_iterations(
         self, id: str, values: dict[int, dict[str, Any]], milliseconds: Mapping[int, dict[str, Any]]

@@ -168,14 +168,16 @@ class Jobs(JobClaims, JobRecovery):
             InvalidInput: It would have too many tags, or the caller is limited to other projects.
         """
         job = self.locked(id)  # so that concurrent changes do not overwrite each other
+        # Refuse invalid labels before the first change, since bulk changes commit despite refused jobs.
+        new_tags = changed_tags(job.tags, tags) or None
+        if "project" in changes:
+            Projects(self._session).move_job(job, changes["project"])
         if "name" in changes:
             job.title = changes["name"] or title_of(job.kind, job.spec)
         if "notes" in changes:
             job.notes = changes["notes"]
         if tags:
-            job.tags = changed_tags(job.tags, tags) or None
-        if "project" in changes:
-            Projects(self._session).move_job(job, changes["project"])
+            job.tags = new_tags
         self._session.flush()
         return job
 
@@ -188,7 +190,8 @@ class Jobs(JobClaims, JobRecovery):
         """
         job = self.locked(id)
         if job.status == QUEUED:
-            self._move(id, QUEUED, CANCELLED, problem=CANCELLED_PROBLEM, cancel_requested=True)
+            self._change_status(id, QUEUED, CANCELLED, problem=CANCELLED_PROBLEM, cancel_requested=True)
+            self._delete_artifacts_later(job)
         elif job.status == RUNNING:
             job.cancel_requested = True
             self._session.flush()

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
 
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
 from core.jobs.status import ACTIVE
-from core.store.clock import utc_now
 from core.store.engines import advisory_lock
+from core.store.repositories.uploads import of_key, open_uploads
 from core.store.tables import ApiKey, ClickLog, Dataset, Job, Upload
 from core.store.visibility import limited_to
 
@@ -39,7 +39,7 @@ class Quotas:
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         bound = default if own is None else own
         active = select(func.count()).select_from(Job)
-        active = active.where(Job.status.in_(ACTIVE), _of_key(Job.key_id, key_id))
+        active = active.where(Job.status.in_(ACTIVE), of_key(Job.key_id, key_id))
         if self._total(active) + adding > bound:
             raise JobQuotaExceeded(bound)
 
@@ -79,11 +79,11 @@ class Quotas:
     def _taken_bytes(self, key_id: str | None) -> int:
         advisory_lock(self._session, _LOCKS, key_id or "")
         stored = sum(
-            self._total(select(func.sum(table.size_bytes)).where(_of_key(table.key_id, key_id)))
+            self._total(select(func.sum(table.size_bytes)).where(of_key(table.key_id, key_id)))
             for table in (Dataset, ClickLog)
         )
         open_bytes = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
-        return stored + self._total(open_bytes.where(*_open_uploads(key_id)))
+        return stored + self._total(open_bytes.where(*open_uploads(key_id)))
 
     def allow_upload(self, key_id: str | None, limit: int) -> None:
         """Check the quota of open uploads of a key before one is added.
@@ -92,18 +92,10 @@ class Quotas:
             UploadQuotaExceeded: The upload would exceed the quota.
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
-        count = select(func.count()).select_from(Upload).where(*_open_uploads(key_id))
+        count = select(func.count()).select_from(Upload).where(*open_uploads(key_id))
         if self._total(count) >= limit:
             raise UploadQuotaExceeded(limit)
 
     def _total(self, figure: Select[Any]) -> int:
         with limited_to(None):  # rows moved to other projects count as well
             return int(self._session.scalar(figure) or 0)
-
-
-def _of_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
-    return column.is_(None) if key_id is None else column == key_id
-
-
-def _open_uploads(key_id: str | None) -> tuple[ColumnElement[bool], ...]:
-    return _of_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()

@@ -173,9 +173,13 @@ def insert_absent(
     """
     if not rows:
         return set()
+    statement = upsert(session, table).on_conflict_do_nothing()
+    keys = [table.__table__.c[name] for name in key]
+    return set(map(tuple, session.execute(statement.returning(*keys), [dict(row) for row in rows])))
+
+
+def upsert(session: Session, table: type[Base]) -> Any:
+    """Return an INSERT for which conflicts can be handled, such as by `on_conflict_do_update`."""
     # SQLite and PostgreSQL share this syntax, but SQLAlchemy has an `insert` for each.
     dialect = import_module(f"sqlalchemy.dialects.{session.get_bind().dialect.name}")
-    of_table = table.__table__
-    statement = dialect.insert(of_table).on_conflict_do_nothing()
-    keys = [of_table.c[name] for name in key]
-    return set(map(tuple, session.execute(statement.returning(*keys), [dict(row) for row in rows])))
+    return dialect.insert(table.__table__)

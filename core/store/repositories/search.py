@@ -1,6 +1,6 @@
 """Search objects of all kinds by id and name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -67,20 +67,37 @@ class Search:
             text: At least one character.
             limit: Maximum number of objects of each kind.
         """
+
+        def rows(table: Any, prefix: str, name: Any) -> Iterable[Any]:
+            matches = or_(_begins(table.id, prefix, text), name.icontains(text, autoescape=True))
+            return self._session.scalars(select(table).where(matches).order_by(table.id.desc()).limit(limit))
+
+        jobs = rows(Job, ids.JOB, Job.title)
+        datasets = rows(Dataset, ids.DATASET, Dataset.name)
+        evaluations = rows(Evaluation, ids.EVALUATION, Evaluation.system)
+        comparisons = rows(Comparison, ids.COMPARISON, Comparison.sentence)
+        rankings = rows(Ranking, ids.RANKING, Ranking.system)
+        studies = rows(Study, ids.STUDY, Study.name)
+        experiments = rows(Experiment, ids.EXPERIMENT, Experiment.paper)
+        click_logs = rows(ClickLog, ids.CLICK_LOG, ClickLog.name)
+        interleavings = rows(Interleaving, ids.INTERLEAVING, Interleaving.name)
         return [
-            *(_of_model(model) for model in self._found_models(text, limit)),
-            *self._rows(Job, ids.JOB, Job.title, text, limit, _of_job),
-            *self._rows(Dataset, ids.DATASET, Dataset.name, text, limit, _of_dataset),
-            *self._rows(Evaluation, ids.EVALUATION, Evaluation.system, text, limit, _of_evaluation),
-            *self._rows(Comparison, ids.COMPARISON, Comparison.sentence, text, limit, _of_comparison),
-            *self._rows(Ranking, ids.RANKING, Ranking.system, text, limit, _of_ranking),
-            *self._rows(Study, ids.STUDY, Study.name, text, limit, _of_study),
-            *self._rows(Experiment, ids.EXPERIMENT, Experiment.paper, text, limit, _of_experiment),
-            *self._rows(ClickLog, ids.CLICK_LOG, ClickLog.name, text, limit, _of_click_log),
-            *self._rows(Interleaving, ids.INTERLEAVING, Interleaving.name, text, limit, _of_interleaving),
+            *(_hit("model", row, row.reference) for row in self._matching_models(text, limit)),
+            *(_hit("job", row, row.title or row.id, _kind_and_status(row)) for row in jobs),
+            *(_hit("dataset", row, row.name, row.status) for row in datasets),
+            *(_hit("evaluation", row, row.system) for row in evaluations),
+            *(
+                _hit("comparison", row, ", ".join(each["name"] for each in row.systems))
+                for row in comparisons
+            ),
+            *(_hit("ranking", row, row.system) for row in rankings),
+            *(_hit("study", row, row.name, row.status) for row in studies),
+            *(_hit("experiment", row, row.paper, row.status) for row in experiments),
+            *(_hit("click-log", row, row.name, row.status) for row in click_logs),
+            *(_hit("interleaving", row, row.name, ", ".join(row.rankers)) for row in interleavings),
         ]
 
-    def _found_models(self, text: str, limit: int) -> list[Model]:
+    def _matching_models(self, text: str, limit: int) -> list[Model]:
         found: dict[str, Model] = {}
         with suppress(NotFound):
             model = self._models.resolve(text)
@@ -91,13 +108,6 @@ class Search:
             found.setdefault(model.id, model)
         return list(found.values())[:limit]
 
-    def _rows(
-        self, table: Any, prefix: str, name: Any, text: str, limit: int, hit: Callable[[Any], Hit]
-    ) -> Iterable[Hit]:
-        matches = or_(_begins(table.id, prefix, text), name.icontains(text, autoescape=True))
-        rows = select(table).where(matches).order_by(table.id.desc()).limit(limit)
-        return map(hit, self._session.scalars(rows))
-
 
 def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:
     """Return the condition that an id begins with a text, with or without its prefix; uses the index."""
@@ -106,58 +116,9 @@ def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:
     return and_(id >= beginning, id <= last)
 
 
-def _of_model(model: Model) -> Hit:
-    return Hit("model", model.id, f"{model.name}:{model.version}", None, model.created_at, model.project)
+def _hit(kind: str, row: Any, name: str, detail: str | None = None) -> Hit:
+    return Hit(kind, row.id, name, detail, row.created_at, row.project)
 
 
-def _of_job(job: Job) -> Hit:
-    return Hit(
-        "job",
-        job.id,
-        job.title or job.id,
-        f"{specification_of(job.kind).label}, {job.status}",
-        job.created_at,
-        job.project,
-    )
-
-
-def _of_dataset(dataset: Dataset) -> Hit:
-    return Hit("dataset", dataset.id, dataset.name, dataset.status, dataset.created_at, dataset.project)
-
-
-def _of_evaluation(evaluation: Evaluation) -> Hit:
-    return Hit(
-        "evaluation", evaluation.id, evaluation.system, None, evaluation.created_at, evaluation.project
-    )
-
-
-def _of_comparison(comparison: Comparison) -> Hit:
-    names = ", ".join(system["name"] for system in comparison.systems)
-    return Hit("comparison", comparison.id, names, None, comparison.created_at, comparison.project)
-
-
-def _of_ranking(ranking: Ranking) -> Hit:
-    return Hit("ranking", ranking.id, ranking.system, None, ranking.created_at, ranking.project)
-
-
-def _of_study(study: Study) -> Hit:
-    return Hit("study", study.id, study.name, study.status, study.created_at, study.project)
-
-
-def _of_experiment(experiment: Experiment) -> Hit:
-    return Hit(
-        "experiment",
-        experiment.id,
-        experiment.paper,
-        experiment.status,
-        experiment.created_at,
-        experiment.project,
-    )
-
-
-def _of_click_log(log: ClickLog) -> Hit:
-    return Hit("click-log", log.id, log.name, log.status, log.created_at, log.project)
-
-
-def _of_interleaving(row: Interleaving) -> Hit:
-    return Hit("interleaving", row.id, row.name, ", ".join(row.rankers), row.created_at, row.project)
+def _kind_and_status(job: Job) -> str:
+    return f"{specification_of(job.kind).label}, {job.status}"

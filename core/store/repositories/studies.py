@@ -10,7 +10,7 @@ from sqlalchemy import String, func, select
 from sqlalchemy.orm import Session
 
 from core.errors import WrongState
-from core.jobs import JobStatus
+from core.jobs.status import ACTIVE
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.events import Events
@@ -144,10 +144,7 @@ class Studies(Repository[Study]):
         active = select(Trial.job_id).where(Trial.study_id == study_id, Trial.status.in_(ACTIVE_TRIALS))
         own = (study.default_job_id, study.winner_job_id, study.conclude_job_id)
         job_ids = [*self._session.scalars(active), *(each for each in own if each)]
-        ended = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED)
-        return list(
-            self._session.scalars(select(Job.id).where(Job.id.in_(job_ids), Job.status.not_in(ended)))
-        )
+        return list(self._session.scalars(select(Job.id).where(Job.id.in_(job_ids), Job.status.in_(ACTIVE))))
 
     def start_trial(
         self, study: Study, trial: Trial, parameters: dict[str, Any], training: dict[str, Any]

@@ -11,6 +11,7 @@ from core.errors import NotFound
 from core.jobs import JobStatus
 from core.jobs.conclude import ConcludeJob
 from core.jobs.study import StudyJob
+from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
 from core.store.clock import utc_now
 from core.store.repositories.events import Events
@@ -105,7 +106,7 @@ class StudyProgress:
             self._record_trial(job)
         elif job.kind == ConcludeJob.kind:
             self._record_conclusion(job)
-        elif job.kind == "train":
+        elif job.kind == TrainJob.kind:
             self._record_refit(job)
 
     def _record_trial(self, job: Job) -> None:
@@ -156,7 +157,7 @@ class StudyProgress:
             sampled=sum(row.source == "sampler" for row in rows),
             seconds=seconds_between(study.started_at, now) - study.paused_seconds,
             values=[row.value if row.status == SUCCEEDED else None for row in ended],
-            by_hand={place for place, row in enumerate(ended) if row.source == "hand"},
+            by_hand={index for index, row in enumerate(ended) if row.source == "hand"},
         )
         return trials_to_queue(
             Budget(study.trials, study.seconds, study.patience),
@@ -174,7 +175,7 @@ class StudyProgress:
             trial = trial_of(self._session, study.id, number)
             training = spec.refit(trial.training or {}, trial.best_iteration or 1, number)
             return self._jobs.add(
-                "train",
+                TrainJob.kind,
                 training,
                 dataset_ids=spec.dataset_ids,
                 priority=_priority(study),
@@ -219,7 +220,7 @@ def trial_of(session: Session, study_id: str, number: int) -> Trial:
 
 
 def seconds_between(since: datetime | None, until: datetime) -> float:
-    """Return the seconds between two moments, 0 where the first is None."""
+    """Return the seconds between two moments; 0 if `since` is None or later than `until`."""
     return 0.0 if since is None else max(0.0, (until - since).total_seconds())
 
 

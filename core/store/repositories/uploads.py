@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import NotFound, UploadTakenOver, WrongState
 from core.store.artifacts.keys import resumable_folder
@@ -64,7 +64,7 @@ class Uploads:
         return upload
 
     def require(self, id: str) -> None:
-        """Raise where an upload does not exist, for any API key.
+        """Raise if an upload does not exist, whatever API key created it.
 
         Raises:
             NotFound: It does not exist.
@@ -74,8 +74,7 @@ class Uploads:
 
     def open_of(self, key_id: str | None) -> Sequence[Upload]:
         """List the unused uploads of an API key, newest first."""
-        of_key = Upload.key_id.is_(None) if key_id is None else Upload.key_id == key_id
-        rows = select(Upload).where(of_key, Upload.used_at.is_(None), Upload.expires_at > utc_now())
+        rows = select(Upload).where(*open_uploads(key_id))
         return self._session.scalars(rows.order_by(Upload.id.desc())).all()
 
     def set_size(self, upload: Upload, size_bytes: int) -> None:
@@ -168,3 +167,13 @@ class Uploads:
         for upload_id in uploads:
             self._session.merge(PendingDeletion(folder=resumable_folder(upload_id), at=utc_now()))
         self._session.flush()
+
+
+def open_uploads(key_id: str | None) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that an upload of an API key is neither used nor expired."""
+    return of_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()
+
+
+def of_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
+    """Return the condition that a column has an API key, None for requests without authentication."""
+    return column.is_(None) if key_id is None else column == key_id

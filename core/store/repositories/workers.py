@@ -22,14 +22,15 @@ class Workers:
     ) -> bool:
         """Record a live worker; delete workers with an expired lease and record their loss.
 
-        Return whether the worker is new or changed in more than its lease.
-
         Args:
             name: Worker name, the prefix of its processes' names.
             lane: Lane of the jobs that it runs.
             processes: Number of its concurrent jobs.
             seconds: Duration of its lease.
             compiling: Progress of the compilation of its kernels, None when it is ready.
+
+        Returns:
+            Whether the worker is new, or its lane, processes or progress changed.
         """
         now = utc_now()
         expired = delete(Worker).where(Worker.name != name, Worker.expires_at < now).returning(Worker)

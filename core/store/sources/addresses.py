@@ -184,7 +184,9 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
     host = url.raw_host.decode()
     if host.endswith(".") or "%" in host:
         raise InvalidInput.at(pointer, "must have a host without a trailing dot")
-    place = f"[{host}]" if ":" in host else host
+    authority = f"[{host}]" if ":" in host else host
+    if url.port is not None:
+        authority = f"{authority}:{url.port}"
     raw_path, _, query = url.raw_path.decode().partition("?")
     path = raw_path.removeprefix("/")
     decoded = tuple(_decoded(segment, pointer) for segment in _split(path.removesuffix("/"), pointer))
@@ -196,7 +198,7 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
             "must not contain credentials such as a signature or a token; name stored credentials in"
             " credentials",
         )
-    return Address(url.scheme, place if url.port is None else f"{place}:{url.port}", decoded, path, query)
+    return Address(url.scheme, authority, decoded, path, query)
 
 
 def _object(scheme: str, rest: str, pointer: str) -> Address:
@@ -213,9 +215,9 @@ def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
     repository, at, tail = text.partition("@")
     if at:
         special = _SPECIAL_REVISION.match(tail)
-        revision = special[1] if special else tail.partition("/")[0].replace("%2F", "/").replace("%2f", "/")
-        path = tail[len(special[1]) if special else len(tail.partition("/")[0]) :]
-        text = repository + path
+        encoded = special[1] if special else tail.partition("/")[0]
+        revision = encoded.replace("%2F", "/").replace("%2f", "/")
+        text = repository + tail.removeprefix(encoded)
         if not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision:
             raise InvalidInput.at(pointer, "must have a branch, tag or commit after @")
     segments = _segments(text, pointer)
@@ -245,15 +247,10 @@ def _split(path: str, pointer: str) -> tuple[str, ...]:
 
 def _decoded(segment: str, pointer: str) -> str:
     """Decode a segment; refuse characters that an encoding could hide from the comparison with prefixes."""
-    name = unquote(segment, errors="strict") if _is_utf8(segment) else ""
+    try:
+        name = unquote(segment, errors="strict")
+    except UnicodeDecodeError:
+        name = ""
     if not name or name in (".", "..") or set(name) & set("/\\%") or not is_visible(name):
         raise InvalidInput.at(pointer, "must have a path without encoded slashes, dots and percent signs")
     return name
-
-
-def _is_utf8(segment: str) -> bool:
-    try:
-        unquote(segment, errors="strict")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -10,7 +10,7 @@ from core.data.file_patterns import matching
 from core.errors import DatasetError, ExtraMissing, InvalidInput, RankeryError
 from core.names import first_names, is_visible
 from core.store.artifacts.file_systems import MEBIBYTE, FileSystem
-from core.store.faults import REFUSED, failure_reason
+from core.store.faults import REFUSES_CREDENTIALS, failure_reason
 from core.store.sources.addresses import EXTRAS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 
@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 class Bucket:
-    """A file system of fsspec at an address; errors never contain the messages of its driver.
+    """An fsspec file system; its errors do not contain messages of the driver.
 
     Args:
-        address: A file or folder in it.
+        address: A file or folder in the file system.
         options: Options of the file system, such as credentials.
     """
 
@@ -47,7 +47,7 @@ class Bucket:
         if pattern is None and self.run(lambda files: files.info(path))["type"] == "file":
             return [BucketFile(address, self)]
         listed = self.run(lambda files: files.ls(path, detail=True))
-        names = [about["name"].rpartition("/")[2] for about in listed if about["type"] == "file"]
+        names = [details["name"].rpartition("/")[2] for details in listed if details["type"] == "file"]
         names = matching(filter(is_visible, names), pattern or "*")
         if pattern is None and len(names) > 1:
             several = f"is a folder with the files {first_names(names)}"
@@ -72,18 +72,18 @@ class Bucket:
         except RankeryError:
             raise
         except Exception as error:  # each file system has its own errors
-            reason, place = failure_reason(error), self._address.host or "the Hugging Face Hub"
+            reason, storage = failure_reason(error), self._address.host or "the Hugging Face Hub"
             status = _status(error)
             if status == HTTPStatus.NOT_FOUND:
                 raise self._dataset_error("but found none that the worker may read") from error
-            if reason == REFUSED or (
+            if reason == REFUSES_CREDENTIALS or (
                 status is not None and status not in _RETRYABLE_STATUSES and status < 500
             ):
-                raise self._dataset_error(f"but {place} {REFUSED}") from error
-            raise DownloadInterrupted(f"{place} {reason}") from error
+                raise self._dataset_error(f"but {storage} {REFUSES_CREDENTIALS}") from error
+            raise DownloadInterrupted(f"{storage} {reason}") from error
 
-    def _dataset_error(self, found: str) -> DatasetError:
-        return DatasetError.at(f"expected a file at {self._address}, {found}", file=self._address.name)
+    def _dataset_error(self, problem: str) -> DatasetError:
+        return DatasetError.at(f"expected a file at {self._address}, {problem}", file=self._address.name)
 
 
 class BucketFile:
@@ -101,27 +101,27 @@ class BucketFile:
     @contextlib.contextmanager
     def read(self, start: int, version: FileVersion | None) -> Iterator[ByteStream]:
         """Open the file; see `RemoteFile.read`."""
-        found = self._version()
-        if version != found or not found.is_certain:
+        current = self._version()
+        if version != current or not current.is_certain:
             start = 0
-        yield ByteStream(found, start, self._blocks(start, found))
+        yield ByteStream(current, start, self._blocks(start, current))
 
     def _version(self) -> FileVersion:
         def file_info(files: Any) -> dict[str, Any]:
             files.invalidate_cache()
             return dict(files.info(self.address.storage_path))
 
-        about = self._bucket.run(file_info)
-        if about["type"] != "file":
+        details = self._bucket.run(file_info)
+        if details["type"] != "file":
             raise DatasetError.at(
                 f"expected a file at {self.address}, but found a folder", file=self.address.name
             )
         return FileVersion(
-            int(about["size"]),
-            _text(about.get("ETag", about.get("etag"))),
-            _time(about.get("LastModified", about.get("updated"))),
-            _text(about.get("generation")),
-            _text(about.get("blob_id")),
+            int(details["size"]),
+            _text(details.get("ETag", details.get("etag"))),
+            _time(details.get("LastModified", details.get("updated"))),
+            _text(details.get("generation")),
+            _text(details.get("blob_id")),
         )
 
     def _blocks(self, start: int, version: FileVersion) -> Iterator[bytes]:

@@ -63,10 +63,10 @@ class CredentialFile:
         Raises:
             InvalidInput: No credentials have this name, or they are not for this address or cannot be read.
         """
-        found = self._read(name)
-        if not found.fits(address):
+        credentials = self._read(name)
+        if not credentials.fits(address):
             raise InvalidInput.at(_POINTER, f"the credentials {name!r} are not for {address}")
-        return found
+        return credentials
 
     def _read(self, name: str) -> Credentials:
         if not re.fullmatch(NAME_PATTERN, name):
@@ -82,27 +82,29 @@ class CredentialFile:
             text = self._file.read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput.at(_POINTER, f"the file of {SETTING} cannot be read by the worker") from error
-        known = _object(text, SETTING, is_toml=self._file.suffix == ".toml")
-        if name not in known:
+        by_name = _object(text, SETTING, is_toml=self._file.suffix == ".toml")
+        if name not in by_name:
             raise InvalidInput.at(
                 _POINTER,
                 f"the worker has no credentials {name!r}: neither {variable} nor {SETTING} defines them",
             )
-        return _credentials(known[name], f"{name} in {SETTING}")
+        return _credentials(by_name[name], f"{name} in {SETTING}")
 
 
-def _object(text: str, place: str, *, is_toml: bool) -> dict[str, Any]:
+def _object(text: str, setting: str, *, is_toml: bool) -> dict[str, Any]:
     try:
         parsed = tomllib.loads(text) if is_toml else json.loads(text)
     except ValueError:
         parsed = None
     if not isinstance(parsed, dict):
         # Without the parser's message, which may hold a part of a secret.
-        raise InvalidInput.at(_POINTER, f"{place} must be {'TOML' if is_toml else 'a JSON object'}") from None
+        raise InvalidInput.at(
+            _POINTER, f"{setting} must be {'TOML' if is_toml else 'a JSON object'}"
+        ) from None
     return parsed
 
 
-def _credentials(values: Any, place: str) -> Credentials:
+def _credentials(values: Any, setting: str) -> Credentials:
     if (
         not isinstance(values, dict)
         or not set(values) <= _MEMBERS
@@ -110,16 +112,16 @@ def _credentials(values: Any, place: str) -> Credentials:
     ):
         raise InvalidInput.at(
             _POINTER,
-            f"{place} must have prefixes, a list of addresses; it may have options and headers, but no other"
-            " members",
+            f"{setting} must have prefixes, a list of addresses; it may have options and headers, but no"
+            " other members",
         )
     options, headers = values.get("options", {}), values.get("headers", {})
     if not isinstance(options, dict) or not isinstance(headers, dict):
-        raise InvalidInput.at(_POINTER, f"options and headers of {place} must be objects")
+        raise InvalidInput.at(_POINTER, f"options and headers of {setting} must be objects")
     try:
         prefixes = tuple(parse_prefix(str(prefix)) for prefix in values["prefixes"])
     except InvalidInput as invalid:
-        raise InvalidInput.at(_POINTER, f"a prefix of {place} {invalid.problems[0].detail}") from invalid
+        raise InvalidInput.at(_POINTER, f"a prefix of {setting} {invalid.problems[0].detail}") from invalid
     return Credentials(
         prefixes,
         MappingProxyType(dict(options)),

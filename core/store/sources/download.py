@@ -40,14 +40,14 @@ class DownloadLimits:
 
     Attributes:
         size_bytes: Limit of their bytes.
-        until: Deadline by the monotonic clock.
-        seconds: The time limit as a duration, for messages.
+        deadline: Time of the monotonic clock at which the downloads must have ended.
+        seconds: The duration of the time limit, for messages.
         min_free_bytes: Bytes that must stay free on the disk.
         patience_seconds: How long a failing server is retried after its last byte.
     """
 
     size_bytes: int
-    until: float
+    deadline: float
     seconds: float
     min_free_bytes: int
     patience_seconds: float
@@ -75,7 +75,7 @@ class DownloadLimits:
         Raises:
             DatasetError: The deadline has passed.
         """
-        if time.monotonic() > self.until:
+        if time.monotonic() > self.deadline:
             raise DatasetError.at(
                 f"expected a download within {self.seconds:,.0f} seconds (RANKERY_SOURCE_SECONDS), but it"
                 " takes longer",
@@ -102,10 +102,10 @@ def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_b
     return _Download(file, target, limits, on_bytes).run()
 
 
-def _differs(version: FileVersion, known: FileVersion) -> bool:
+def _differs(version: FileVersion, earlier: FileVersion) -> bool:
     return any(
         None not in (now, before) and now != before
-        for now, before in ((version.etag, known.etag), (version.size_bytes, known.size_bytes))
+        for now, before in ((version.etag, earlier.etag), (version.size_bytes, earlier.size_bytes))
     )
 
 
@@ -209,9 +209,9 @@ class _Download:
         kept = self._target.record()
         if kept is None or kept.pop("address", None) != str(self._file.address):
             return None
-        known: dict[str, Any] = {"size_bytes": None, **kept}
+        fields: dict[str, Any] = {"size_bytes": None, **kept}
         try:
-            return FileVersion(**known)
+            return FileVersion(**fields)
         except TypeError:  # written by another version of the service
             return None
 

@@ -59,12 +59,12 @@ class RemoteFiles:
             DatasetError: A folder does not exist or is not readable.
             DownloadInterrupted: A storage does not answer now.
         """
-        found = [file for address in addresses for file in self._files(address, pattern, credentials)]
-        if len(found) > MAX_FILES:
+        files = [file for address in addresses for file in self._files(address, pattern, credentials)]
+        if len(files) > MAX_FILES:
             raise InvalidInput.at(
-                "/source", f"must match at most {MAX_FILES:,} files; it matches {len(found):,}"
+                "/source", f"must match at most {MAX_FILES:,} files; it matches {len(files):,}"
             )
-        return found
+        return files
 
     def _files(
         self, address: Address, pattern: str | None, credentials_name: str | None

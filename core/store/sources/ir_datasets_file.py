@@ -55,8 +55,8 @@ class IrDatasetFile:
         except (OSError, EOFError, RuntimeError) as error:  # raised by downloads of the package
             raise DownloadInterrupted(f"ir_datasets failed ({type(error).__name__})") from error
 
-    def _dataset_error(self, found: str) -> DatasetError:
-        return DatasetError.at(f"expected judgments at {self.address}, {found}", file=self.address.name)
+    def _dataset_error(self, problem: str) -> DatasetError:
+        return DatasetError.at(f"expected judgments at {self.address}, {problem}", file=self.address.name)
 
 
 def _qrels(dataset: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from core.store.sources.addresses import Address
 
 
 class DownloadInterrupted(Exception):
-    """The server is busy, or the connection was lost; another request may resume."""
+    """The server is busy, or the connection was lost; another request may resume the download."""
 
 
 @dataclass(frozen=True)

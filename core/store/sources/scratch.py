@@ -56,7 +56,7 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
     """Provide the folder of a key, which is kept when the process is killed or the block is interrupted.
 
     The caller removes it by `shutil.rmtree` when the downloads are no longer needed. If another process
-    holds the folder, for instance one that lost its job unnoticed, a temporary folder is provided.
+    holds the folder, such as one that lost its job without noticing, a temporary folder is provided.
 
     Args:
         folder: Parent of all such folders; created if missing. Folders unused for a day are removed.

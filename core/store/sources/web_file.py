@@ -89,18 +89,18 @@ class WebFile:
             raise self._dataset_error(f"but {self.address.host} answers {status}")
         etag, last_modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
         if status == HTTPStatus.PARTIAL_CONTENT:
-            found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            if found is None or int(found[1]) != start:
+            content_range = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if content_range is None or int(content_range[1]) != start:
                 raise self._dataset_error(f"but {self.address.host} returned another range than requested")
-            size = None if found[2] == "*" else int(found[2])
+            size = None if content_range[2] == "*" else int(content_range[2])
         else:
             start = 0
             declared = response.headers.get("Content-Length", "")
             size = int(declared) if declared.isdecimal() else None
         return ByteStream(FileVersion(size, etag, last_modified), start, response.iter_raw())
 
-    def _dataset_error(self, found: str) -> DatasetError:
-        return DatasetError.at(f"expected a file at {self.address}, {found}", file=self.address.name)
+    def _dataset_error(self, problem: str) -> DatasetError:
+        return DatasetError.at(f"expected a file at {self.address}, {problem}", file=self.address.name)
 
 
 def _condition(version: FileVersion | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, IdempotencyRecord
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, InProjectOfName, Trashable
-from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
+from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, StoredCounter
 from core.store.tables.candidates import Candidate
 from core.store.tables.click_logs import ClickLog
 from core.store.tables.datasets import Dataset
@@ -61,8 +61,8 @@ __all__ = [
     "ServedEvent",
     "ServedRanking",
     "ShownList",
+    "StoredCounter",
     "Study",
-    "Tally",
     "Trashable",
     "Trial",
     "Upload",

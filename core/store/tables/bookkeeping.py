@@ -35,7 +35,7 @@ class PendingDeletion(Base):
     at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class Tally(Base):
+class StoredCounter(Base):
     """A monotonic counter, shared by all processes.
 
     Attributes:

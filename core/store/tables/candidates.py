@@ -17,7 +17,7 @@ class Candidate(Base):
         name: Name on the leaderboard.
         training: `{"loss", "scorer", "hyperparameters"}`.
         status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
-        reason: Reason for which it was stopped or not tried, or None.
+        reason: Reason why it was stopped or not tried, or None.
         worker_job_id: Job that took it last, the automatic training or a parallel job; None until then.
         worker_token: Claim of that job.
         value: Mean of the metric over the held-out queries, or None.
@@ -28,8 +28,8 @@ class Candidate(Base):
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.
-        tied_with_best: Whether it is not shown to be worse than the best candidate; None until the training
-            has ended, and unless the candidate is complete.
+        tied_with_best: Whether its difference from the best candidate is not significant; None for an
+            incomplete candidate, and until the training has ended.
     """
 
     __tablename__ = "candidates"

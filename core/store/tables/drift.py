@@ -33,7 +33,7 @@ class ScoreSamples(Base):
 
 
 class DriftReport(InProject, Base):
-    """The report of a drift job; it is kept when the objects with its ids are deleted.
+    """The report of a drift job; it is kept when its job or model is deleted.
 
     Attributes:
         model_id: The model.

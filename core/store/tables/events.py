@@ -47,7 +47,7 @@ class Webhook(Base):
         disabled_reason: The reason why the service disabled it, or None.
         secret: The key of its signatures, `whsec_…`, or that text encrypted; see `app.webhooks.secrets`.
         former_secret: The secret before the last rotation, which also signs until `former_until`.
-        dispatched_id: The last event for which deliveries were created.
+        dispatched_id: Id of the last event for which deliveries were created.
         failing_since: Time of the first failure since the last success, or None.
         created_by: The API key that created it, None without authentication.
     """

@@ -46,7 +46,7 @@ class Schedule(InProject, Base):
 
 
 class ScheduleRun(Base):
-    """A run of a schedule; it is kept when the objects with its ids are deleted.
+    """A run of a schedule; it is kept when its jobs, study or model are deleted.
 
     Attributes:
         due_at: Its due time, or the time of the request.

@@ -24,10 +24,10 @@ class Study(InProject, Trashable, Base):
         best_number: Number of the best successful trial, or None.
         best_value: Its value.
         default_value: Value of trial 0, or None.
-        default_job_id: The training that refits the default, None until then.
-        winner_job_id: The training that refits the winner; None until then, or if the default won.
-        conclude_job_id: The job that concludes, None until then.
-        conclusion: See `core.studies.Conclusion`, None until then.
+        default_job_id: The training that refits the default; None until it is queued.
+        winner_job_id: The training that refits the winner; None until it is queued, or if the default won.
+        conclude_job_id: The job that writes the conclusion; None until it is queued.
+        conclusion: See `core.studies.Conclusion`; None until its job has succeeded.
         problem: `{"title", "detail"}` of a study that failed, or None.
         paused_seconds: Duration of all ended pauses.
     """
@@ -74,7 +74,7 @@ class Trial(Base):
         status: `queued`, `running`, `succeeded`, `pruned`, `failed` or `cancelled`.
         source: `default`, `sampler` or `hand`.
         parameters: Values by pointer; None until they are sampled.
-        training: Complete `{"loss", "hyperparameters", "scorer"}` with these values; None until then.
+        training: Complete `{"loss", "hyperparameters", "scorer"}` with these values, or None.
         value: See `core.store.repositories.studies.TrialResult`; None before the trial ends, or without one.
         folds: `[{"fold", "value", "best_iteration"}]` of the finished folds, or None.
         interval: `[lower, upper]` of the value over queries, or None.

@@ -51,6 +51,9 @@ class DependencyGraph:
         session: Session of the transaction; it selects rows in the trash or omits them.
         lock: Whether to lock the rows until the transaction ends.
         comparisons: Whether a comparison requires the models and rankings that it includes.
+
+    Attributes:
+        nodes: The objects that `expand` was called with, and their results, by id.
     """
 
     def __init__(self, session: Session, *, lock: bool = False, comparisons: bool = False) -> None:

@@ -103,7 +103,7 @@ def holders_of(
         for object_id in made_by[job_id]:
             if holder not in found[object_id]:
                 found[object_id].append(holder)
-    return {object_id: holders for object_id, holders in found.items() if holders}
+    return dict(found)
 
 
 def foreign(kind: str, id: str) -> Holder:

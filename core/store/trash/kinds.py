@@ -197,10 +197,10 @@ def by_kind(object_ids: Iterable[str], pointer: str) -> dict[str, list[str]]:
         InvalidInput: At `pointer`, for an id of another kind.
     """
     grouped: dict[str, list[str]] = {}
-    for place, each in enumerate(object_ids):
-        kind = kind_of(each)
+    for index, object_id in enumerate(object_ids):
+        kind = kind_of(object_id)
         if kind is None:
-            prefixes = ", ".join(known.prefix for known in _KINDS)
-            raise InvalidInput.at(f"{pointer}/{place}", f"must be an id that begins with one of {prefixes}")
-        grouped.setdefault(kind.name, []).append(each)
+            prefixes = ", ".join(kind.prefix for kind in _KINDS)
+            raise InvalidInput.at(f"{pointer}/{index}", f"must be an id that begins with one of {prefixes}")
+        grouped.setdefault(kind.name, []).append(object_id)
     return grouped

@@ -55,10 +55,10 @@ class Plan:
 
 def folders_of(nodes: Iterable[Node], shared: Collection[str] = ()) -> list[str]:
     """Return the folders of artifacts of some objects, each once, without shared contents."""
-    found: dict[str, None] = {}
+    folders: dict[str, None] = {}  # in order, each once
     for node in nodes:
         if node.kind.folder is not None:
-            found[node.kind.folder(node.id)] = None
+            folders[node.kind.folder(node.id)] = None
         if node.content is not None and node.content not in shared:
-            found[data_folder(node.content)] = None
-    return list(found)
+            folders[data_folder(node.content)] = None
+    return list(folders)

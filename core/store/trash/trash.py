@@ -122,14 +122,14 @@ class Trash(ExpiredObjects):
                 if with_results
                 else [_as_holder(node, roots[object_id]) for node in remaining.values()][1:]
             )
-            others = [
+            hidden = [
                 foreign(node.kind.name, node.id)
                 for node in remaining.values()
                 if _is_foreign(node, own_projects)
             ]
-            if held or results or others:
-                needing = tuple(dict.fromkeys([*held, *others, *results]))
-                plan.refused.append(Refused(roots[object_id], needing, only_results=not held and not others))
+            if held or results or hidden:
+                reasons = tuple(dict.fromkeys([*held, *hidden, *results]))
+                plan.refused.append(Refused(roots[object_id], reasons, only_results=not held and not hidden))
             else:
                 plan.roots.append(roots[object_id])
                 plan.nodes |= remaining
@@ -194,11 +194,10 @@ class Trash(ExpiredObjects):
                 plan.nodes |= graph.nodes
             self._keep_shared(plan, gone, lock=lock)
 
-    def purge(self, plan: Plan) -> list[str]:
+    def purge(self, plan: Plan) -> None:
         """Delete rows permanently, and record the folders of their artifacts as pending deletions.
 
-        Returns:
-            The folders, for the caller to delete after the commit.
+        The caller deletes `plan.folders` after the commit.
         """
         keys: list[str] = []
         for kind, object_ids in _by_kind(plan.nodes.values()):
@@ -206,8 +205,8 @@ class Trash(ExpiredObjects):
                 for column in _CLEARED_JOB_REFERENCES:
                     cleared = update(column.class_).where(column.in_(object_ids)).values({column: None})
                     self._session.execute(cleared, execution_options=_NO_SYNCHRONIZATION)
-            gone = delete(kind.table).where(kind.table.id.in_(object_ids))
-            self._session.execute(gone, execution_options=_NO_SYNCHRONIZATION)
+            deleted = delete(kind.table).where(kind.table.id.in_(object_ids))
+            self._session.execute(deleted, execution_options=_NO_SYNCHRONIZATION)
             keys += [key_of(object_id) for object_id in object_ids for key_of in kind.artifacts]
         if keys:
             digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
@@ -220,7 +219,6 @@ class Trash(ExpiredObjects):
             now = utc_now()
             rows = [{"folder": folder, "at": now} for folder in folders]
             self._session.execute(insert(PendingDeletion), rows)
-        return folders
 
     def pending(self, limit: int) -> list[str]:
         """List the folders of pending deletions, the oldest first."""

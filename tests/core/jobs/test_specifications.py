@@ -13,7 +13,6 @@ from core.errors import InvalidInput
 from core.jobs import JobKind, JobLimits, JobSpec, System, parse
 from core.jobs.base_training import HeldOutDataset
 from core.jobs.evaluate import EvaluateJob
-from core.jobs.ingest import IngestJob
 from core.jobs.rank import RankJob
 from core.jobs.reproduce import ReproduceJob
 from core.jobs.train import TrainJob
@@ -79,8 +78,8 @@ def test_specifications_of_the_first_release_keep_their_meaning() -> None:
 
 def test_a_reproduction_takes_the_specification_of_a_training() -> None:
     """The reproduction drops the priority, the limits and the diagnostics of the training."""
-    asked = {**CURRENT["train"], "model_id": "mdl_1", "system": "web:3"}
-    spec = parse("reproduce", asked)
+    requested = {**CURRENT["train"], "model_id": "mdl_1", "system": "web:3"}
+    spec = parse("reproduce", requested)
     assert isinstance(spec, ReproduceJob)
     assert (spec.priority, spec.limits, spec.training.diagnostics) == ("normal", None, None)
     assert dict(spec.dataset_ids) == {"train": "ds_1", "validation": "ds_2"}
@@ -149,8 +148,8 @@ def test_a_training_without_newer_options_is_stored_as_by_earlier_releases() -> 
 
 def test_a_distribution_is_read_with_its_defaults() -> None:
     """A reproduction copies the distribution of the training, whose stored JSON has all values."""
-    asked = EARLIER["train"] | {"distribution": {"ranks": {"at_most": 3}}}
-    train = parse("train", asked)
+    requested = EARLIER["train"] | {"distribution": {"ranks": {"at_most": 3}}}
+    train = parse("train", requested)
     assert isinstance(train, TrainJob)
     assert train.distribution == Distribution(Ranks(2, 3), threads_per_rank=1)
     again = parse("reproduce", {**as_stored(train), "model_id": "mdl_1"})
@@ -171,12 +170,6 @@ def test_a_job_that_cannot_be_distributed_is_refused(changes: dict[str, Any], po
     with pytest.raises(InvalidInput) as invalid:
         parse("train", EARLIER["train"] | changes)
     assert [problem.pointer for problem in invalid.value.problems] == [pointer]
-
-
-def test_the_title_of_an_ingestion_is_the_name_of_its_dataset() -> None:
-    """The name is stored when the job is queued."""
-    spec = IngestJob(dataset_id="ds_1", name="train.txt")
-    assert IngestJob.title_of(spec.to_json()) == "train.txt"
 
 
 @pytest.mark.long

@@ -42,8 +42,8 @@ def history(store: Store) -> list[Line]:
     return [(row.kind, row.from_version, row.to_version) for row in rows[::-1]]
 
 
-def test_every_move_is_on_record(store: Store, web: list[Model]) -> None:
-    """Each line has the versions before and after, and the key; a move to the same version leaves no line."""
+def test_every_move_is_recorded(store: Store, web: list[Model]) -> None:
+    """Each entry has the versions before and after, and the key; a move to the same version has no entry."""
     move(store, 1, 3, 3, 2)
     assert history(store) == [("moved", None, 1), ("moved", 1, 3), ("moved", 3, 2)]
     with store.read() as tx:
@@ -122,8 +122,8 @@ def test_a_promotion_requires_the_compared_champion(store: Store, web: list[Mode
 
 
 @pytest.mark.both_stores
-def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list[Model]) -> None:
-    """Each line of the history begins where another one ended, and rollbacks can undo all but the first."""
+def test_concurrent_moves_are_serialized(store: Store, web: list[Model]) -> None:
+    """Each move begins at the version where the previous one ended; rollbacks can undo all but the first."""
     threads = [threading.Thread(target=move, args=(store, *versions)) for versions in ((1, 2, 3), (4, 3, 1))]
     for thread in threads:
         thread.start()

@@ -1,4 +1,4 @@
-"""API keys: known by the hash of their secret, and for as long as they are accepted."""
+"""API keys: hashed secrets, scopes, expiry, revocation and last use."""
 
 import hashlib
 import re
@@ -13,18 +13,18 @@ from core.store.repositories.api_keys import LAST_USE_INTERVAL, SCOPES
 
 
 def sha256(text: str) -> str:
-    """Hash a text with SHA-256."""
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def create(store: Store, *scopes: str) -> tuple[ApiKey, str]:
-    """Make a key."""
+    """Create a key with its secret."""
     with store.begin() as tx:
         return tx.api_keys.create("ci", scopes or ["read"])
 
 
 def found(store: Store, secret: str) -> str | None:
-    """Look a secret up."""
+    """Return the id of the key with a secret, or None."""
     with store.read() as tx:
         key = tx.api_keys.find(sha256(secret))
         return None if key is None else key.id
@@ -46,7 +46,7 @@ def test_a_key_is_found_by_its_secret_which_is_not_stored(store: Store) -> None:
 
 
 def test_secrets_differ(store: Store) -> None:
-    """Two keys of one name are two keys."""
+    """Keys of the same name have different secrets."""
     (first, one), (second, other) = create(store), create(store)
     assert one != other
     assert (found(store, one), found(store, other)) == (first.id, second.id)
@@ -90,7 +90,7 @@ def test_a_key_is_accepted_until_it_expires(store: Store) -> None:
 
 @pytest.mark.parametrize("scopes", [[], ["root"], ["read", "Read"], [""]])
 def test_only_known_scopes_are_kept(store: Store, scopes: list[str]) -> None:
-    """A misspelt scope would later mean nothing, or something else."""
+    """A later release could give a meaning to an unknown scope."""
     with pytest.raises(InvalidInput, match=r"/scopes: must be a list of read, score, write, admin"):
         create(store, *scopes) if scopes else _create_without_scopes(store)
     with store.read() as tx:
@@ -103,7 +103,7 @@ def _create_without_scopes(store: Store) -> None:
 
 
 def test_a_key_that_has_expired_already_is_refused(store: Store) -> None:
-    """Such a key can only be a mistake."""
+    """The error has a pointer to the expiry."""
     with pytest.raises(InvalidInput, match="/expires_at: must be in the future"), store.begin() as tx:
         tx.api_keys.create("ci", SCOPES, expires_at=utc_now())
 

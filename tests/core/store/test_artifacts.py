@@ -33,7 +33,7 @@ def _write_half(file: BinaryIO) -> None:
 
 
 def test_round_trip(artifacts: Artifacts) -> None:
-    """Bytes written under a key are read back in each way there is."""
+    """All methods that read an artifact return the written bytes."""
     content = bytes(range(256)) * 10_000
     artifacts.write_bytes(KEY, content)
     assert artifacts.read_bytes(KEY) == content

@@ -1,4 +1,4 @@
-"""The audit: entries that are only ever added, newest first."""
+"""The audit log: append-only entries, newest first."""
 
 from typing import Any
 
@@ -36,12 +36,12 @@ def test_entries_are_listed_newest_first_by_pages_and_by_key(store: Store) -> No
     assert [entry.status for entry in everything.items] == [401, 202, 202, 202, 202]
 
 
-def test_a_long_path_is_kept_to_its_thousandth_character(store: Store) -> None:
+def test_a_long_path_is_truncated_to_1_000_characters(store: Store) -> None:
     """Requests of unknown callers must not fill the database."""
     assert add(store, path="/v1/" + "a" * 5_000).path == "/v1/" + "a" * 996
 
 
 def test_a_cursor_of_another_list_is_refused(store: Store) -> None:
-    """The id of a job is no place in the audit."""
+    """The id of a job is no cursor of the audit log."""
     with store.read() as tx, pytest.raises(InvalidInput, match="/cursor"):
         tx.audit.page("job_00000000000000000000", 10)

@@ -50,7 +50,7 @@ def test_objects_are_found_and_read(bucket: str) -> None:
 
 
 def test_nothing_outside_the_roots_is_found(bucket: str) -> None:
-    """A root is a whole name; what does not exist has the same answer."""
+    """Whole names are compared with roots; a missing folder gives the same error."""
     for beside in ("-more", "/..", "/../private", "/a/../../private", "//a", "/none"):
         with pytest.raises(InvalidInput, match="must be a folder of a bucket below RANKERY_DATA_ROOTS"):
             buckets(bucket).find(bucket + beside, "*")

@@ -24,13 +24,13 @@ def test_times_come_back_aware(store: Store, job: Job) -> None:
 
 
 def test_naive_times_are_refused() -> None:
-    """A time without a zone has no moment to store."""
+    """A naive time is ambiguous."""
     with pytest.raises(ValueError, match="has no time zone"):
         UtcDateTime().process_bind_param(datetime(2026, 1, 1), SQLiteDialect_pysqlite())
 
 
 def test_postgresql_keeps_the_zone() -> None:
-    """PostgreSQL is given an aware time, as its session's zone would otherwise be assumed."""
+    """PostgreSQL gets an aware time, since it would read a naive one in the time zone of its session."""
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     dialect = open_engine("postgresql://db.invalid/rankery").dialect
     assert UtcDateTime().process_bind_param(moment, dialect) == moment

@@ -96,9 +96,8 @@ def test_lost_processes_and_workers_are_events(store: Store, claimed: Job) -> No
     with store.begin() as tx:
         tx.workers.report("host:1", "training", 2, seconds=-1)
     with store.begin() as tx:
-        settled = tx.jobs.take_back(tx.jobs.running_on(""), 3)
-        for name, job_ids in settled.by_process.items():
-            tx.events.process_lost(name, job_ids)
+        tx.jobs.take_back(claimed, 3)
+        tx.events.process_lost("w1", claimed.id)
         tx.workers.report("host:2", "quick", 1, seconds=60)
     process, worker = _events(store)
     assert (process.kind, process.object_id, process.data["jobs"]) == ("worker.lost", "w1", [claimed.id])

@@ -1,4 +1,4 @@
-"""Answers kept for repeated requests."""
+"""Responses stored for repeated requests."""
 
 from datetime import timedelta
 

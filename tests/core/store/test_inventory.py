@@ -1,4 +1,4 @@
-"""All stored bytes compared with the rows."""
+"""The inventory: artifacts that are damaged, missing, unverified or orphaned."""
 
 import hashlib
 import os

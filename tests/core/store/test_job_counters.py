@@ -11,9 +11,9 @@ Counts = dict[tuple[str, ...], float]
 def _counts(store: Store, name: str, *labels: str) -> Counts:
     with store.read() as tx:
         return {
-            tuple(tally.labels[label] for label in labels): tally.value
-            for tally in tx.counters.all()
-            if tally.name == name
+            tuple(counter.labels[label] for label in labels): counter.value
+            for counter in tx.counters.all()
+            if counter.name == name
         }
 
 
@@ -54,13 +54,15 @@ def test_a_job_handed_back_has_not_ended(store: Store, claimed: Job) -> None:
 def test_lost_leases(store: Store, claimed: Job) -> None:
     """Each lost lease is counted; the job is counted once, when its last attempt is lost."""
     with store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.running_on(""), 2)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, 2)
     assert _attempts(store) == {("train", "lost"): 1}
     assert _jobs(store) == {}
     with store.begin() as tx:
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
     with store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.running_on(""), 2)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, 2)
     assert _attempts(store) == {("train", "lost"): 2}
     assert _jobs(store) == {("train", "failed"): 1}
 

@@ -11,7 +11,7 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
 from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
-from core.store.repositories.job_recovery import WAKE_UPS, RecoveryOutcome
+from core.store.repositories.job_recovery import WAKE_UPS
 from core.store.repositories.jobs import Jobs
 
 LATER = timedelta(minutes=1)
@@ -92,7 +92,8 @@ def test_one_of_many_threads_claims(store: Store) -> None:
 def test_fencing(store: Store, claimed: Job) -> None:
     """After another worker has claimed a job, writes of the first worker are refused."""
     with store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.running_on(""), 3)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, 3)
         second = tx.jobs.claim(claimed.id, "w2", 15)
     assert second is not None
     assert (second.attempt, second.token) == (2, 2)
@@ -160,7 +161,8 @@ def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> Non
             findings=[{"code": "shared-queries"}],
             iterations=[(1, {}), (2, {})],
         )
-        tx.jobs.take_back(tx.jobs.running_on(""), 3)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, 3)
         second = tx.jobs.claim(claimed.id, "w2", 15)
         assert second is not None
         assert (second.progress, second.metrics, second.findings) == (None, None, None)
@@ -180,7 +182,7 @@ def test_cancelling_a_queued_job(store: Store, job: Job) -> None:
 
 
 def test_cancelling_a_running_job(store: Store, claimed: Job) -> None:
-    """A running job is asked to stop, twice if need be, and its worker ends it."""
+    """A running job gets a cancellation request, which can be repeated, and its worker ends it."""
     with store.begin() as tx:
         assert tx.jobs.request_cancel(claimed.id).status == "running"
         assert tx.jobs.request_cancel(claimed.id).cancel_requested
@@ -242,17 +244,17 @@ def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> No
     with store.begin() as tx:
         tx.jobs.renew(claimed.id, claimed.token, 15)
     with store.begin() as tx:
-        assert tx.jobs.take_back([claimed], 1) == RecoveryOutcome()
+        assert tx.jobs.take_back(claimed, 1) is None
         assert tx.jobs.get(claimed.id).status == "running"
 
 
 def test_a_job_claimed_again_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
     """Of two sweepers that found the same lost worker, the second does not undo the next claim."""
     with store.begin() as tx:
-        tx.jobs.take_back([claimed], 3)
+        tx.jobs.take_back(claimed, 3)
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
     with store.begin() as tx:
-        assert tx.jobs.take_back([claimed], 3) == RecoveryOutcome()
+        assert tx.jobs.take_back(claimed, 3) is None
         assert tx.jobs.get(claimed.id).worker == "w2"
 
 
@@ -260,8 +262,9 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
     """A job of a lost worker is queued again and due for a wake-up."""
     with store.begin() as tx:
         tx.jobs.to_wake(utc_now(), 60)
-        assert tx.jobs.take_back(tx.jobs.running_on(""), 2) == RecoveryOutcome(requeued=[claimed.id])
-        lost = tx.jobs.get(claimed.id)
+        (running,) = tx.jobs.running_on("")
+        lost = tx.jobs.take_back(running, 2)
+        assert lost is not None
         assert (lost.status, lost.worker, lost.lease_expires_at) == ("queued", None, None)
         assert [job.id for job in tx.jobs.to_wake(utc_now(), 60)] == [claimed.id]
 
@@ -269,13 +272,12 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
 def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
     """A job lost as often as allowed has failed, with the reason."""
     with store.begin() as tx:
-        settled = tx.jobs.take_back(tx.jobs.running_on(""), 1)
-        lost = tx.jobs.get(claimed.id)
-    assert settled == RecoveryOutcome(ended=[lost])
+        lost = tx.jobs.take_back(claimed, 1)
+    assert lost is not None
     assert lost.status == "failed"
     assert lost.problem == {
         "title": "Worker lost",
-        "detail": "The worker w1 stopped answering, the last of 1 attempts.",
+        "detail": "The worker w1 stopped answering in the last of 1 attempts.",
     }
 
 
@@ -283,8 +285,22 @@ def test_a_lost_job_with_a_requested_cancellation_is_cancelled(store: Store, cla
     """A job that its user cancelled is not run again when its worker is lost."""
     with store.begin() as tx:
         tx.jobs.request_cancel(claimed.id)
-        ended = tx.jobs.take_back(tx.jobs.running_on(""), 3).ended
-        assert [(job.id, job.status) for job in ended] == [(claimed.id, "cancelled")]
+        ended = tx.jobs.take_back(tx.jobs.get(claimed.id), 3)
+    assert ended is not None
+    assert (ended.id, ended.status) == (claimed.id, "cancelled")
+
+
+def test_artifacts_of_a_job_without_a_worker_are_deleted_later(store: Store, claimed: Job) -> None:
+    """The transaction that ends a lost or queued job records their deletion; a requeued job keeps them."""
+    with store.begin() as tx:
+        tx.jobs.take_back(claimed, 2)
+        assert tx.trash.pending(9) == []
+        queued = tx.jobs.add("import", {"upload_id": "run_1"})
+        tx.jobs.request_cancel(queued.id)
+        again = tx.jobs.claim(claimed.id, "w2", 15)
+        assert again is not None
+        tx.jobs.take_back(again, 2)
+        assert sorted(tx.trash.pending(9)) == [f"checkpoints/{claimed.id}", "runs/run_1"]
 
 
 def woken(tx: Transaction, now: datetime) -> list[str]:
@@ -421,14 +437,16 @@ class TestIngestJobsThatEndEarly:
         dataset, job = ingest
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w1", 15)
-            tx.jobs.take_back(tx.jobs.running_on(""), 2)
+            for lost in tx.jobs.running_on(""):
+                tx.jobs.take_back(lost, 2)
         assert self._problem(store, dataset) == ("pending", None)
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w2", 15)
-            tx.jobs.take_back(tx.jobs.running_on(""), 2)
+            for lost in tx.jobs.running_on(""):
+                tx.jobs.take_back(lost, 2)
         assert self._problem(store, dataset) == (
             "invalid",
-            {"title": "Worker lost", "detail": "The worker w2 stopped answering, the last of 2 attempts."},
+            {"title": "Worker lost", "detail": "The worker w2 stopped answering in the last of 2 attempts."},
         )
 
     def test_an_existing_problem_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
@@ -510,10 +528,10 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
     )
 
 
-def test_every_claim_is_remembered(store: Store, claimed: Job) -> None:
-    """Each attempt has its worker, its times and its ending, even if the worker was lost."""
+def test_every_claim_is_recorded(store: Store, claimed: Job) -> None:
+    """Each attempt has its worker, its times and its outcome, even if the worker was lost."""
     with store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.running_on(""), 3)
+        tx.jobs.take_back(claimed, 3)
         again = tx.jobs.claim(claimed.id, "w2", 15)
         assert again is not None
         tx.jobs.succeed(again.id, again.token, {})
@@ -544,7 +562,8 @@ def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Jo
     with store.begin() as tx:
         tx.jobs.record(claimed.id, claimed.token, iterations=curve)
         tx.jobs.keep_checkpoint(claimed.id, claimed.token, checkpoint)
-        tx.jobs.take_back(tx.jobs.running_on(""), 3)
+        for lost in tx.jobs.running_on(""):
+            tx.jobs.take_back(lost, 3)
         again = tx.jobs.claim(claimed.id, "w2", 15)
         assert again is not None
         assert again.checkpoint == checkpoint
@@ -558,7 +577,7 @@ def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Jo
         assert tx.jobs.succeed(again.id, again.token, {}).checkpoint is None
 
 
-def test_asking_whether_to_stop(store: Store, claimed: Job) -> None:
+def test_stop_requested(store: Store, claimed: Job) -> None:
     """The query returns whether a cancellation is requested, and raises `LeaseLost` for an old token."""
     with store.begin() as tx:
         assert not tx.jobs.stop_requested(claimed.id, claimed.token)

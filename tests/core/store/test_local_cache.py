@@ -72,7 +72,7 @@ def kept(cache: LocalCache, keys: str) -> str:
 
 
 def hidden(folder: Path) -> list[Path]:
-    """List what is neither an entry nor the lock."""
+    """List the unfinished and evicted folders."""
     return [path for path in folder.iterdir() if path.name.startswith(".") and path.name != ".lock"]
 
 

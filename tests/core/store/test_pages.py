@@ -1,4 +1,4 @@
-"""Lists a page at a time."""
+"""Cursor pagination."""
 
 import pytest
 

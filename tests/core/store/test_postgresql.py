@@ -4,13 +4,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from core.errors import StoreUnavailable
-from core.store import Job, Store, StoreSettings, Transaction
+from core.store import Store, StoreSettings, Transaction
 from core.store.engines import open_engine
 from tests.servers import PostgresServer, TcpProxy
 from tests.servers.fixtures import Places
@@ -143,25 +142,3 @@ def test_a_deadlock_ends_one_transaction(store: Store) -> None:
     assert sorted(committed) == [False, True]
     with store.read() as tx:
         assert [tx.jobs.get(job).status for job in jobs] == ["cancelled", "cancelled"]
-
-
-def test_times_do_not_depend_on_the_server(store: Store) -> None:
-    """A stored time is read back unchanged and in UTC from a server with another time zone."""
-    with store.begin() as tx:
-        job = tx.jobs.add("train", {})
-    with store.read() as tx:
-        found = tx.jobs.get(job.id)
-        assert found.created_at == job.created_at
-        assert str(found.created_at.tzinfo) == "UTC"
-
-
-def test_one_claim_wins(store: Store, job: Job) -> None:
-    """Of many threads that claim a job at the same time, exactly one gets it."""
-
-    def claim(number: int) -> Any:
-        with store.begin() as tx:
-            return tx.jobs.claim(job.id, f"w{number}", 15)
-
-    with ThreadPoolExecutor(8) as threads:
-        claimed = [found for found in threads.map(claim, range(8)) if found is not None]
-    assert [found.token for found in claimed] == [1]

@@ -9,7 +9,9 @@ from core.errors import InvalidInput, JobQuotaExceeded, NotFound
 from core.jobs import System
 from core.jobs.train import TrainJob
 from core.store import Job, Model, Store
-from core.store.repositories.projects import Labels
+from core.store.labelling import LabelChanges, label_objects
+from core.store.repositories.projects import MAX_TAGS, Labels
+from core.store.trash.kinds import KINDS
 from core.store.visibility import NO_PROJECT, limited_to, narrowed_to, projects
 
 SHA256 = "0" * 64
@@ -234,6 +236,31 @@ def test_a_dataset_moves_with_the_job_that_reads_it(store: Store, ingest: tuple[
         tx.jobs.label(job.id, {"project": "search"}, {})
     with store.read() as tx:
         assert tx.datasets.get(dataset.id).project == "search"
+
+
+def test_a_job_that_cannot_move_keeps_its_tags(store: Store) -> None:
+    """A refused change of project and tags changes neither."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {}, labels=Labels(project="ads"))
+    changes = LabelChanges({"team": "a"}, moves=True, project="search")
+    with limited_to(("ads",)):
+        labelling = label_objects(store, KINDS["job"], [job.id], changes, dry_run=False)
+    assert (labelling.changed, labelling.refused_count) == (0, 1)
+    with store.read() as tx:
+        assert (tx.jobs.get(job.id).project, tx.jobs.get(job.id).tags) == ("ads", None)
+
+
+def test_a_name_whose_versions_were_refused_does_not_move(store: Store) -> None:
+    """Neither the preview nor the change reports its name as moved."""
+    model = finish(store, enqueue(store, ready(store, "ads")))
+    with store.begin() as tx:
+        tx.models.tag(model.id, {f"t{number}": "" for number in range(MAX_TAGS)})
+    changes = LabelChanges({"team": "a"}, moves=True, project="search")
+    for dry_run in (True, False):
+        labelling = label_objects(store, KINDS["model"], [model.id], changes, dry_run=dry_run)
+        assert (labelling.refused_count, labelling.moved_names) == (1, set())
+    with store.read() as tx:
+        assert tx.models.get(model.id).project == "ads"
 
 
 @pytest.mark.both_stores

@@ -22,7 +22,7 @@ def test_jobs_that_have_ended_do_not_count(store: Store) -> None:
 
 
 def test_keys_are_counted_apart(store: Store) -> None:
-    """One key's jobs and bytes are not another's, nor those of callers without a key."""
+    """Jobs and bytes of a key do not count for other keys, nor for callers without a key."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("a", ["write"])
         tx.jobs.add("train", {}, key_id=key.id)

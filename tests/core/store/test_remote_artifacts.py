@@ -136,8 +136,14 @@ def test_a_part_is_retried_however_long_the_upload_takes(
     assert (calls["complete_multipart_upload"], calls["abort_multipart_upload"]) == (1, 0)
 
 
+def _read_as_file(artifacts: Artifacts) -> bytes:
+    with artifacts.local(KEY) as path:
+        return path.read_bytes()
+
+
+@pytest.mark.parametrize("read", [_read_as_file, lambda artifacts: artifacts.read_bytes(KEY)])
 def test_the_patience_of_a_download_renews_with_each_part(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[Artifacts], bytes]
 ) -> None:
     """A download that is interrupted once in each part, for 20 of 30 seconds, is completed."""
     seconds = [0.0]
@@ -151,10 +157,12 @@ def test_the_patience_of_a_download_renews_with_each_part(
             return len(content)
 
         def get_file(self, path: str, file: str) -> None:
-            parts = range(0, len(content), DOWNLOAD_PART_BYTES)
-            Path(file).write_bytes(b"".join(self.cat_file(path, each, None) for each in parts))
+            Path(file).write_bytes(self.cat_file(path))
 
-        def cat_file(self, _path: str, start: int, end: int | None) -> bytes:
+        def cat_file(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+            if start is None:
+                parts = range(0, len(content), DOWNLOAD_PART_BYTES)
+                return b"".join(self.cat_file(path, each, each + DOWNLOAD_PART_BYTES) for each in parts)
             if start not in interrupted:
                 interrupted.add(start)
                 seconds[0] += 20.0
@@ -162,10 +170,9 @@ def test_the_patience_of_a_download_renews_with_each_part(
             return content[start:end]
 
     monkeypatch.setattr(multipart, "CONCURRENT_PARTS", 1)
-    files = FileSystem("s3://bucket", 30.0)
-    monkeypatch.setattr(files, "_files", Server())
-    files.receive("key", str(tmp_path / "file"))
-    assert (tmp_path / "file").read_bytes() == content
+    artifacts = Artifacts("s3://bucket", 30.0)
+    monkeypatch.setattr(artifacts._files, "_files", Server())
+    assert read(artifacts) == content
     assert len(interrupted) == 6
 
 

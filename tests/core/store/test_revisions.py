@@ -1,4 +1,4 @@
-"""Revisions: names of the states of the database."""
+"""Revisions of the database, which change with every commit."""
 
 import os
 import threading
@@ -8,34 +8,33 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings
 
 
-@pytest.mark.embedded  # other activity of a PostgreSQL server gives new names, too
-def test_the_name_stays_while_nothing_changes(store: Store) -> None:
-    """Neither reading nor a transaction that was undone gives the state a new name."""
+@pytest.mark.embedded  # other activity of a PostgreSQL server changes the revision, too
+def test_the_revision_stays_while_nothing_changes(store: Store) -> None:
+    """Neither a read nor a transaction that was rolled back changes the revision."""
     with store.begin() as tx:
         tx.jobs.add("train", {})
-    name = store.revision()
+    revision = store.revision()
     with store.read() as tx:
         tx.jobs.page(None, 10)
     with suppress(ZeroDivisionError), store.begin() as tx:
         tx.jobs.add("train", {})
         raise ZeroDivisionError
-    assert store.revision() == name
+    assert store.revision() == revision
 
 
 @pytest.mark.both_stores
-def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) -> None:
-    """The change may be by this store, by another thread's connection, or by another store."""
+def test_every_commit_changes_the_revision(store: Store, settings: StoreSettings) -> None:
+    """The commit may be by this store, by another thread's connection, or by another store."""
     other = Store.open(settings)
 
     def add(to: Store) -> None:
         with to.begin() as tx:
             tx.jobs.add("train", {})
 
-    names = [store.revision()]
+    revisions = [store.revision()]
     changes: list[Callable[[], None]] = [
         lambda: add(store),
         lambda: add(other),
@@ -43,21 +42,21 @@ def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) ->
     ]
     for change in changes:
         change()
-        names.append(store.revision())
+        revisions.append(store.revision())
     other.close()
-    assert len(set(names)) == 4
+    assert len(set(revisions)) == 4
 
 
 def test_a_change_shows_once_it_is_committed(store: Store) -> None:
-    """A name that was read during a transaction does not name the state after its commit."""
+    """A revision that was read during a transaction differs from the revision after its commit."""
     with store.begin() as tx:
         tx.jobs.add("train", {})
         during = store.revision()
     assert store.revision() != during
 
 
-def test_names_stay_unique_after_reconnecting(store: Store) -> None:
-    """Different states never have the same name, even if the store closed its connections in between."""
+def test_revisions_stay_unique_after_reconnecting(store: Store) -> None:
+    """A later commit has another revision, even if the store closed its connections in between."""
     before = store.revision()
     store.close()
     with store.begin() as tx:
@@ -74,16 +73,6 @@ def test_a_fork_inherits_no_connection(store: Store) -> None:
         targets = [Path(os.path.realpath(entry)) for entry in Path("/proc/self/fd").iterdir()]
         os._exit(any(target.name.startswith("rankery.db") for target in targets))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-@pytest.mark.embedded
-def test_a_file_that_is_no_database(settings: StoreSettings) -> None:
-    """The error is `StoreUnavailable`, as for other actions."""
-    store = Store.open(settings)
-    (settings.data_dir / "rankery.db").write_bytes(b"no database" * 100)
-    with pytest.raises(StoreUnavailable, match="not a database"):
-        store.revision()
-    store.close()
 
 
 def _in_thread(change: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Browsers that signed in: known by the hash of a token, for as long as it and its key are accepted."""
+"""Browser sessions: hashed tokens, end, expiry, and revocation of their key."""
 
 import hashlib
 from datetime import timedelta
@@ -12,7 +12,7 @@ HOUR = timedelta(hours=1)
 
 
 def sha256(text: str) -> str:
-    """Hash a text with SHA-256."""
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -30,7 +30,7 @@ def begin(store: Store, key: ApiKey, lifetime: timedelta = HOUR) -> str:
 
 
 def found(store: Store, token: str) -> str | None:
-    """Look a token up."""
+    """Return the id of the key of a session, or None."""
     with store.read() as tx:
         key = tx.api_keys.of_session(sha256(token))
         return None if key is None else key.id

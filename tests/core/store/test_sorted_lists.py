@@ -118,7 +118,7 @@ def test_every_row_once_by_every_column(filled: Store, of: str, columns: Iterabl
     ],
 )
 @pytest.mark.both_stores
-def test_the_usual_direction_and_what_lacks_a_value(
+def test_the_default_direction_and_rows_without_a_value(
     filled: Store, sort: str, direction: Any, expected: Any
 ) -> None:
     """Texts ascend whatever their case, numbers descend; rows without a value come last either way."""

@@ -1,4 +1,4 @@
-"""Writers of one process take turns at SQLite's lock."""
+"""Writers of one process are serialized before they request SQLite's lock."""
 
 import sqlite3
 import time
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.embedded
 
 
 @pytest.mark.long
-def test_the_wait_for_a_turn_counts(settings: StoreSettings) -> None:
-    """Behind a lock that another process holds all writers give up together, not one after the other."""
+def test_the_wait_for_the_lock_of_the_process_counts(settings: StoreSettings) -> None:
+    """While another process holds SQLite's lock, all writers time out at the same time, not one by one."""
     store = Store.open(settings, lock_seconds=1)
     holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

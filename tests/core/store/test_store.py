@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,8 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from core.errors import StoreUnavailable
 from core.jobs import System
-from core.store import Store, StoreSettings, Transaction
+from core.store import Store, StoreSettings, Transaction, forking
 from core.store.engines import open_engine, sqlite_path
+from core.store.forking import ForkGuard
 
 
 def _add_job_and_fail(tx: Transaction) -> None:
@@ -267,6 +269,35 @@ def test_fault(store: Store, tmp_path: Path) -> None:
     assert broken.fault() == "cannot be opened"
     with pytest.raises(StoreUnavailable), broken.begin() as tx:
         tx.jobs.get("job_1")
+
+
+@pytest.mark.embedded
+def test_a_file_that_is_no_database_is_reported(settings: StoreSettings) -> None:
+    """Every action raises `StoreUnavailable`, and health checks report the fault."""
+    store = Store.open(settings)
+    (settings.data_dir / "rankery.db").write_bytes(b"no database" * 100)
+    assert store.fault() == store.read_fault() == "is damaged"
+    for act in (store.migrate, store.revision):
+        with pytest.raises(StoreUnavailable, match="not a database"):
+            act()
+    for begin in (store.read, store.begin):
+        with pytest.raises(StoreUnavailable, match="not a database"), begin() as tx:
+            tx.jobs.page(None, 1)
+    store.close()
+
+
+@pytest.mark.embedded
+def test_an_error_while_closing_for_a_fork_blocks_no_later_transaction(store: Store) -> None:
+    """The lock that delays transactions is released after the fork, even if connections cannot be closed."""
+
+    def fail() -> None:
+        raise OSError("the disk fails")
+
+    guard = ForkGuard(fail)
+    forking._hold_all()
+    forking._release_all()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(guard.inside().__enter__).result(5)
 
 
 @pytest.mark.long

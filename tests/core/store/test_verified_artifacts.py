@@ -56,7 +56,7 @@ def written(store: Store) -> Store:
 
 
 def damaged(store: Store) -> list[str]:
-    """List what is on record as damaged."""
+    """List the keys that are recorded as damaged."""
     with store.read() as tx:
         return tx.artifacts.damaged(9)
 
@@ -148,8 +148,8 @@ def test_an_artifact_that_is_read_in_parts_is_compared_once(
     """All bytes are compared once per written version; equal bytes within a second are one version on S3."""
     assert read_open(written) == CONTENT
     compared = []
-    on_record = written.verified._on_record
-    monkeypatch.setattr(written.verified, "_on_record", lambda key: compared.append(key) or on_record(key))  # type: ignore[func-returns-value]
+    record_of = written.verified._record_of
+    monkeypatch.setattr(written.verified, "_record_of", lambda key: compared.append(key) or record_of(key))  # type: ignore[func-returns-value]
     assert read_open(written) == CONTENT
     assert compared == []
     written.artifacts.write_bytes(KEY, CONTENT)

@@ -1,6 +1,6 @@
 """Attempts, priorities and checkpoints of jobs; API keys, sessions, the audit log and shared counters.
 
-All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
+New columns are nullable or have a default, so that workers of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
 """Lineage of models, imported models, and the history and gates of aliases.
 
-All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
+New columns are nullable or have a default, so that workers of the previous release can insert rows.
 """
 
 from typing import Any
@@ -75,7 +75,7 @@ def downgrade() -> None:
 def _replace(column: sa.Column[Any], value: str) -> None:
     """Replace the column of the same name.
 
-    SQLite's other way to change a column, a copy of the table, would drop the table that others refer to.
+    A batch operation on SQLite would copy the table and drop the original, to which foreign keys refer.
     """
     op.execute(f"ALTER TABLE models RENAME COLUMN {column.name} TO kept")
     op.add_column("models", column)

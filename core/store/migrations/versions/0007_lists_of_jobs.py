@@ -1,6 +1,6 @@
 """Names, main metrics and durations of jobs, to search and sort them; live workers.
 
-All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
+New columns are nullable or have a default, so that workers of the previous release can insert rows.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ depends_on = None
 _COLUMNS = ("title", "main_metric", "took_seconds")
 _BATCH = 500
 
-# Titles and main metrics as this revision filled them in; `core.jobs` has today's.
+# Rules for titles and main metrics at this revision; `core.jobs` has the current ones.
 _MAX_TITLE = 255
 _NAMES = ("model_name", "name", "system", "model", "model_id")
 _PARTS = ("test", "validation", "train")

@@ -1,6 +1,6 @@
 """Explainability of models; that of existing models is computed at the first request.
 
-The column may be left out by an INSERT, so that a worker of the release before can finish its job.
+The column is nullable, so that workers of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
 """Findings of evaluations, rankings and inspections, such as features that the dataset lacks.
 
-The columns may be left out by an INSERT, so that a worker of the release before can finish its job.
+The columns are nullable, so that workers of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
 """Trace contexts of jobs, from the requests that submitted them.
 
-The column may be left out by an INSERT, so that an API of the release before can continue submitting.
+The column is nullable, so that APIs of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

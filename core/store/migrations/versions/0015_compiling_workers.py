@@ -1,6 +1,6 @@
 """Progress of the compilation of kernels by workers.
 
-The column may be left out by an INSERT, so that a worker of the release before can report itself.
+The column is nullable, so that workers of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Lists are sorted by their columns, and results are found by their dataset."""
+"""Indexes for lists that are sorted by their columns, and for the results of a dataset."""
 
 from alembic import op
 

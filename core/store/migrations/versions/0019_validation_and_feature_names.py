@@ -1,7 +1,7 @@
 """Summaries of models on the validation data, and names of the features of datasets.
 
-Trainings are listed by their main metric on the validation data from now on. The columns may be left out by
-an INSERT, so that a worker of the release before can finish its job.
+Trainings are now listed by their main metric on the validation data. The columns are nullable, so that
+workers of the previous release can insert rows.
 """
 
 from collections.abc import Mapping

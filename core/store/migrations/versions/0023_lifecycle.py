@@ -1,4 +1,4 @@
-"""Trash, projects, notes and tags of jobs, names that keep their highest version, and compared systems."""
+"""Trash, projects, notes and tags of jobs, highest versions of model names, and compared systems."""
 
 from collections.abc import Iterator
 from typing import Any

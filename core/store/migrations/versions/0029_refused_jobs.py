@@ -1,4 +1,4 @@
-"""A status `refused` of promotions that failed their gate, which were `failed` before."""
+"""The status `refused` of promotions whose gate refused the version; they were `failed` before."""
 
 from alembic import op
 

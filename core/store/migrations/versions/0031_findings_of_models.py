@@ -1,6 +1,6 @@
 """Findings of models, such as "not shown to be better than a baseline".
 
-The column may be left out by an INSERT, so that a worker of the release before can finish its job.
+The column is nullable, so that workers of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
 """Studies of runs of schedules.
 
-The column may be left out by an INSERT, so that a worker of the release before can record a run.
+The column is nullable, so that workers of the previous release can insert rows.
 """
 
 import sqlalchemy as sa

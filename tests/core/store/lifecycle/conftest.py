@@ -56,7 +56,7 @@ def spec_of_study(dataset_id: str) -> dict[str, Any]:
 
 
 class Author:
-    """Creates stories and single objects, with their artifacts."""
+    """Creates rows with their artifacts, one by one or as a whole story."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

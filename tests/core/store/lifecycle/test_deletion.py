@@ -323,9 +323,10 @@ def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: St
     """Folders that a killed process left behind have no rows, and are still on record."""
     deleted(store, "job", story.training.id)
     with store.begin() as tx:
-        folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+        plan = tx.trash.purge_plan([story.training.id])
+        tx.trash.purge(plan)
     with store.read() as tx:
-        assert sorted(tx.trash.pending(10)) == sorted(folders)
+        assert sorted(tx.trash.pending(10)) == sorted(plan.folders)
         assert f"models/{story.model.id}" in tx.artifacts.referenced_folders()
 
 

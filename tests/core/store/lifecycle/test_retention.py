@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from sqlalchemy import update
 from sqlalchemy.orm import object_session
 
+from core.errors import StoreUnavailable
 from core.store import Job, Model, Store, StoreSettings, new_id
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
@@ -158,12 +159,34 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Sto
     age(store, 31, *everything(story))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     with store.begin() as tx:
-        folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+        plan = tx.trash.purge_plan([story.training.id])
+        tx.trash.purge(plan)
     assert store.artifacts.exists(f"models/{story.model.id}")
     Upkeep(policy({}), HOUR).run(store, UNHURRIED)
     with store.read() as tx:
         assert tx.trash.pending(10) == []
-    assert not any(store.artifacts.exists(folder) for folder in folders)
+    assert not any(store.artifacts.exists(folder) for folder in plan.folders)
+
+
+def test_a_folder_that_cannot_be_deleted_does_not_block_others(
+    store: Store, story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its deletion stays pending, those of other folders are complete."""
+    age(store, 31, *everything(story))
+    Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
+    with store.begin() as tx:
+        tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+    broken, delete = f"models/{story.model.id}", store.artifacts.delete
+
+    def delete_others(folder: str) -> None:
+        if folder == broken:
+            raise StoreUnavailable("the artifact storage fails")
+        delete(folder)
+
+    monkeypatch.setattr(store.artifacts, "delete", delete_others)
+    Upkeep(policy({}), HOUR).run(store, UNHURRIED)
+    with store.read() as tx:
+        assert tx.trash.pending(10) == [broken]
 
 
 @pytest.mark.long
@@ -181,6 +204,26 @@ def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(store: Store,
     age(store, 31, late)
     upkeep.run(store, UNHURRIED)
     assert late.id not in trashed(store)
+
+
+def test_a_sweep_continues_after_a_failure(
+    store: Store, author: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Objects that a failed sweep had listed are trashed by the next sweep, not an hour later."""
+    job = author.job()
+    age(store, 31, job)
+    upkeep = Upkeep(policy({"job": 30}), HOUR)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "begin", fail)
+        with pytest.raises(StoreUnavailable):
+            upkeep.run(store, UNHURRIED)
+    upkeep.run(store, UNHURRIED)
+    assert trashed(store) == {job.id}
+
+
+def fail() -> NoReturn:
+    """Fail as a transaction on a database that is unreachable."""
+    raise StoreUnavailable("the database refuses connections")
 
 
 @pytest.mark.long

@@ -21,7 +21,9 @@ from tests.servers.process import free_port
 pytestmark = pytest.mark.long
 
 CONTENT = random.Random(1).randbytes(9_000_000)  # two ranges
-LIMITS = DownloadLimits(size_bytes=2**30, until=math.inf, seconds=600, min_free_bytes=0, patience_seconds=0.0)
+LIMITS = DownloadLimits(
+    size_bytes=2**30, deadline=math.inf, seconds=600, min_free_bytes=0, patience_seconds=0.0
+)
 OPTIONS: dict[str, dict[str, Any]] = {"hf": {"token": "5ecret"}, "gs": {"token": "anon"}}
 FOLDERS = {"hf": "hf:org/toy/data", "gs": "gs://clicks/data"}
 

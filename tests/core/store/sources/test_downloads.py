@@ -17,7 +17,7 @@ from core.store.sources.download import DownloadLimits, download
 from core.store.sources.remote_file import ByteStream, FileVersion
 from core.store.sources.scratch import PartialFile
 
-LIMITS = DownloadLimits(size_bytes=9, until=math.inf, seconds=600, min_free_bytes=0, patience_seconds=0.0)
+LIMITS = DownloadLimits(size_bytes=9, deadline=math.inf, seconds=600, min_free_bytes=0, patience_seconds=0.0)
 
 
 class OneByte:

@@ -21,7 +21,9 @@ from tests.servers.web import WebFile, WebServer
 pytestmark = pytest.mark.long
 
 CONTENT = random.Random(1).randbytes(3_000_000)
-LIMITS = DownloadLimits(size_bytes=2**30, until=math.inf, seconds=600, min_free_bytes=0, patience_seconds=5.0)
+LIMITS = DownloadLimits(
+    size_bytes=2**30, deadline=math.inf, seconds=600, min_free_bytes=0, patience_seconds=5.0
+)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +165,7 @@ def test_sizes_are_bounded(server: WebServer, fetch: Fetch, tmp_path: Path, decl
 def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
     """A server that sends slowly without end does not occupy a worker without end."""
     server.files["/data/x.bin"].bytes_per_second = 300_000
-    limits = replace(LIMITS, until=time.monotonic() + 1, seconds=1)
+    limits = replace(LIMITS, deadline=time.monotonic() + 1, seconds=1)
     with pytest.raises(DatasetError, match=r"within 1 seconds \(RANKERY_SOURCE_SECONDS\)"):
         fetch(limits=limits)
 
