@@ -12,9 +12,9 @@ export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);
   return h(
-    "section",
-    { class: "conclusion", "aria-label": "Conclusion" },
-    h("p", { class: "sentence" }, sentence),
+    "section.conclusion",
+    { "aria-label": "Conclusion" },
+    h("p.sentence", sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
     times && hint(times),
@@ -25,9 +25,9 @@ export function conclusionPart(conclusion, { result, spec }) {
 function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
-  const link = (href, words) => h("a", { class: "button quiet", href }, words);
+  const link = (href, words) => h("a.button.quiet", { href }, words);
   return actionRow(
-    h("a", { class: "button primary", href: page }, "Model"),
+    h("a.button.primary", { href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),
     link(`${page}#view=exports`, "Export"),
@@ -42,21 +42,19 @@ function baselineTable({ value, interval, data, baselines }, name) {
     [data === "test" ? "On the test data" : "On held-out queries", ...heads],
     [
       h(
-        "tr",
-        { class: "main" },
-        rowHead("This model", interval && h("small", {}, interval.map(metric).join(" – "))),
-        numberCell(h("strong", {}, metric(value))),
-        h("td", {}),
+        "tr.main",
+        rowHead("This model", interval && h("small", interval.map(metric).join(" – "))),
+        numberCell(h("strong", metric(value))),
+        h("td"),
         numberCell(),
         numberCell(),
       ),
       ...baselines.map((baseline) =>
         h(
           "tr",
-          {},
           rowHead(baseline.name),
           numberCell(metric(baseline.value)),
-          h("td", {}, verdictChip(baseline.verdict)),
+          h("td", verdictChip(baseline.verdict)),
           numberCell(signed(baseline.difference)),
           numberCell(pValue(baseline.p_value)),
         ),

@@ -35,6 +35,6 @@ function preview(names, rows) {
   return dataTable(
     "First rows of the file",
     names,
-    rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))),
+    rows.map((row) => h("tr", ...row.map((cell) => h("td", cell)))),
   );
 }

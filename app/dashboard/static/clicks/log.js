@@ -92,8 +92,7 @@ export function ranksPanel({ ranks }) {
   return panel(
     "Clicks by rank",
     h(
-      "div",
-      { class: "columns" },
+      "div.columns",
       rankLines([{ name: "Share of impressions with a click", points: rates }], {
         caption: "Share of impressions with a click",
         axis: "Rank",
@@ -120,7 +119,7 @@ export function actionsPanel(log) {
   const weights = options?.actions ?? { click: 1 };
   /** @param {[string, number]} entry @returns {[Child, number]} */
   const row = ([name, number]) => [
-    h("span", {}, name, h("small", {}, name in weights ? ` weight ${weights[name]}` : " no weight")),
+    h("span", name, h("small", name in weights ? ` weight ${weights[name]}` : " no weight")),
     number,
   ];
   return panel(

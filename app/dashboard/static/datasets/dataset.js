@@ -106,8 +106,8 @@ async function readNames(datasetId) {
  * @param {string} id of the dataset
  */
 export function headingOn(words, connective, id) {
-  const link = h("a", { class: "quiet-link", href: datasetPage(id) }, datasetName(id));
-  return h("h1", {}, words, h("span", { class: "kind" }, ` ${connective} `), link);
+  const link = h("a.quiet-link", { href: datasetPage(id) }, datasetName(id));
+  return h("h1", words, h("span.kind", ` ${connective} `), link);
 }
 
 /** Return the links and buttons of a dataset. @param {Schemas["Dataset"]} dataset */
@@ -117,13 +117,9 @@ export function datasetActions(dataset) {
   return actionRow(
     status === "ready" &&
       (isJudgedOnly
-        ? h(
-            "a",
-            { class: "button", href: `/rankings?${new URLSearchParams({ dataset_id: id })}` },
-            "Rankings of this dataset",
-          )
-        : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
-    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
+        ? h("a.button", { href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of this dataset")
+        : h("a.button", { href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
+    job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" && deleteButton(dataset),
   );
@@ -134,12 +130,10 @@ function downloads(id, isJudgedOnly) {
   /** @param {string} path @param {string} words */
   const file = (path, words) => h("a", { href: datasetApi(id, path), download: "" }, words);
   return h(
-    "details",
-    { class: "menu" },
-    h("summary", { class: "button quiet" }, "Download"),
+    "details.menu",
+    h("summary.button.quiet", "Download"),
     h(
-      "div",
-      { class: "menu-items" },
+      "div.menu-items",
       file("/download?format=parquet", "Parquet"),
       !isJudgedOnly && file("/download?format=letor", "LETOR"),
       file("/qrels", "Judgments (TREC qrels)"),

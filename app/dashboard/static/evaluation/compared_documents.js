@@ -85,8 +85,8 @@ function reasonsPanel(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
   if (!models.length) return null;
   const node = h(
-    "section",
-    { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
+    "section.document-reasons",
+    { "aria-label": "Why a document has its rank", "aria-live": "polite" },
     hint("Press a document to see why it has its rank."),
   );
   /** Explain all listed documents together, because contributions are relative to their mean. */
@@ -131,13 +131,7 @@ function reasonsContent(documentId, sides, explained) {
   rows.sort((one, other) => importance(other) - importance(one));
   const words = `Contributions to the score, relative to the mean of the ${count(candidates.length)} listed documents and in standard deviations of their scores${explained.length > 1 ? ", which makes the models comparable" : ""}.`;
   return [
-    h(
-      "h4",
-      {},
-      h("span", { class: "kind" }, "Why "),
-      documentId,
-      h("span", { class: "kind" }, ` has its rank: ${ranks}`),
-    ),
+    h("h4", h("span.kind", "Why "), documentId, h("span.kind", ` has its rank: ${ranks}`)),
     table(rows.slice(0, SHOWN_FEATURES), explained),
     hint([words, omittedLabel(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
   ];
@@ -161,23 +155,19 @@ function table(rows, explained) {
   const heads = [
     "Feature",
     numberHeads("Value"),
-    ...explained.map(({ name }) => [
-      columnHead(h("span", { class: "name", title: name }, name), { class: "side-head" }),
-      "",
-    ]),
+    ...explained.map(({ name }) => [columnHead(h("span.name", { title: name }, name), { class: "side-head" }), ""]),
     several && numberHeads("Difference"),
   ];
   /** @param {number} part */
-  const cells = (part) => [h("td", { class: "bar-cell" }, signedBar(part / largest)), numberCell(signed(part, 2))];
+  const cells = (part) => [h("td.bar-cell", signedBar(part / largest)), numberCell(signed(part, 2))];
   /** @param {Reason} reason */
   const row = ({ feature, value, parts }) =>
     h(
       "tr",
-      {},
-      rowHead(h("span", { class: "name", title: feature }, feature)),
+      rowHead(h("span.name", { title: feature }, feature)),
       numberCell(featureValue(value)),
       ...parts.flatMap(cells),
-      several && numberCell(h("strong", {}, signed(parts[1] - parts[0], 2))),
+      several && numberCell(h("strong", signed(parts[1] - parts[0], 2))),
     );
   return dataTable("Contributions of features", heads, rows.map(row), { class: "reasons-table" });
 }
@@ -202,16 +192,16 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
   const placesLeft = indexByDocument(left);
   const node = h(
-    "div",
-    { class: "two-rankings", "data-titled": [...left.ranking, ...right.ranking].some(isTitled) },
+    "div.two-rankings",
+    { "data-titled": [...left.ranking, ...right.ranking].some(isTitled) },
     heading(left, shown),
-    h("span", {}),
+    h("span"),
     heading(right, shown),
-    h("ol", {}, ...left.ranking.map((each) => leftEntry(each, largestLabel, open))),
+    h("ol", ...left.ranking.map((each) => leftEntry(each, largestLabel, open))),
     lines(left, right, rows, largestLabel),
-    h("ol", {}, ...right.ranking.map((each) => rightEntry(each, largestLabel, shift(each, placesLeft, left), open))),
+    h("ol", ...right.ranking.map((each) => rightEntry(each, largestLabel, shift(each, placesLeft, left), open))),
     remainder(left),
-    h("span", {}),
+    h("span"),
     remainder(right),
   );
   for (const kind of ["pointerover", "focusin"])
@@ -235,10 +225,9 @@ function indexByDocument({ ranking }) {
 /** @param {Side} side @param {string} shown */
 function heading({ name, values }, shown) {
   return h(
-    "div",
-    { class: "ranking-head" },
-    h("strong", { class: "name", title: name }, name),
-    h("span", { class: "hint" }, `${shown} ${metric(values[shown])}`),
+    "div.ranking-head",
+    h("strong.name", { title: name }, name),
+    h("span.hint", `${shown} ${metric(values[shown])}`),
   );
 }
 
@@ -252,7 +241,7 @@ function documentLabel(document, open) {
   const { document_id: id } = document;
   /** @param {Child} words */
   const why = (words) =>
-    h("button", { class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
+    h("button.link", { value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
   return documentName(document, open && why);
 }
 
@@ -264,9 +253,9 @@ function documentLabel(document, open) {
 function leftEntry(document, largestLabel, open) {
   const { rank, label } = document;
   return h(
-    "li",
-    { ...attributes(document, open), class: "before" },
-    h("span", { class: "rank" }, count(rank)),
+    "li.before",
+    { ...attributes(document, open) },
+    h("span.rank", count(rank)),
     documentLabel(document, open),
     grade(label, largestLabel),
   );
@@ -286,7 +275,7 @@ function rightEntry(document, largestLabel, moved, open) {
     grade(label, largestLabel),
     documentLabel(document, open),
     moved,
-    h("span", { class: "rank" }, count(rank)),
+    h("span.rank", count(rank)),
   );
 }
 
@@ -302,15 +291,15 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
   const { length: top } = ranking;
   const place = placesLeft.get(id);
   if (place === undefined && documents > top)
-    return h("span", { class: "shift", "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
+    return h("span.shift", { "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
   if (place === undefined)
-    return h("span", { class: "shift", "data-shift": "up", title: "not ranked by the other system" }, "new");
+    return h("span.shift", { "data-shift": "up", title: "not ranked by the other system" }, "new");
   const rise = ranking[place].rank - rank;
-  if (rise === 0) return h("span", { class: "shift" }, "=");
+  if (rise === 0) return h("span.shift", "=");
   const words = `${count(Math.abs(rise))} ${Math.abs(rise) === 1 ? "place" : "places"} ${rise > 0 ? "up" : "down"}`;
   return h(
-    "span",
-    { class: "shift", "data-shift": rise > 0 ? "up" : "down", title: words, "aria-label": words },
+    "span.shift",
+    { "data-shift": rise > 0 ? "up" : "down", title: words, "aria-label": words },
     `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
   );
 }
@@ -343,9 +332,8 @@ function lines(left, right, rows, largestLabel) {
   };
   const documents = [...left.ranking, ...right.ranking.filter(({ document_id: id }) => !from.has(id))];
   return svg(
-    "svg",
+    "svg.moves",
     {
-      class: "moves",
       viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`,
       preserveAspectRatio: "none",
       "aria-hidden": "true",
@@ -357,7 +345,7 @@ function lines(left, right, rows, largestLabel) {
 /** @param {Ranking} side */
 function remainder({ documents, ranking }) {
   const rest = documents - ranking.length;
-  return h("p", { class: "hint remainder" }, rest > 0 ? `and ${count(rest)} more below` : "");
+  return h("p.hint.remainder", rest > 0 ? `and ${count(rest)} more below` : "");
 }
 
 /** @param {Element | null} node */
@@ -388,10 +376,10 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
       if (event.key === "Enter" && field.value) onChoose(field.value.trim());
     },
   });
-  const place = h("div", {});
+  const place = h("div");
   const node = h(
-    "section",
-    { class: "compared-query", "aria-label": "One query, ranked by both systems" },
+    "section.compared-query",
+    { "aria-label": "One query, ranked by both systems" },
     panelHead(title, field),
     place,
   );
@@ -412,7 +400,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
       const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
       const { query_text: text } = query;
       const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
-      replace(title, "Query ", link, text && h("small", { class: "hint" }, ` ${queryId}`));
+      replace(title, "Query ", link, text && h("small.hint", ` ${queryId}`));
       const why = reasonsPanel(dataset, queryId, [
         { ...left, ...systems[pair.a] },
         { ...right, ...systems[pair.b] },

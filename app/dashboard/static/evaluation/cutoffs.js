@@ -44,11 +44,11 @@ export function cutoffPanel(words) {
   const tabs = metricTabs([], choose, "Metric against its cutoff");
   const figure = figureView();
   const note = hint(words);
-  const numbers = h("div", {});
-  const title = h("h2", {});
+  const numbers = h("div");
+  const title = h("h2");
   const node = h(
-    "section",
-    { class: "panel cutoffs", hidden: true },
+    "section.panel.cutoffs",
+    { hidden: true },
     panelHead(title, tabs.node),
     figure.node,
     note,
@@ -174,9 +174,9 @@ function table(systems, name, cutoffs) {
     return numberCell(
       baseline
         ? metric(interval?.mean)
-        : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalLabel(interval))],
+        : [h("strong", metric(interval?.mean)), " ", h("small.missing", intervalLabel(interval))],
     );
   };
-  const rows = cutoffs.map((cutoff) => h("tr", {}, rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
+  const rows = cutoffs.map((cutoff) => h("tr", rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
   return dataTable(`${name} by cutoff`, ["k", numberHeads(...systems.map((system) => system.name))], rows);
 }

@@ -22,12 +22,11 @@ export function isShare({ unit }) {
 
 /** @param {Schemas["LossDiagnostics"]} diagnostics */
 export function diagnosticsPanel({ loss, cutoff, values }) {
-  const place = h("div", {});
+  const place = h("div");
   loadInto(place, async () => [diagnosticList(values, await readDiagnostics())]);
   return h(
-    "section",
-    { class: "panel diagnostics" },
-    panelHead(h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
+    "section.panel.diagnostics",
+    panelHead(h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );
@@ -40,14 +39,13 @@ function diagnosticList(values, catalogue) {
   const entry = ([name, value]) => {
     const diagnostic = known.get(name) || { title: name, summary: "", source: "", unit: "" };
     return h(
-      "div",
-      { class: "diagnostic" },
-      h("dt", {}, diagnostic.title),
-      h("dd", { class: "value" }, diagnosticLabel(value, diagnostic)),
-      h("dd", { class: "hint" }, diagnostic.summary, diagnostic.source && h("small", {}, diagnostic.source)),
+      "div.diagnostic",
+      h("dt", diagnostic.title),
+      h("dd.value", diagnosticLabel(value, diagnostic)),
+      h("dd.hint", diagnostic.summary, diagnostic.source && h("small", diagnostic.source)),
     );
   };
-  return h("dl", {}, ...Object.entries(values).map(entry));
+  return h("dl", ...Object.entries(values).map(entry));
 }
 
 /** @param {number | null | undefined} value @param {{unit: string}} diagnostic */
@@ -64,9 +62,9 @@ export function diagnosticsCurve() {
   const figure = figureView();
   const note = hint();
   const node = h(
-    "section",
-    { class: "curve diagnostics-curve", "aria-label": "Diagnostics", hidden: true },
-    h("h3", {}, "Diagnostics"),
+    "section.curve.diagnostics-curve",
+    { "aria-label": "Diagnostics", hidden: true },
+    h("h3", "Diagnostics"),
     tabs.node,
     figure.node,
     note,
@@ -95,7 +93,7 @@ export function diagnosticsCurve() {
     tabs.show(name, [...groups.keys()]);
     figure.draw(diagnosticsFigure(history, name, group));
     setAttribute(figure.plot, "data-lines", group.length);
-    replace(note, ...group.map(({ title, summary: words }) => h("span", {}, h("strong", {}, title), ` ${words}`)));
+    replace(note, ...group.map(({ title, summary: words }) => h("span", h("strong", title), ` ${words}`)));
   }
   return { node, update };
 }

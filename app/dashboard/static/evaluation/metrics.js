@@ -72,7 +72,7 @@ export function presetLabel(contract) {
  *   replaces the names
  */
 export function metricTabs(names, choose, label = "Metric") {
-  const node = h("div", { class: "tabs small", role: "group", "aria-label": label });
+  const node = h("div.tabs.small", { role: "group", "aria-label": label });
   let drawnNames = "";
   /** @param {string} current */
   function show(current, among = names) {

@@ -13,7 +13,7 @@ const THIN_PIXELS = 20;
  *   leave: () => void}} callbacks area: returns the box in which values are drawn
  */
 export function dragging(plot, { area, read, select, leave }) {
-  const selection = h("div", { class: "selection", hidden: true });
+  const selection = h("div.selection", { hidden: true });
   plot.append(selection);
   /** @type {[x: number, y: number] | null} */
   let origin = null;

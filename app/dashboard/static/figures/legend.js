@@ -18,13 +18,13 @@ export function lineStyle(index) {
 export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity }) {
   const isArea = kind === "band" || kind === "spans";
   return svg(
-    "svg",
-    { class: "swatch series", viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
+    "svg.swatch.series",
+    { viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
     kind === "points"
       ? svg("path", { class: symbol, d: symbolPath(symbol, [9, 5], 4) })
       : isArea
         ? svg("rect", { class: kind, x: 2, y: 0, width: 14, height: 10, rx: 2 })
-        : svg("path", { class: "line", d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
+        : svg("path.line", { d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
   );
 }
 
@@ -35,7 +35,7 @@ export function groupOf({ group, name }) {
 
 /** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {
-  const node = h("ul", { class: "figure-legend", "aria-label": "Legend", hidden: true });
+  const node = h("ul.figure-legend", { "aria-label": "Legend", hidden: true });
   /** @type {Set<string>} */
   const hidden = new Set();
   const isNew = changes();
@@ -49,7 +49,7 @@ export function figureLegend(changed) {
     node.hidden = names.length < 2;
     if (!isNew([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]))) return;
     const focused = node.contains(document.activeElement) && document.activeElement?.getAttribute("data-name");
-    replace(node, ...[...first].map(([name, each]) => h("li", {}, entry(name, each))));
+    replace(node, ...[...first].map(([name, each]) => h("li", entry(name, each))));
     if (focused)
       /** @type {HTMLElement | null} */ (node.querySelector(`[data-name="${CSS.escape(focused)}"]`))?.focus();
   }

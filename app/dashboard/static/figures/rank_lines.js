@@ -28,35 +28,33 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
   const x = horizontal(points.map((point) => point.x));
   const words = format ?? y.format;
   const dotted = lines.filter(({ kind = "dots" }) => kind === "dots").length;
-  const ticks = y.ticks.map((tick) => svg("line", { class: "tick", x1: 0, x2: "100%", ...height(y, tick) }));
+  const ticks = y.ticks.map((tick) => svg("line.tick", { x1: 0, x2: "100%", ...height(y, tick) }));
   return h(
-    "figure",
-    { class: "rank-lines" },
-    h("figcaption", {}, caption),
+    "figure.rank-lines",
+    h("figcaption", caption),
     lines.length > 1 && legend(lines),
     h(
-      "div",
-      { class: "rank-lines-plot" },
+      "div.rank-lines-plot",
       svg(
-        "svg",
-        { class: "rank-lines-values", "aria-hidden": "true" },
+        "svg.rank-lines-values",
+        { "aria-hidden": "true" },
         ...y.ticks.map((tick) =>
           svg("text", { x: "100%", y: at(1 - y.share(tick)), "text-anchor": "end" }, words(tick)),
         ),
       ),
       svg(
-        "svg",
-        { class: "rank-lines-area", role: "img", "aria-label": summary },
+        "svg.rank-lines-area",
+        { role: "img", "aria-label": summary },
         ...ticks,
         ...lines.map((line, index) => drawLine(line, index, dotted, x, y, words)),
       ),
       svg(
-        "svg",
-        { class: "rank-lines-places", "aria-hidden": "true" },
+        "svg.rank-lines-places",
+        { "aria-hidden": "true" },
         ...x.ticks.map((tick) => svg("text", { x: at(x.share(tick)), y: "1em", "text-anchor": "middle" }, count(tick))),
       ),
     ),
-    h("p", { class: "histogram-axis", "aria-hidden": "true" }, axis),
+    h("p.histogram-axis", { "aria-hidden": "true" }, axis),
   );
 }
 
@@ -96,8 +94,7 @@ function drawLine({ name, points, kind = "dots" }, index, dotted, x, y, words) {
   /** @param {number} value */
   const place = (value) => at(x.share(value) + shift);
   const steps = known.slice(1).map((point, before) =>
-    svg("line", {
-      class: "step",
+    svg("line.step", {
       x1: place(known[before].x),
       x2: place(point.x),
       y1: at(1 - y.share(known[before].y)),
@@ -109,17 +106,15 @@ function drawLine({ name, points, kind = "dots" }, index, dotted, x, y, words) {
     const interval = hasInterval ? ` (${words(point.lower ?? 0)} to ${words(point.upper ?? 0)})` : "";
     return svg(
       "g",
-      {},
-      svg("title", {}, `${name} at ${count(point.x)}: ${words(point.y)}${interval}`),
+      svg("title", `${name} at ${count(point.x)}: ${words(point.y)}${interval}`),
       hasInterval &&
-        svg("line", {
-          class: "range",
+        svg("line.range", {
           x1: place(point.x),
           x2: place(point.x),
           y1: at(1 - y.share(point.lower ?? 0)),
           y2: at(1 - y.share(point.upper ?? 0)),
         }),
-      svg("line", { class: "dot", x1: place(point.x), x2: place(point.x), ...height(y, point.y) }),
+      svg("line.dot", { x1: place(point.x), x2: place(point.x), ...height(y, point.y) }),
     );
   });
   return svg("g", { class: kind, "data-colour": colour(kind, index) }, ...steps, ...(kind === "dots" ? dots : []));
@@ -136,7 +131,6 @@ function legend(lines) {
   const entry = ({ name, kind }, index) =>
     h(
       "li",
-      {},
       svg(
         "svg",
         { class: `swatch ${kind ?? ""}`, "data-colour": colour(kind, index), "aria-hidden": "true" },
@@ -144,5 +138,5 @@ function legend(lines) {
       ),
       name,
     );
-  return h("ul", { class: "line-chips" }, ...lines.map(entry));
+  return h("ul.line-chips", ...lines.map(entry));
 }

@@ -71,7 +71,7 @@ function unusableLabels(datasets) {
 function labelField(label, documents, typed) {
   const pointer = `/label_map/${label}`;
   return field(
-    [label === MISSING ? "No label" : `Label ${label}`, h("small", {}, counted(documents, "document"))],
+    [label === MISSING ? "No label" : `Label ${label}`, h("small", counted(documents, "document"))],
     textInput({
       inputmode: "decimal",
       "data-pointer": pointer,
@@ -163,7 +163,7 @@ export function labelMapOf(form) {
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
  */
 export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
-  const note = h("small", { class: "below", role: "status" });
+  const note = h("small.below", { role: "status" });
   select.after(note);
   /** @type {Schemas["Dataset"][]} */
   let datasets = [];

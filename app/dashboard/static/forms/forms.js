@@ -218,7 +218,7 @@ function showAtField(control, { pointer, detail }) {
   const words = below && !/^\/\d+$/.test(below) ? `${placeLabel(below)}: ${detail}` : detail;
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", id);
-  (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));
+  (control.closest(".field") ?? control.parentElement)?.append(h("span.field-error", { id }, words));
 }
 
 /** @param {HTMLFormElement} form @param {Problem | Unavailable} error @param {string[]} unplaced */
@@ -229,9 +229,9 @@ function showSummary(form, error, unplaced) {
     placed > 0 ? `${placed === 1 ? "One field needs" : `${placed} fields need`} your attention.` : error.message;
   replace(
     summary,
-    h("strong", {}, error instanceof Problem ? error.title : "Not sent"),
-    (placed > 0 || unplaced.length === 0) && h("p", {}, sentence),
-    unplaced.length > 0 && h("ul", {}, ...unplaced.map((line) => h("li", {}, line))),
+    h("strong", error instanceof Problem ? error.title : "Not sent"),
+    (placed > 0 || unplaced.length === 0) && h("p", sentence),
+    unplaced.length > 0 && h("ul", ...unplaced.map((line) => h("li", line))),
   );
   summary.className = "summary problem";
   summary.tabIndex = -1;

@@ -128,8 +128,8 @@ function offerValues(form, role, values) {
 
 /** @param {Values[number]} entry */
 function box({ value, queries }) {
-  const words = h("span", { class: "name", title: value }, value || "(empty)");
-  return checkBox({ value }, words, h("small", {}, counted(queries, "query", "queries")));
+  const words = h("span.name", { title: value }, value || "(empty)");
+  return checkBox({ value }, words, h("small", counted(queries, "query", "queries")));
 }
 
 /**

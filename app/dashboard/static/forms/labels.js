@@ -25,9 +25,9 @@ import { actionRow, announce, confirmed, h, hint, panelHead, replace } from "../
 
 /** @param {Labels} labels @param {LabelsOptions} options */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
-  const body = h("div", { class: "labels-text" });
-  const edit = h("button", { class: "quiet small", click: showForm }, "Edit");
-  const node = h("section", { class: "panel" }, panelHead(h("h2", {}, heading), edit), body);
+  const body = h("div.labels-text");
+  const edit = h("button.quiet.small", { click: showForm }, "Edit");
+  const node = h("section.panel", panelHead(h("h2", heading), edit), body);
 
   /** @param {Labels} now */
   function show(now) {
@@ -37,9 +37,9 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const isMarked = Object.keys(tags).length > 0 || project;
     replace(
       body,
-      name && h("p", {}, h("strong", {}, name)),
-      notes ? h("p", { class: "description" }, notes) : hint(`No ${heading.toLowerCase()} yet.`),
-      isMarked && h("p", { class: "model-marks" }, project && projectTag(project, list), tagList(tags, list)),
+      name && h("p", h("strong", name)),
+      notes ? h("p.description", notes) : hint(`No ${heading.toLowerCase()} yet.`),
+      isMarked && h("p.model-marks", project && projectTag(project, list), tagList(tags, list)),
     );
   }
 
@@ -53,17 +53,14 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const lines = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
     const projectField = line(project, "/project");
     const form = h(
-      "form",
-      { class: "form", novalidate: true },
-      h("div", { class: "summary", hidden: true }),
-      field(["Display name ", h("small", {}, "leave empty for the default name")], nameField),
+      "form.form",
+      { novalidate: true },
+      h("div.summary", { hidden: true }),
+      field(["Display name ", h("small", "leave empty for the default name")], nameField),
       field(heading, words),
-      field(["Tags ", h("small", {}, "one per line, such as team: search")], lines),
-      field(["Project ", h("small", {}, "leave empty for none")], projectField),
-      actionRow(
-        h("button", { type: "submit", class: "primary" }, "Save"),
-        h("button", { class: "quiet", click: cancel }, "Cancel"),
-      ),
+      field(["Tags ", h("small", "one per line, such as team: search")], lines),
+      field(["Project ", h("small", "leave empty for none")], projectField),
+      actionRow(h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
     );
     onSubmit(form, async () => {
       const edited = {

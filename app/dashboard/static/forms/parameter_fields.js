@@ -48,12 +48,11 @@ export function parameterField(pointer, parameter) {
   const words = [parameter.description.replace(/\.$/, ""), boundLabel(parameter)].filter(Boolean).join(" · ");
   setAttribute(control, "aria-description", words.replaceAll("`", ""));
   return h(
-    "div",
-    { class: "field" },
+    "div.field",
     h("label", { for: control.id }, label(parameter)),
     control,
     ...more,
-    h("small", { class: "below" }, parameter.label && [h("code", {}, parameter.name), " "], ...withCode(words)),
+    h("small.below", parameter.label && [h("code", parameter.name), " "], ...withCode(words)),
   );
 }
 
@@ -127,9 +126,8 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
   /** @param {string | number} value */
   const box = (value) => checkBox({ value }, value);
   const group = h(
-    "fieldset",
+    "fieldset.values",
     {
-      class: "values",
       "aria-label": "Values to try",
       "data-type": "several",
       "data-of": type,
@@ -230,7 +228,7 @@ function offerOthers(losses, select) {
   const place = find(document, "[data-also]");
   /** @param {Loss} loss */
   const box = ({ name, summary: words }) =>
-    h("label", { class: "check", title: words }, h("input", { type: "checkbox", value: name }), name);
+    h("label.check", { title: words }, h("input", { type: "checkbox", value: name }), name);
   place.append(...losses.map(box));
   const follow = () => {
     for (const each of findAll(place, "input", HTMLInputElement)) each.disabled = each.value === select.value;

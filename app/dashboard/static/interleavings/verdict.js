@@ -104,12 +104,11 @@ export function creditTable(pairs) {
   const row = (pair) =>
     h(
       "tr",
-      {},
       rowHead(`${pair.first} against ${pair.second}`),
       ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => numberCell(count(value))),
       numberCell(pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
       numberCell(Number(pair.sequential_p.toPrecision(2))),
-      h("td", {}, conclusionChip(pair)),
+      h("td", conclusionChip(pair)),
     );
   return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
 }

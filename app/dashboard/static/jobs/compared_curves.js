@@ -22,9 +22,9 @@ export function comparedCurves(start, { chosen, smoothed }) {
   const tabs = metricTabs([], choose, "Metric of the curves");
   const figure = figureView();
   figure.node.hidden = true;
-  const note = h("p", { class: "plot-note" }, "Waiting for the first iteration.");
-  const chips = h("ul", { class: "line-chips", "aria-label": "Lines of the figure" });
-  const words = h("p", { class: "hint drawn" });
+  const note = h("p.plot-note", "Waiting for the first iteration.");
+  const chips = h("ul.line-chips", { "aria-label": "Lines of the figure" });
+  const words = h("p.hint.drawn");
   const slider = h("input", {
     type: "range",
     min: "0",
@@ -33,11 +33,11 @@ export function comparedCurves(start, { chosen, smoothed }) {
     value: start.smoothing,
     input: smooth,
   });
-  const amount = h("output", {});
+  const amount = h("output");
   const node = h(
-    "section",
-    { class: "panel curve compared-curves", "aria-label": "Learning curves" },
-    panelHead(h("h2", {}, "Learning curves"), h("label", { class: "smoothing" }, "Smoothing ", slider, amount)),
+    "section.panel.curve.compared-curves",
+    { "aria-label": "Learning curves" },
+    panelHead(h("h2", "Learning curves"), h("label.smoothing", "Smoothing ", slider, amount)),
     tabs.node,
     words,
     figure.node,
@@ -111,12 +111,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
 
 /** Return the legend entry of a line. @param {Line} line */
 export function chip({ id, name, title, slot }) {
-  return h(
-    "li",
-    { "data-job": id, title },
-    swatch(lineStyle(slot)),
-    h("a", { class: "quiet-link", href: jobPage(id) }, name),
-  );
+  return h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
 }
 
 /**

@@ -159,9 +159,9 @@ const TRAINING = {
   label: "Training",
   value: ({ name }) => name,
   cell: ({ job, name, title, slot, ranked }) => [
-    slot === null ? h("span", { class: "swatch" }) : swatch(lineStyle(slot)),
+    slot === null ? h("span.swatch") : swatch(lineStyle(slot)),
     h("a", { href: jobPage(job.id), title }, name),
-    ranked.model && h("small", {}, " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
+    ranked.model && h("small", " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
   ],
 };
 /** @type {Column} */
@@ -175,7 +175,7 @@ const STATUS = { label: "Status", value: ({ job }) => job.status, cell: ({ job }
  *   callbacks
  */
 export function comparedTable(order, { sorted, pointed }) {
-  const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
+  const node = h("section.panel.compared", { "aria-labelledby": "compared-title" });
   const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
@@ -232,8 +232,8 @@ function rankedColumns({ metric: name }, tested) {
       value: ({ ranked }) => ranked.validation?.mean ?? null,
       cell: ({ ranked, isBest }) => [
         h(isBest ? "strong" : "span", { class: isBest && "best" }, metric(ranked.validation?.mean)),
-        isBest && h("span", { class: "visually-hidden" }, " (best)"),
-        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (not significantly worse than the best)"),
+        isBest && h("span.visually-hidden", " (best)"),
+        ranked.tied && !isBest && h("span.visually-hidden", " (not significantly worse than the best)"),
         interval(ranked.validation),
       ],
     },
@@ -246,7 +246,7 @@ function rankedColumns({ metric: name }, tested) {
       cell: ({ ranked, isBest }) =>
         isBest || ranked.difference === null
           ? "–"
-          : [fixed(ranked.difference, 4), h("small", {}, ` p ${pValue(ranked.p)}`)],
+          : [fixed(ranked.difference, 4), h("small", ` p ${pValue(ranked.p)}`)],
     },
     ...(tested ? [testColumn(name)] : []),
   ];
@@ -260,13 +260,13 @@ function testColumn(name) {
     title: "Do not select by this column: the test data would no longer be independent",
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
-    cell: ({ ranked }) => h("span", { class: "test-value" }, metric(ranked.test?.mean), interval(ranked.test)),
+    cell: ({ ranked }) => h("span.test-value", metric(ranked.test?.mean), interval(ranked.test)),
   };
 }
 
 /** @param {Ranked["validation"]} summary */
 function interval(summary) {
-  return typeof summary?.lower === "number" && h("small", {}, " ", intervalLabel(summary));
+  return typeof summary?.lower === "number" && h("small", " ", intervalLabel(summary));
 }
 
 /** @param {Setting} setting @returns {Column} */
@@ -312,7 +312,6 @@ function footnote(ranking, rows, settings, part) {
     tied > 0 && [
       h(
         "strong",
-        {},
         `${counted(tied, "grey row")} ${tied === 1 ? "is" : "are"} not significantly worse than the best one. `,
       ),
     ],

@@ -123,12 +123,12 @@ function namesOf(one, other) {
 export function learningCurve() {
   const tabs = metricTabs([], choose, "Metric or loss of the curve");
   const figure = figureView();
-  const note = h("p", { class: "plot-note" }, "Reading the learning curve…");
+  const note = h("p.plot-note", "Reading the learning curve…");
   figure.node.hidden = true;
   const node = h(
-    "section",
-    { class: "curve", "aria-label": "Learning curve" },
-    h("h3", {}, "Learning curve"),
+    "section.curve",
+    { "aria-label": "Learning curve" },
+    h("h3", "Learning curve"),
     tabs.node,
     figure.node,
     note,

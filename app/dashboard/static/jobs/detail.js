@@ -29,13 +29,13 @@ const MIN_WIDTH_PERCENT = 0.6;
  *   recorded
  */
 function iterationTimes(word) {
-  const bar = svg("svg", { class: "stacked-bar", role: "img" });
-  const legend = h("ul", { class: "legend" });
+  const bar = svg("svg.stacked-bar", { role: "img" });
+  const legend = h("ul.legend");
   const note = hint();
   const node = h(
-    "section",
-    { class: "iteration-times", "aria-label": `Time of an ${word}`, hidden: true },
-    h("div", { class: "iteration-times-head" }, h("h3", {}, `Time of an ${word}`), note),
+    "section.iteration-times",
+    { "aria-label": `Time of an ${word}`, hidden: true },
+    h("div.iteration-times-head", h("h3", `Time of an ${word}`), note),
     bar,
     legend,
   );
@@ -59,7 +59,7 @@ function iterationTimes(word) {
           "li",
           { "data-part": part.name, title: TIME_PARTS[part.name] },
           `${part.name} `,
-          h("strong", {}, milliseconds(part.time)),
+          h("strong", milliseconds(part.time)),
         ),
       ),
     );
@@ -131,8 +131,8 @@ const PARTS = [
 
 /** @returns {{node: HTMLElement, update: (job: Job, evaluation: Evaluation | null) => void}} */
 function metricsTable() {
-  const body = h("div", {}, hint("Reading the metrics…"));
-  const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
+  const body = h("div", hint("Reading the metrics…"));
+  const node = h("section.metrics", { "aria-label": "Metrics" }, h("h3", "Metrics"), body);
   const isNew = changes();
   return {
     node,
@@ -181,17 +181,16 @@ function content(job, evaluation) {
 function row(name, parts, metrics, summary, hasEvaluation) {
   return h(
     "tr",
-    {},
     rowHead(name),
     ...parts.map(([part]) => numberCell(metric(metrics[part][name]))),
-    hasEvaluation && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
+    hasEvaluation && h("td.number.tested", h("strong", metric(summary?.mean)), interval(summary)),
   );
 }
 
 /** @param {Schemas["MetricSummary"] | null} summary */
 function interval(summary) {
   const words = intervalLabel(summary);
-  return words && h("small", {}, words);
+  return words && h("small", words);
 }
 
 /** @param {Job} job */
@@ -220,7 +219,7 @@ function trainingLoss(job) {
   const value = job.metrics?.train?.[LOSS];
   if (typeof value !== "number") return null;
   const when = job.status === "succeeded" ? `at the best ${iterationWord(job)}` : "at the last measurement";
-  return hint(`Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
+  return hint(`Training loss ${when}: `, h("span.training-loss", lossValue(value)));
 }
 
 /**
@@ -255,7 +254,7 @@ async function diagnosticsOf({ kind, spec }) {
  *   update: fetches the data for the job's state; the data of a job that has ended is fetched once
  */
 export function jobDetail(first) {
-  const problem = h("div", { class: "job-problem" });
+  const problem = h("div.job-problem");
   const curve = trains(first) ? learningCurve() : null;
   const times = trains(first) ? iterationTimes(iterationWord(first)) : null;
   const folds = trains(first) ? foldsTable() : null;
@@ -264,10 +263,9 @@ export function jobDetail(first) {
   const resultPlace = h("div", { hidden: true });
   const diagnosticsPlace = h("div", { hidden: true });
   const node = h(
-    "div",
-    { class: "job-detail" },
+    "div.job-detail",
     problem,
-    (curve || table) && h("div", { class: "curve-and-metrics" }, curve?.node, table?.node),
+    (curve || table) && h("div.curve-and-metrics", curve?.node, table?.node),
     resultPlace,
     folds?.node,
     times?.node,
@@ -284,7 +282,7 @@ export function jobDetail(first) {
     const advice = problemHint(job);
     const outcome = outcomeDetail(job);
     if (isNew([job.problem, advice, outcome]))
-      replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
+      replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", outcome));
     if (lastReadStatus === job.status && !isActive(job)) return;
     try {
       await read(job);

@@ -10,8 +10,8 @@ import { count, metric } from "../page/format.js";
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */
 export function foldsTable() {
-  const body = h("div", {});
-  const node = h("section", { class: "folds", "aria-label": "Folds", hidden: true }, h("h3", {}, "Folds"), body);
+  const body = h("div");
+  const node = h("section.folds", { "aria-label": "Folds", hidden: true }, h("h3", "Folds"), body);
   const isNew = changes();
 
   /** @param {Job} job */
@@ -48,10 +48,9 @@ function content(folds, found, word) {
       "Metrics by fold",
       h(
         "table",
-        {},
         tableHead("Fold", numberHeads("Queries", word, ...names)),
-        h("tbody", {}, ...folds.map((measured) => row(measured, names))),
-        found && h("tfoot", {}, ...summaryRows(found, names)),
+        h("tbody", ...folds.map((measured) => row(measured, names))),
+        found && h("tfoot", ...summaryRows(found, names)),
       ),
     ),
     hint(...notes(found, word.toLowerCase())),
@@ -62,8 +61,7 @@ function content(folds, found, word) {
 function row({ name, queries, bestIteration, metrics }, names) {
   return h(
     "tr",
-    {},
-    rowHead(h("span", { class: "name", title: name }, name)),
+    rowHead(h("span.name", { title: name }, name)),
     numberCell(queries === undefined ? "–" : count(queries)),
     numberCell(bestIteration === undefined ? "–" : count(bestIteration)),
     ...names.map((each) => numberCell(metric(metrics[each]))),
@@ -74,18 +72,16 @@ function row({ name, queries, bestIteration, metrics }, names) {
 function summaryRows({ metrics, queries, cross_validation: validation }, names) {
   const { best_iteration: bestIteration, over_folds: overFolds } = validation;
   /** @param {MeanInterval | null | undefined} summary */
-  const mean = (summary) =>
-    numberCell(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
+  const mean = (summary) => numberCell(h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary)));
   return [
     h(
       "tr",
-      {},
       rowHead("All queries"),
       numberCell(count(queries)),
       numberCell(count(bestIteration)),
       ...names.map((name) => mean(metrics[name])),
     ),
-    h("tr", {}, rowHead("Mean over folds"), numberCell(), numberCell(), ...names.map((name) => mean(overFolds[name]))),
+    h("tr", rowHead("Mean over folds"), numberCell(), numberCell(), ...names.map((name) => mean(overFolds[name]))),
   ];
 }
 

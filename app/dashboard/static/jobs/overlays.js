@@ -39,12 +39,12 @@ export function overlay(title, { help, find }) {
   const tabs = metricTabs([], choose, `${title}: quantity`);
   const figure = figureView();
   const words = hint();
-  const absent = h("p", { class: "hint", hidden: true });
-  const chips = h("ul", { class: "line-chips", "aria-label": `Lines of ${title.toLowerCase()}` });
+  const absent = h("p.hint", { hidden: true });
+  const chips = h("ul.line-chips", { "aria-label": `Lines of ${title.toLowerCase()}` });
   const node = h(
-    "section",
-    { class: "panel overlay", "aria-label": title, hidden: true },
-    panelHead(h("h2", {}, title, " ", helpLink(...help)), tabs.node),
+    "section.panel.overlay",
+    { "aria-label": title, hidden: true },
+    panelHead(h("h2", title, " ", helpLink(...help)), tabs.node),
     words,
     figure.node,
     chips,
@@ -75,7 +75,7 @@ export function overlay(title, { help, find }) {
       quantities.map((each) => each.label),
     );
     const measured = lines.filter(({ history }) => quantity.values(history).some((value) => value !== null));
-    replace(words, quantity.words, quantity.source && h("small", {}, ` ${quantity.source}`));
+    replace(words, quantity.words, quantity.source && h("small", ` ${quantity.source}`));
     replace(chips, ...measured.map(chip));
     const missing = lines.length - measured.length;
     absent.hidden = missing === 0;

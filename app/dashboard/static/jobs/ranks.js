@@ -29,14 +29,11 @@ export function ranksPanel() {
   const words = hint();
   const rows = h("tbody");
   const node = h(
-    "section",
-    { class: "panel ranks", hidden: true },
-    h("h2", {}, "Ranks"),
+    "section.panel.ranks",
+    { hidden: true },
+    h("h2", "Ranks"),
     words,
-    scrollRegion(
-      "Work of each rank",
-      h("table", {}, tableHead("Rank", "Host", "Stage", NUMBERS.map(numberHead)), rows),
-    ),
+    scrollRegion("Work of each rank", h("table", tableHead("Rank", "Host", "Stage", NUMBERS.map(numberHead)), rows)),
   );
   const isNew = changes();
 
@@ -84,10 +81,9 @@ function row(rank, active) {
   ];
   return h(
     "tr",
-    {},
     rowHead(rank.rank),
-    h("td", {}, h("span", { class: "name", title: rank.host }, rank.host)),
-    h("td", { class: "stage" }, active ? rank.stage : "ended"),
+    h("td", h("span.name", { title: rank.host }, rank.host)),
+    h("td.stage", active ? rank.stage : "ended"),
     ...numbers.map((words) => numberCell(words)),
   );
 }

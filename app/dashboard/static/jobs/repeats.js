@@ -52,9 +52,8 @@ function row(setting, data, values) {
   const numbers = [mean, deviation, Math.min(...values), Math.max(...values)];
   return h(
     "tr",
-    {},
     rowHead(setting),
-    h("td", {}, data),
+    h("td", data),
     numberCell(count(values.length)),
     ...numbers.map((number) => numberCell(metric(number))),
   );

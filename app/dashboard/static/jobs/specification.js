@@ -166,7 +166,7 @@ export async function specification(job) {
     "Specification",
     facts(changed, job),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
-    disclosure("As JSON", h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
+    disclosure("As JSON", h("pre", JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   );
 }
 
@@ -264,8 +264,8 @@ async function readDefaults(spec) {
 
 /** @param {Job} job */
 export function asCode(job) {
-  const place = h("div", {});
-  const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
+  const place = h("div");
+  const node = h("details.panel.as-code", h("summary", h("h2", "Submit again with code")), place);
   node.addEventListener(
     "toggle",
     () => node.open && !place.hasChildNodes() && loadInto(place, async () => await commands(job)),

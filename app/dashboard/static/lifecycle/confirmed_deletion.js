@@ -10,7 +10,7 @@ import { pausePolling, resumePolling } from "../page/poll.js";
  * @param {() => void} leave opens another page after the deletion
  */
 export function confirmedDeleteButton(name, path, consequence, leave) {
-  const button = h("button", { class: "quiet danger", "aria-label": `Delete ${name}`, click }, "Delete");
+  const button = h("button.quiet.danger", { "aria-label": `Delete ${name}`, click }, "Delete");
   async function click() {
     button.parentElement?.querySelector(".error")?.remove();
     if (await confirmed({ question: `Delete ${name}?`, consequence, yes: "Delete", no: "Keep it" })) await remove();

@@ -13,14 +13,14 @@ export function gateForm(gate, cancel) {
   const clicks = clickRules(gate);
   const form = /** @type {HTMLFormElement} */ (
     h(
-      "form",
-      { class: "form", novalidate: true },
-      h("div", { class: "summary", hidden: true }),
+      "form.form",
+      { novalidate: true },
+      h("div.summary", { hidden: true }),
       ...judgmentRules(gate, dataset),
       clicks.node,
       actionRow(
-        h("button", { type: "submit", class: "primary small" }, "Set gate"),
-        h("button", { class: "quiet small", click: cancel }, "Cancel"),
+        h("button.primary.small", { type: "submit" }, "Set gate"),
+        h("button.quiet.small", { click: cancel }, "Cancel"),
       ),
     )
   );
@@ -40,8 +40,7 @@ export function gatePayload(form) {
 function judgmentRules(gate, dataset) {
   return [
     h(
-      "div",
-      { class: "grid" },
+      "div.grid",
       field("Compared on the queries of", dataset),
       field("Metric", text("/metric", gate?.metric ?? "ndcg@10")),
       field(
@@ -74,13 +73,7 @@ function clickRules(gate) {
   const normalised = check("/counterfactual/normalised", rule?.normalised, "Divide by the mean weight");
   normalised.dataset.when = NORMALISED_WHEN;
   const estimation = /** @type {HTMLFieldSetElement} */ (
-    h(
-      "fieldset",
-      { class: "inner" },
-      h("legend", {}, "Estimate from the click log"),
-      ...estimationFields(rule, features),
-      normalised,
-    )
+    h("fieldset.inner", h("legend", "Estimate from the click log"), ...estimationFields(rule, features), normalised)
   );
   const showEstimation = () => {
     estimation.hidden = estimation.disabled = !log.value;
@@ -88,12 +81,11 @@ function clickRules(gate) {
   log.addEventListener("change", showEstimation);
   showEstimation();
   const node = h(
-    "details",
-    { class: "more", open: Boolean(rule || gate?.interleaving) },
-    h("summary", {}, "Clicks of users"),
+    "details.more",
+    { open: Boolean(rule || gate?.interleaving) },
+    h("summary", "Clicks of users"),
     h(
-      "div",
-      { class: "grid" },
+      "div.grid",
       field(
         "Interleaving",
         select("/interleaving", gate?.interleaving ?? "", [
@@ -135,10 +127,9 @@ function estimationFields(rule, features) {
     ...estimatorOptions(rule?.estimator ?? "item_position"),
   );
   return [
-    h("div", { class: "row" }, field("Dataset with the features", features), field("Estimator", estimator)),
+    h("div.row", field("Dataset with the features", features), field("Estimator", estimator)),
     h(
-      "div",
-      { class: "grid" },
+      "div.grid",
       field(
         "Metric",
         text("/counterfactual/metric", rule?.metric ?? "dcg@10"),
@@ -169,5 +160,5 @@ function select(pointer, chosen, options) {
 /** @param {string} pointer @param {boolean | undefined} checked @param {string} words */
 function check(pointer, checked, words) {
   const box = h("input", { type: "checkbox", "data-pointer": pointer, checked: checked ?? false });
-  return h("label", { class: "check" }, box, words);
+  return h("label.check", box, words);
 }

@@ -44,7 +44,7 @@ export async function setAlias({ name, version }, alias, place) {
 /** Show the gate of an alias, with the form that changes it. @param {string} name @param {{alias: string, gated: boolean}} assignment */
 export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
-  const node = h("div", { class: "gate" });
+  const node = h("div.gate");
   /** @param {string} words @param {() => void} click @param {string} [kind] */
   const button = (words, click, kind = "quiet small") => h("button", { class: kind, click }, words);
   if (gated) loadInto(node, async () => gateContents(await get(path)));
@@ -60,11 +60,11 @@ export function gatePanel(name, { alias, gated }) {
   function gateContents(gate) {
     if (!gate)
       return [
-        h("p", {}, h("strong", {}, "No gate: "), "the alias moves to any version immediately."),
+        h("p", h("strong", "No gate: "), "the alias moves to any version immediately."),
         actionRow(button("Set a gate", () => edit(null))),
       ];
     return [
-      h("p", {}, h("strong", {}, "Gate: "), ...ruleLabel(gate)),
+      h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
       actionRow(
         button("Edit gate", () => edit(gate)),
         button(

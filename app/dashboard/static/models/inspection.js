@@ -43,8 +43,8 @@ const WORDS = {
 function importancePanel(node, importance, { by, choose, remember }) {
   const features = importance?.features ?? [];
   const tabs = metricTabs(KINDS, pick, "Importance by");
-  const picker = h("div", { class: "inspection-choice" });
-  const body = h("div", { class: "importance" });
+  const picker = h("div.inspection-choice");
+  const body = h("div.importance");
   let current = importance ? (by && KINDS.includes(by) ? by : "gain") : "permutation";
   /** @type {Inspection | null} */
   let inspection = null;
@@ -84,8 +84,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     if (!inspection)
       return [
         h(
-          "p",
-          { class: "hint nothing" },
+          "p.hint.nothing",
           "Not measured yet. Inspect the model on a dataset below: each feature is shuffled alone, and the drop of the metric is its importance.",
         ),
       ];
@@ -123,10 +122,9 @@ function importancePanel(node, importance, { by, choose, remember }) {
       draw();
     };
     return h(
-      "p",
-      { class: "folded" },
+      "p.folded",
       `${counted(rest.length, "more feature")}${together} `,
-      h("button", { class: "quiet small", click: open }, `Show all ${count(shares.length)}`),
+      h("button.quiet.small", { click: open }, `Show all ${count(shares.length)}`),
     );
   }
 
@@ -155,7 +153,7 @@ function unusedLabel(number) {
 
 /** @param {string} feature @param {string} [title] */
 function name(feature, title = feature) {
-  return h("span", { class: "name", title }, feature);
+  return h("span.name", { title }, feature);
 }
 
 /** @param {Entry[]} inspections @param {{id: string}} shown @param {(inspection: string) => void} choose */

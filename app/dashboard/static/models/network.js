@@ -65,11 +65,11 @@ function inputLabel({ scorer }) {
 /** @param {Model} model a linear scorer or a network */
 export function networkPanel(model) {
   return h(
-    "section",
-    { class: "panel", "aria-labelledby": "network-title" },
+    "section.panel",
+    { "aria-labelledby": "network-title" },
     h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
     picture([model.feature_names.length, ...hiddenOf(model), 1]),
-    h("p", { class: "layer-words" }, layerLabel(model)),
+    h("p.layer-words", layerLabel(model)),
     factList("facts", [
       ["inputs", inputLabel(model)],
       ["parameters", parameterCount(model)],
@@ -99,8 +99,8 @@ function picture(sizes) {
     return svg("polygon", { points: corners.map((corner) => corner.join(",")).join(" ") });
   });
   return svg(
-    "svg",
-    { class: "layers", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
+    "svg.layers",
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
     ...bands,
     ...bars.map(({ x, top, height }) => svg("rect", { x, y: top, width: BAR, height, rx: 3 })),
   );

@@ -16,7 +16,7 @@ export function actionRunner(outcome, done) {
       await act();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+      replace(outcome, h("p.error", { role: "alert" }, messageOf(error)));
     }
     done();
   };

@@ -85,8 +85,8 @@ const KINDS = {
   interleaving: ["Interleavings", ({ id }) => interleavingPage(id)],
 };
 
-const list = h("div", { id: "search-results", class: "results", role: "listbox", "aria-label": "Results" });
-const status = h("p", { class: "hint", role: "status" });
+const list = h("div.results", { id: "search-results", role: "listbox", "aria-label": "Results" });
+const status = h("p.hint", { role: "status" });
 const field = /** @type {HTMLInputElement} */ (
   h("input", {
     type: "search",
@@ -103,15 +103,9 @@ const field = /** @type {HTMLInputElement} */ (
     keydown: onKey,
   })
 );
-const close = h("button", { class: "quiet small", click: () => dialog.close() }, "Close");
+const close = h("button.quiet.small", { click: () => dialog.close() }, "Close");
 const dialog = /** @type {HTMLDialogElement} */ (
-  h(
-    "dialog",
-    { class: "search", "aria-label": "Search", click: onBackdrop },
-    h("div", { class: "search-head" }, field, close),
-    list,
-    status,
-  )
+  h("dialog.search", { "aria-label": "Search", click: onBackdrop }, h("div.search-head", field, close), list, status)
 );
 document.body.append(dialog);
 
@@ -189,7 +183,7 @@ function group(heading, choices, id) {
   return h(
     "div",
     { role: "group", "aria-labelledby": id },
-    h("p", { id, class: "hint", role: "presentation" }, heading),
+    h("p.hint", { id, role: "presentation" }, heading),
     ...choices.map(option),
   );
 }
@@ -208,7 +202,7 @@ function option({ name, detail, href, act }) {
     click: choose,
     pointermove: () => activate(index),
   };
-  const node = h("div", attributes, h("span", { class: "name" }, name), detail && h("small", {}, detail));
+  const node = h("div", attributes, h("span.name", name), detail && h("small", detail));
   options.push({ option: node, choose });
   return node;
 }

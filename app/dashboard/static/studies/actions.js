@@ -11,8 +11,8 @@ import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
-  const node = h("div", { class: "actions" });
-  const failure = h("div", { class: "study-failure" });
+  const node = h("div.actions");
+  const failure = h("div.study-failure");
   const create = creator();
   /** @type {Study | null} */
   let study = null;
@@ -173,16 +173,16 @@ function textField(pointer, label, type, value) {
  */
 function submitDialog(title, words, fields, yes, send) {
   const form = h(
-    "form",
-    { class: "form", novalidate: true },
+    "form.form",
+    { novalidate: true },
     hint(words),
-    h("div", { class: "summary", hidden: true }),
-    h("div", { class: "grid" }, ...fields),
-    actionRow(h("button", { class: "primary", type: "submit" }, yes)),
+    h("div.summary", { hidden: true }),
+    h("div.grid", ...fields),
+    actionRow(h("button.primary", { type: "submit" }, yes)),
   );
-  const dialog = h("dialog", { class: "form-dialog", "aria-label": title });
-  const close = h("button", { class: "quiet small", "aria-label": "Close", click: () => dialog.close() }, "×");
-  dialog.append(h("div", { class: "dialog-head" }, h("h2", {}, title), close), form);
+  const dialog = h("dialog.form-dialog", { "aria-label": title });
+  const close = h("button.quiet.small", { "aria-label": "Close", click: () => dialog.close() }, "×");
+  dialog.append(h("div.dialog-head", h("h2", title), close), form);
   onSubmit(form, async () => {
     await send(payloadOf(form), form);
     dialog.close();

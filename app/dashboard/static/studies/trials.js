@@ -15,7 +15,7 @@ const FIRST_ROWS = 25;
 /** @param {Study} study */
 export function trialsPanel(study) {
   const name = metricOf(study);
-  const chosen = h("div", { class: "trial-curve" });
+  const chosen = h("div.trial-curve");
   let open = -1;
   /** @type {Study} */
   let current = study;
@@ -26,8 +26,8 @@ export function trialsPanel(study) {
     attributes: ({ number }) => ({ "data-trial": number, "data-best": current.best?.number === number }),
   });
   const node = h(
-    "section",
-    { class: "panel trials", "aria-labelledby": "trials-title" },
+    "section.panel.trials",
+    { "aria-labelledby": "trials-title" },
     h("h2", { id: "trials-title" }, "Trials"),
     table.node,
     hint(
@@ -45,8 +45,8 @@ export function trialsPanel(study) {
     replace(
       chosen,
       panelHead(
-        h("h3", {}, `Trial ${trial.number}: learning curve`),
-        h("a", { class: "quiet-link", href: jobPage(trial.job_id) }, "Job"),
+        h("h3", `Trial ${trial.number}: learning curve`),
+        h("a.quiet-link", { href: jobPage(trial.job_id) }, "Job"),
       ),
       curve.node,
     );
@@ -76,8 +76,7 @@ function columns(study, name, choose) {
       value: ({ number }) => number,
       cell: (trial) => [
         h("a", { href: jobPage(trial.job_id) }, trial.number),
-        trial.source !== "sampler" &&
-          h("small", { class: "tag plain" }, trial.source === "hand" ? "by hand" : "default"),
+        trial.source !== "sampler" && h("small.tag.plain", trial.source === "hand" ? "by hand" : "default"),
       ],
     },
     { label: "Status", value: ({ status }) => status, cell: ({ status, error }) => statusBadge(status, status, error) },
@@ -88,8 +87,8 @@ function columns(study, name, choose) {
       number: true,
       value: ({ value }) => value,
       cell: ({ value, interval }) => [
-        h("strong", {}, metric(value)),
-        interval && h("small", {}, ` ${interval.map(metric).join(" – ")}`),
+        h("strong", metric(value)),
+        interval && h("small", ` ${interval.map(metric).join(" – ")}`),
       ],
     },
     ...dimensionsOf(study).map(([pointer, dimension]) => ({
@@ -129,8 +128,8 @@ function columns(study, name, choose) {
       value: () => null,
       cell: (trial) =>
         h(
-          "button",
-          { class: "quiet small", "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
+          "button.quiet.small",
+          { "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
           "Curve",
         ),
     },

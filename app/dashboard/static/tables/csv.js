@@ -18,7 +18,7 @@ export function csvSource(table, read) {
 
 /** Return a button that downloads a table. @param {HTMLTableElement} table @param {string} name of the file and for screen readers */
 export function csvButton(table, name) {
-  const button = h("button", { class: "quiet small csv", "aria-label": `Download ${name} as CSV`, click }, "CSV");
+  const button = h("button.quiet.small.csv", { "aria-label": `Download ${name} as CSV`, click }, "CSV");
   async function click() {
     button.disabled = true;
     await download(table, name).finally(() => {

@@ -138,12 +138,12 @@ function listTable(place, form, list) {
   const filters = () => activeFilters(form, filterParameters(list));
   const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, reload: () => reload() });
   const head = h("tr");
-  const table = h("table", { class: "list" }, h("thead", {}, head));
+  const table = h("table.list", h("thead", head));
   const scroll = scrollRegion(label, table);
   const chooser = columnChooser(showColumns);
-  const node = h("div", { class: "panel list-panel" }, scroll);
+  const node = h("div.panel.list-panel", scroll);
   csvSource(table, allRows);
-  form.append(h("span", { class: "list-tools" }, csvButton(table, label), chooser.node));
+  form.append(h("span.list-tools", csvButton(table, label), chooser.node));
   const rows = keyedList(table, (/** @type {any} */ item) => listRow(item, list, selection, () => reload()), 1);
   let columns = list.columns;
   /** @type {Page | null} */
@@ -178,7 +178,7 @@ function listTable(place, form, list) {
     const query = new URLSearchParams(address().split("?")[1]);
     query.set("limit", String(DOWNLOAD_PAGE_SIZE));
     const items = await getAll(`${path}?${query}`);
-    const row = (/** @type {any} */ item) => h("tr", {}, ...visible.map((column) => cellOf(null, column, item)));
+    const row = (/** @type {any} */ item) => h("tr", ...visible.map((column) => cellOf(null, column, item)));
     return [visible.map(({ label }) => label), ...items.map((item) => cellsOf(row(item)))];
   }
 
@@ -248,8 +248,8 @@ function listTable(place, form, list) {
       const focused = head.contains(document.activeElement) && document.activeElement?.closest("th")?.dataset.column;
       replace(
         head,
-        selection && h("td", { class: "tick" }, selection.all),
-        list.details && h("td", { class: "tick" }),
+        selection && h("td.tick", selection.all),
+        list.details && h("td.tick"),
         ...visible.map((column) => heading(column, sort, resort)),
       );
       /** @type {HTMLElement | null} */ (
@@ -315,6 +315,6 @@ function heading(column, { key, descending }, resort) {
       "data-column": column.key,
       "aria-sort": column.key === key && (descending ? "descending" : "ascending"),
     },
-    sort ? h("button", { class: "sort", click: () => resort(column) }, label) : label,
+    sort ? h("button.sort", { click: () => resort(column) }, label) : label,
   );
 }

@@ -73,7 +73,7 @@ export async function offerProjectFilter(form) {
     { "data-filter": "project", "aria-label": "Filter by project" },
     h("option", { value: "" }, "All projects"),
     !bound && h("option", { value: NO_PROJECT }, "No project"),
-    ...names.map((name) => h("option", {}, name)),
+    ...names.map((name) => h("option", name)),
   );
   form.querySelector(".list-tools")?.before(select);
   showFilters(form);
@@ -156,7 +156,7 @@ export function showPager(nextCursor) {
   node.hidden = !nextCursor && onFirstPage();
   replace(
     node,
-    !onFirstPage() && h("a", { class: "button quiet", href: link(null) }, sorted ? "First" : "Newest"),
-    nextCursor && h("a", { class: "button quiet", href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
+    !onFirstPage() && h("a.button.quiet", { href: link(null) }, sorted ? "First" : "Newest"),
+    nextCursor && h("a.button.quiet", { href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
   );
 }

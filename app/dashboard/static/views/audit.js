@@ -49,18 +49,11 @@ function row({ at, key_id: key, method, path, status, request_id: request, addre
   const { verb, id, owners, href } = change({ method, path });
   return h(
     "tr",
-    {},
-    h("td", {}, timeElement(at)),
+    h("td", timeElement(at)),
     h("th", { scope: "row", title: key }, key ? (names.get(key) ?? key) : "none"),
-    h(
-      "td",
-      { title: `${method} ${path}` },
-      `${verb} `,
-      id && (href ? h("a", { href }, id) : h("code", {}, id)),
-      owners,
-    ),
+    h("td", { title: `${method} ${path}` }, `${verb} `, id && (href ? h("a", { href }, id) : h("code", id)), owners),
     h("td", { class: status >= 400 && "unusual", title: `HTTP status ${status}` }, outcome(status)),
-    h("td", {}, address ?? "–"),
-    h("td", {}, h("code", { title: request }, request.slice(0, 8))),
+    h("td", address ?? "–"),
+    h("td", h("code", { title: request }, request.slice(0, 8))),
   );
 }

@@ -64,13 +64,13 @@ function draw(log) {
   replace(
     place,
     pageHead(
-      headingRow(h("h1", {}, name), statusBadge(status)),
+      headingRow(h("h1", name), statusBadge(status)),
       actionRow(
-        log.job_id && h("a", { class: "button quiet", href: jobPage(log.job_id) }, "Job"),
+        log.job_id && h("a.button.quiet", { href: jobPage(log.job_id) }, "Job"),
         status !== "pending" && deleteButton(log),
       ),
     ),
-    metaLine(logSource(log), timeElement(log.created_at), h("code", {}, id)),
+    metaLine(logSource(log), timeElement(log.created_at), h("code", id)),
     ...contents(log),
   );
 }
@@ -101,13 +101,12 @@ function faults(problem) {
     box.append(
       h(
         "ul",
-        {},
         ...errors.map(({ line, column, detail }) =>
-          h("li", {}, [line !== null && `line ${line}`, column, detail].filter(Boolean).join(", ")),
+          h("li", [line !== null && `line ${line}`, column, detail].filter(Boolean).join(", ")),
         ),
       ),
     );
-  box.append(h("p", {}, h("a", { href: "/click-logs#add" }, "Upload it again with other options")));
+  box.append(h("p", h("a", { href: "/click-logs#add" }, "Upload it again with other options")));
   return box;
 }
 
@@ -115,11 +114,8 @@ function steps() {
   return panel(
     "Next steps",
     h(
-      "ul",
-      { class: "next-steps" },
-      ...STEPS.map(([form, words, detail]) =>
-        h("li", {}, hint(detail), h("a", { class: "button small", href: `#${form}` }, words)),
-      ),
+      "ul.next-steps",
+      ...STEPS.map(([form, words, detail]) => h("li", hint(detail), h("a.button.small", { href: `#${form}` }, words))),
     ),
   );
 }

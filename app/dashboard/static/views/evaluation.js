@@ -46,8 +46,7 @@ import { count, metric, timeElement } from "../page/format.js";
 function evaluationActions(evaluation) {
   const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
   const files = h(
-    "div",
-    { class: "menu-items" },
+    "div.menu-items",
     file(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
     file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
   );
@@ -55,10 +54,10 @@ function evaluationActions(evaluation) {
   if (ranking) offerRanking(files, ranking);
   else if (job) offerRankingOfJob(files, job);
   return actionRow(
-    h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
-    model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
-    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
-    h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
+    h("a.button", { href: compareWith([compared], dataset) }, "Compare"),
+    model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
+    job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
+    h("details.menu", h("summary.button.quiet", "Download"), files),
     deleteButton("evaluations", id),
   );
 }
@@ -103,15 +102,14 @@ const QUANTILES = [
 function metricNumbers({ metrics, contract }) {
   const names = Object.keys(metrics);
   return h(
-    "section",
-    { class: "panel numbers" },
-    panelHead(h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
+    "section.panel.numbers",
+    panelHead(h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     dataTable(
       "Numbers",
       ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
       names.map((name) => row(name, metrics[name])),
     ),
-    h("h3", {}, "Metric definitions ", contract && h("small", {}, presetLabel(contract))),
+    h("h3", "Metric definitions ", contract && h("small", presetLabel(contract))),
     factList("conventions", conventionEntries(names, metrics)),
   );
 }
@@ -120,9 +118,8 @@ function metricNumbers({ metrics, contract }) {
 function row(name, summary) {
   return h(
     "tr",
-    {},
-    rowHead(name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
-    numberCell(h("strong", {}, metric(summary.mean))),
+    rowHead(name, !summary.higher_is_better && h("span.tag.plain", "lower is better")),
+    numberCell(h("strong", metric(summary.mean))),
     numberCell(intervalLabel(summary)),
     ...QUANTILES.map(([key]) => numberCell(metric(summary.quantiles?.[key]))),
     numberCell(count(summary.queries)),
@@ -160,7 +157,7 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
     ["sort", "order", "min", "max", "segment"].map((name) => [name, hashValue(name) ?? ""]),
   );
   const table = queryTable({ path: evaluationApi(id, "/queries"), query, columns, selection, changed: setHashValues });
-  return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
+  return h("section.panel.query-values.rows", h("h2", "Queries"), ...table);
 }
 
 const id = pageObjectId();
@@ -176,7 +173,7 @@ function draw(evaluation) {
   replace(
     place,
     pageHead(headingOn(system, "on", dataset), evaluationActions(evaluation)),
-    metaLine("Evaluation", timeElement(created), h("code", {}, id)),
+    metaLine("Evaluation", timeElement(created), h("code", id)),
     resultFindings(findings),
     ...byMetric(evaluation, names),
     byCutoff(evaluation),
@@ -203,8 +200,8 @@ function byMetric(evaluation, names) {
   const figures = [againstBaselines(evaluation), ...(slices?.length ? [bySegment(evaluation, slices)] : [])];
   const panels = figures.map(({ title, draw }) => {
     const tabs = metricTabs(names, choose, `Metric of ${title}`);
-    const body = h("div", {});
-    return { tabs, body, draw, node: h("section", { class: "panel" }, panelHead(h("h2", {}, title), tabs.node), body) };
+    const body = h("div");
+    return { tabs, body, draw, node: h("section.panel", panelHead(h("h2", title), tabs.node), body) };
   });
   /** @param {string} name */
   function choose(name) {

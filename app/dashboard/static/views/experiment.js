@@ -68,17 +68,17 @@ async function refresh(mayDiffer) {
 
 /** Draw the page without its changing parts, and return the function that updates them. @param {Experiment} first */
 function build(first) {
-  const status = h("span", { class: "status" });
+  const status = h("span.status");
   const actions = experimentActions();
-  const progress = h("div", { class: "study-progress" });
-  const outcome = h("div", { class: "view" });
+  const progress = h("div.study-progress");
+  const outcome = h("div.view");
   const report = reportPanels();
   const trainings = trainingsPanel(first);
   const [isNew, isNewOutcome] = [changes(), changes()];
   showOnly(
     place,
-    pageHead(headingRow(h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
-    metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", {}, first.id)),
+    pageHead(headingRow(h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
+    metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", first.id)),
     actions.failure,
     progress,
     outcome,
@@ -113,8 +113,7 @@ function showProgress(node, experiment) {
   replace(
     node,
     h(
-      "div",
-      { class: "study-tiles" },
+      "div.study-tiles",
       progressTile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
@@ -141,30 +140,20 @@ function dataDetail(experiment) {
       [fold > 0 && `fold ${fold}`, name !== "main" && name, part].filter(Boolean).join(" "),
     ),
   );
-  return h("span", { class: "experiment-data" }, words, ...parts);
+  return h("span.experiment-data", words, ...parts);
 }
 
 /** The result in a sentence, with the files of the report. @param {Experiment} experiment */
 function resultPanel({ paper, sentence, report }) {
   /** @param {string} format @param {string} words @param {string} suffix */
   const link = (format, words, suffix) =>
-    h(
-      "a",
-      { class: "button quiet", href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` },
-      words,
-    );
+    h("a.button.quiet", { href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` }, words);
   return h(
-    "section",
-    { class: "finding-panel", "aria-label": "Result" },
-    h("p", { class: "sentence" }, sentence ?? "Tables so far."),
+    "section.finding-panel",
+    { "aria-label": "Result" },
+    h("p.sentence", sentence ?? "Tables so far."),
     report &&
-      h(
-        "p",
-        { class: "actions" },
-        link("markdown", "Markdown", "md"),
-        link("csv", "CSV", "csv"),
-        link("latex", "LaTeX", "tex"),
-      ),
+      h("p.actions", link("markdown", "Markdown", "md"), link("csv", "CSV", "csv"), link("latex", "LaTeX", "tex")),
   );
 }
 
@@ -202,7 +191,7 @@ function estimatePanel(estimate) {
       value: ({ job_id: job }) => job,
       cell: ({ job_id: job, failure }) => [
         job && h("a", { href: jobPage(job), title: job }, "Open job page"),
-        failure && h("small", {}, ` ${failure}`),
+        failure && h("small", ` ${failure}`),
       ],
     },
   ];
@@ -245,7 +234,7 @@ function trainingsPanel({ folds }) {
       value: ({ status }) => status,
       cell: ({ status, shared, problem }) => [
         statusBadge(status, status, problem?.detail),
-        shared && h("span", { class: "tag plain", title: "The job existed already" }, "shared"),
+        shared && h("span.tag.plain", { title: "The job existed already" }, "shared"),
       ],
     },
     { label: "Main metric", number: true, value: ({ value }) => value, cell: ({ value }) => metric(value) },
@@ -266,7 +255,7 @@ function trainingsPanel({ folds }) {
   columns.splice(-3, 0, {
     label: "Settings that differ",
     value: settings,
-    cell: (row) => h("span", { class: "wrap" }, settings(row)),
+    cell: (row) => h("span.wrap", settings(row)),
   });
   const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
   const node = panel("Trainings", table.node);
@@ -303,8 +292,8 @@ function differing(items) {
 
 /** Return the buttons to cancel, resume and delete the experiment. */
 function experimentActions() {
-  const node = h("div", { class: "actions" });
-  const failure = h("div", { class: "study-failure" });
+  const node = h("div.actions");
+  const failure = h("div.study-failure");
   const remove = deleteButton("experiments", id);
   let state = "";
 

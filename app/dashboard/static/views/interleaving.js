@@ -19,7 +19,7 @@ const id = pageObjectId();
 const place = elementById("interleaving");
 const read = conditionalReader();
 const readVerdict = conditionalReader();
-const result = h("div", { class: "view" });
+const result = h("div.view");
 /** @type {Interleaving | null} */
 let shown = null;
 /** @type {Verdict | null} */
@@ -47,11 +47,11 @@ function draw(interleaving) {
   document.title = `${interleaving.name} · Rankery`;
   showOnly(
     place,
-    pageHead(h("h1", {}, interleaving.name), actionRow(clickLogButton(), deleteButton(interleaving))),
+    pageHead(h("h1", interleaving.name), actionRow(clickLogButton(), deleteButton(interleaving))),
     metaLine(
       interleaving.method.replaceAll("_", " "),
       ["created ", timeElement(interleaving.created_at)],
-      h("code", {}, id),
+      h("code", id),
     ),
     result,
     rankers(interleaving),
@@ -67,7 +67,7 @@ function verdictParts({ unit, difference }, verdict) {
   return [
     panel(
       "Verdict",
-      h("p", { class: "sentence" }, sentence),
+      h("p.sentence", sentence),
       tileList([
         ["Lists shown", count(lists)],
         ["Lists with a click", count(clicked), waiting > 0 && `${counted(waiting, "list")} may still get one`],
@@ -87,7 +87,7 @@ function verdictParts({ unit, difference }, verdict) {
       panel(
         "Credit",
         creditTable(pairs),
-        h("h3", {}, "Share of wins above one half"),
+        h("h3", "Share of wins above one half"),
         deltaFigure(pairs),
         hint("Over all lists with a click; 95% intervals by bootstrap over users."),
       ),
@@ -105,12 +105,10 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
   return panel(
     "Rankers",
     h(
-      "ul",
-      { class: "rankers" },
+      "ul.rankers",
       ...names.map((name) =>
         h(
           "li",
-          {},
           models ? h("a", { href: modelPage(name) }, name) : name,
           models && [" · ", h("a", { href: `${modelPage(name)}#view=aliases` }, `Aliases and gates of ${name}`)],
         ),
@@ -132,10 +130,9 @@ shown = client.interleaved_list(${JSON.stringify(id)}, "red shoes", user="u-17",
 client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 `;
   return h(
-    "details",
-    { class: "panel as-code" },
-    h("summary", {}, h("h2", {}, "Show lists and send clicks")),
-    h("div", {}, snippet("Python", code)),
+    "details.panel.as-code",
+    h("summary", h("h2", "Show lists and send clicks")),
+    h("div", snippet("Python", code)),
   );
 }
 

@@ -68,9 +68,9 @@ function attemptsPanel() {
   const words = hint();
   const table = h("table");
   const node = h(
-    "section",
-    { class: "panel attempts", hidden: true },
-    h("h2", {}, "Attempts"),
+    "section.panel.attempts",
+    { hidden: true },
+    h("h2", "Attempts"),
     words,
     scrollRegion("Attempts of the job", table),
   );
@@ -84,7 +84,7 @@ function attemptsPanel() {
     const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
     const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
     replace(words, historyLabel(job));
-    replace(table, head, h("tbody", {}, ...rows));
+    replace(table, head, h("tbody", ...rows));
   }
   return { node, update };
 }
@@ -132,22 +132,16 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
     rowHead(number),
     h(
       "td",
-      {},
       h(
-        "span",
-        { class: "status", "data-status": problem ? "failed" : ending || "running" },
+        "span.status",
+        { "data-status": problem ? "failed" : ending || "running" },
         ATTEMPT_ENDINGS[ending ?? ""] || ending || "running",
       ),
     ),
-    hasCheckpoints(job) && h("td", {}, from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
-    h("td", {}, ended ? elapsed(started, ended) : "–"),
-    h("td", {}, timeElement(started)),
-    h(
-      "td",
-      { class: "worker" },
-      h("code", { title: "The machine, the worker and its process" }, worker),
-      shown && h("small", {}, shown),
-    ),
+    hasCheckpoints(job) && h("td", from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
+    h("td", ended ? elapsed(started, ended) : "–"),
+    h("td", timeElement(started)),
+    h("td.worker", h("code", { title: "The machine, the worker and its process" }, worker), shown && h("small", shown)),
   );
 }
 
@@ -155,15 +149,9 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
 function phasesPanel() {
   const rows = h("tbody");
   const [took, memory] = numberHeads("Took", "Peak memory");
-  const head = tableHead("Phase", took, h("td", { class: "bar-cell" }), memory);
+  const head = tableHead("Phase", took, h("td.bar-cell"), memory);
   const note = hint();
-  const node = h(
-    "section",
-    { class: "panel phases", hidden: true },
-    h("h2", {}, "Phases"),
-    h("table", {}, head, rows),
-    note,
-  );
+  const node = h("section.panel.phases", { hidden: true }, h("h2", "Phases"), h("table", head, rows), note);
   const isNew = changes();
 
   /** @param {Job} job */
@@ -192,10 +180,9 @@ function noteLabel(attempts, most) {
 function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
-    {},
     rowHead(phase),
     numberCell(briefDuration(seconds)),
-    h("td", { class: "bar-cell" }, bar(seconds / longest)),
+    h("td.bar-cell", bar(seconds / longest)),
     most > 0 && numberCell(bytes === null ? "–" : size(bytes)),
   );
 }
@@ -212,13 +199,8 @@ const LOGGED_ENDINGS = {
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function jobLog() {
-  const list = h("ol", { class: "log" });
-  const node = h(
-    "section",
-    { class: "panel", "aria-labelledby": "log-title" },
-    h("h2", { id: "log-title" }, "Log"),
-    list,
-  );
+  const list = h("ol.log");
+  const node = h("section.panel", { "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"), list);
   const isNew = changes();
   return {
     node,
@@ -236,9 +218,8 @@ function jobLog() {
 function line([at, words, detail]) {
   return h(
     "li",
-    {},
-    h("span", { class: "moment", title: at }, at ? momentLabel(new Date(at)) : "now"),
-    h("span", {}, words, detail && h("small", {}, ` ${detail}`)),
+    h("span.moment", { title: at }, at ? momentLabel(new Date(at)) : "now"),
+    h("span", words, detail && h("small", ` ${detail}`)),
   );
 }
 
@@ -309,10 +290,10 @@ async function refresh() {
  * @returns {Promise<(job: Job) => Promise<void>>}
  */
 async function build(first) {
-  const heading = h("h1", {}, first.title);
-  const status = h("span", { class: "status" });
-  const unusual = h("span", { class: "job-marks" });
-  const meta = metaLine(first.kind_label, timeElement(first.created_at), limitLabel(first), h("code", {}, first.id));
+  const heading = h("h1", first.title);
+  const status = h("span.status");
+  const unusual = h("span.job-marks");
+  const meta = metaLine(first.kind_label, timeElement(first.created_at), limitLabel(first), h("code", first.id));
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => pollNow(), { page: false });
@@ -325,8 +306,8 @@ async function build(first) {
   const phases = phasesPanel();
   const log = jobLog();
   const isNew = changes();
-  const inside = h("div", { class: "panel" }, detail.node);
-  const findingsPlace = h("div", { class: "job-findings" });
+  const inside = h("div.panel", detail.node);
+  const findingsPlace = h("div.job-findings");
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
     path: jobApi(first.id),
@@ -356,11 +337,7 @@ async function build(first) {
     setAttribute(status, "data-doubtful", isDoubtful(job) && "true");
     const doubts = isDoubtful(job) && errorsAndWarnings(job);
     if (isNew([doubts, marks(job)]))
-      replace(
-        unusual,
-        doubts && severityCounts(doubts),
-        ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
-      );
+      replace(unusual, doubts && severityCounts(doubts), ...marks(job).map((mark) => h("span.tag.plain", mark)));
     bar.update(job);
     find(bar.node, "progress").hidden = !isActive(job);
     inside.hidden = !isDetailed(job) && !job.problem && !outcomeDetail(job);

@@ -24,7 +24,7 @@ onSubmit(form, send);
 const table = sortableTable(
   [
     { label: "Name", value: ({ name }) => name },
-    { label: "Begins with", value: ({ hint }) => hint, cell: ({ hint }) => h("code", {}, `${hint}…`) },
+    { label: "Begins with", value: ({ hint }) => hint, cell: ({ hint }) => h("code", `${hint}…`) },
     { label: "Scopes", value: ({ scopes }) => scopes.join(", ") },
     { label: "Projects", value: ({ projects }) => projects?.join(", ") ?? "all" },
     { label: "State", value: stateOf },
@@ -67,7 +67,7 @@ function moment(at) {
 
 /** @param {Key} key */
 function revokeButton(key) {
-  if (stateOf(key) !== "active") return h("span", { class: "hint" }, key.id);
+  if (stateOf(key) !== "active") return h("span.hint", key.id);
   const words = {
     question: `Revoke ${key.name}?`,
     consequence:
@@ -81,7 +81,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  return h("button", { class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click }, "Revoke");
+  return h("button.quiet.danger.small", { "aria-label": `Revoke ${key.name}`, click }, "Revoke");
 }
 
 async function send() {
@@ -96,9 +96,9 @@ async function send() {
   replace(
     made,
     h(
-      "section",
-      { class: "panel", "aria-label": "New key" },
-      h("h2", {}, `${body.name} was created`),
+      "section.panel",
+      { "aria-label": "New key" },
+      h("h2", `${body.name} was created`),
       hint("This is the secret of the key. Copy it now: it is not shown again."),
       snippet("secret", body.secret, "secret"),
     ),

@@ -25,14 +25,14 @@ const FEW_FEATURES = 8;
  * @returns {{node: HTMLElement, show: (documents: Document[]) => void}}
  */
 function documentTable(names, ranked, { largestLabel, weighted }) {
-  const place = h("div", {});
+  const place = h("div");
   const field = searchField("Find a feature", "Find a feature", { input: draw });
-  const words = h("p", { class: "hint", role: "status" });
+  const words = h("p.hint", { role: "status" });
   const few = names.length > FEW_FEATURES && ranked.slice(0, FEW_FEATURES);
   /** @param {string} label @param {string} value */
   const choice = (label, value) => h("button", { value, click: () => choose(value) }, label);
   const choices = [choice(`Best ${FEW_FEATURES} single features`, "few"), choice(`All ${count(names.length)}`, "all")];
-  const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
+  const tabs = h("div.tabs.small", { role: "group", "aria-label": "Features shown" }, ...choices);
   const places = new Map(names.map((name, index) => [name, index]));
   let chosen = few ? "few" : "all";
   /** @type {Document[]} */
@@ -105,7 +105,7 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
   }
 
   return {
-    node: h("div", { class: "documents" }, few && h("div", { class: "browser-head" }, tabs, field, words), place),
+    node: h("div.documents", few && h("div.browser-head", tabs, field, words), place),
     show(newDocuments) {
       documents = newDocuments;
       draw();
@@ -147,8 +147,8 @@ function draw({ statistics }, query, profiles) {
     largestLabel: statistics?.label_range?.maximum,
     weighted,
   });
-  const more = h("button", { class: "quiet small", click: readMore }, "Show more");
-  const below = h("div", {}, more);
+  const more = h("button.quiet.small", { click: readMore }, "Show more");
+  const below = h("div", more);
 
   async function readMore() {
     more.disabled = true;
@@ -170,9 +170,9 @@ function draw({ statistics }, query, profiles) {
   }
 
   const text = query.query_text;
-  const heading = h("h1", { class: "query-id" }, h("span", { class: "kind" }, "Query "), text ?? queryId);
+  const heading = h("h1.query-id", h("span.kind", "Query "), text ?? queryId);
   if (text) document.title = `${text} · Rankery`;
-  replace(place, pageHead(heading), facts(query), h("div", { class: "panel" }, table.node, below));
+  replace(place, pageHead(heading), facts(query), h("div.panel", table.node, below));
   show();
 }
 

@@ -77,11 +77,11 @@ const CUTOFF = 10;
  *   wanted: whether the user chose the query, so that it is scrolled into view
  */
 function rankedQuery({ id }, dataset) {
-  const title = h("h2", {}, "Query");
-  const place = h("div", {});
+  const title = h("h2", "Query");
+  const place = h("div");
   const node = h(
-    "section",
-    { class: "panel ranked-query", "aria-label": "One query" },
+    "section.panel.ranked-query",
+    { "aria-label": "One query" },
     panelHead(title, gradeLegend(dataset?.statistics)),
     place,
   );
@@ -101,7 +101,7 @@ function rankedQuery({ id }, dataset) {
         title,
         "Query ",
         dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words,
-        text && h("small", {}, ` ${queryId}`),
+        text && h("small", ` ${queryId}`),
       );
       draw(queryId, items[0].documents, FIRST_ROWS);
       if (wanted) node.scrollIntoView({ block: "nearest" });
@@ -129,15 +129,14 @@ function rankedQuery({ id }, dataset) {
     const more =
       documents.length > most &&
       h(
-        "button",
-        { class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
+        "button.quiet.small.show-more",
+        { click: () => draw(queryId, documents, Infinity) },
         `Show all ${counted(documents.length, "document")}`,
       );
     replace(
       place,
       h(
-        "div",
-        { class: "rows" },
+        "div.rows",
         factList("figures", [
           ["documents", count(documents.length)],
           ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
@@ -160,7 +159,7 @@ function rankedQuery({ id }, dataset) {
       ...numberHeads("Rank"),
       ...["Label", "Document"],
       ...numberHeads("Score", "Adds to DCG"),
-      h("td", { class: "bar-head" }),
+      h("td.bar-head"),
       ...(features ? [""] : []),
     ];
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
@@ -177,10 +176,10 @@ function rankedQuery({ id }, dataset) {
   function row(document, gain, most, features, columns) {
     const { document_id: name, rank, score, label } = document;
     const inside = h("td", { colspan: columns });
-    const below = h("tr", { class: "reasons", hidden: true }, inside);
+    const below = h("tr.reasons", { hidden: true }, inside);
     const button = h(
-      "button",
-      { class: "quiet small", "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
+      "button.quiet.small",
+      { "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
       "Features",
     );
     function toggle() {
@@ -192,12 +191,12 @@ function rankedQuery({ id }, dataset) {
       "tr",
       { "data-document": name },
       numberCell(count(rank)),
-      h("td", {}, grade(label, largest)),
+      h("td", grade(label, largest)),
       rowHead(documentName(document)),
       numberCell(short(score)),
-      numberCell(gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
-      h("td", { class: "bar-cell" }, bar(gain / most)),
-      features && h("td", {}, button),
+      numberCell(gain ? gain.toFixed(3) : h("span.missing", "0")),
+      h("td.bar-cell", bar(gain / most)),
+      features && h("td", button),
     );
     return features ? [shown, below] : [shown];
   }
@@ -238,13 +237,10 @@ function draw(ranking, dataset) {
   replace(
     place,
     pageHead(headingOn(system, "ranks", datasetId), actions(ranking)),
-    metaLine(
-      model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run",
-      h("code", {}, id),
-    ),
+    metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
     resultFindings(findings),
     view.node,
-    h("section", { class: "panel ranking-queries" }, h("h2", {}, "Queries"), queries),
+    h("section.panel.ranking-queries", h("h2", "Queries"), queries),
   );
   const show = () => view.show(hashValue("query") ?? ranking.items[0].query_id, Boolean(hashValue("query")));
   addEventListener("hashchange", show);
@@ -257,17 +253,16 @@ function actions({ dataset_id: dataset }) {
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
   return actionRow(
     h(
-      "a",
-      { class: "button", href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },
+      "a.button",
+      { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },
       "Evaluate",
     ),
-    h("a", { class: "button quiet", href: compareWith([id], dataset) }, "Compare"),
-    h("a", { class: "button quiet", href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
+    h("a.button.quiet", { href: compareWith([id], dataset) }, "Compare"),
+    h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
     h(
-      "details",
-      { class: "menu" },
-      h("summary", { class: "button quiet" }, "Download"),
-      h("div", { class: "menu-items" }, file("trec", "TREC run"), file("parquet", "Parquet")),
+      "details.menu",
+      h("summary.button.quiet", "Download"),
+      h("div.menu-items", file("trec", "TREC run"), file("parquet", "Parquet")),
     ),
     deleteButton("rankings", id),
   );

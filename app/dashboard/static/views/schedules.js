@@ -138,14 +138,14 @@ async function recreate(asked) {
 /** @param {Schedule} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/schedules/${encodeURIComponent(first.id)}`);
-  const heading = h("h2", {});
-  const state = h("span", { class: "status" });
+  const heading = h("h2");
+  const state = h("span.status");
   const facts = hint();
-  const last = h("p", {});
+  const last = h("p");
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
-  const rows = h("div", { class: "rows" });
+  const toggle = h("button.quiet.small", { click: () => runAction(switchEnabled) });
+  const rows = h("div.rows");
   const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
@@ -182,14 +182,14 @@ function card(first) {
 
   return {
     node: h(
-      "article",
-      { class: "panel", "data-schedule": first.id },
+      "article.panel",
+      { "data-schedule": first.id },
       panelHead(
         headingRow(heading, state),
         actionRow(
-          h("button", { class: "small", click: () => runAction(run) }, "Run now"),
+          h("button.small", { click: () => runAction(run) }, "Run now"),
           toggle,
-          h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+          h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
         ),
       ),
       facts,
@@ -230,8 +230,8 @@ function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_ru
 
 /** @param {Schedule} schedule @returns {Child[]} */
 function lastLabel({ last_run: run, problem }) {
-  if (problem) return [h("strong", {}, problem.title), ` ${problem.detail}`];
-  if (!run) return [h("span", { class: "hint" }, "The schedule has not run yet.")];
+  if (problem) return [h("strong", problem.title), ` ${problem.detail}`];
+  if (!run) return [h("span.hint", "The schedule has not run yet.")];
   return [
     "Last run ",
     timeElement(run.due_at),
@@ -248,11 +248,11 @@ function runRow(run) {
   return h(
     "tr",
     { "data-run": run.id },
-    rowHead(timeElement(due), trigger === "request" && h("small", {}, " on request")),
-    h("td", {}, statusBadge(STATES[status], status)),
-    h("td", {}, detail && h("span", { class: "wrap" }, detail)),
-    h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
-    h("td", {}, job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),
-    h("td", {}, model && h("a", { href: modelPage(model) }, "Model")),
+    rowHead(timeElement(due), trigger === "request" && h("small", " on request")),
+    h("td", statusBadge(STATES[status], status)),
+    h("td", detail && h("span.wrap", detail)),
+    h("td", dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
+    h("td", job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),
+    h("td", model && h("a", { href: modelPage(model) }, "Model")),
   );
 }

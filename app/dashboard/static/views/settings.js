@@ -45,12 +45,12 @@ function settingsTable(items) {
       {
         label: "Default",
         value: (setting) => setting.default,
-        cell: (setting) => h("span", { class: "name" }, settingLabel(setting.name, setting.default) || "–"),
+        cell: (setting) => h("span.name", settingLabel(setting.name, setting.default) || "–"),
       },
       {
         label: "Meaning",
         value: ({ description }) => description,
-        cell: ({ description }) => h("span", { class: "wrap" }, ...withCode(description)),
+        cell: ({ description }) => h("span.wrap", ...withCode(description)),
       },
     ],
     { label: "Settings", order: { by: "Variable", descending: false } },
@@ -64,13 +64,13 @@ function settingsTable(items) {
     table.show(items.filter((setting) => matches(setting) && (setting.changed || !changed.checked)));
   }
   applyFilter();
-  return [h("div", { class: "filters" }, field, h("label", { class: "check" }, changed, " Changed only")), table.node];
+  return [h("div.filters", field, h("label.check", changed, " Changed only")), table.node];
 }
 
 /** Write a name that may break after each underscore. @param {string} name */
 function variable(name) {
   const [first, ...rest] = name.split("_");
-  return h("code", { class: "wrap" }, first, ...rest.flatMap((word) => ["_", h("wbr", {}), word]));
+  return h("code.wrap", first, ...rest.flatMap((word) => ["_", h("wbr"), word]));
 }
 
 /** @param {Setting} setting */

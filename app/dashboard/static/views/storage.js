@@ -50,8 +50,7 @@ function showStorage(measureAgain) {
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
   return h(
-    "div",
-    { class: "rows" },
+    "div.rows",
     factList("figures", [
       ["Stored", size(total)],
       ["Free on the disk", free === null ? "–" : size(free)],
@@ -74,11 +73,10 @@ function table({ kinds, total_bytes: total }) {
   const row = (kind) =>
     h(
       "tr",
-      {},
-      h("th", { scope: "row" }, h("span", { class: "wrap" }, kind.label)),
+      h("th", { scope: "row" }, h("span.wrap", kind.label)),
       numberCell(count(kind.objects)),
       numberCell(size(kind.size_bytes)),
-      h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
+      h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
       numberCell(
         kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–",
       ),
@@ -102,20 +100,20 @@ function showTrash() {
 /** @param {TrashItem} item */
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
-    "button",
-    { class: "quiet small", "aria-label": `Restore ${name}`, click: () => restoreObject(id, name) },
+    "button.quiet.small",
+    { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name) },
     "Restore",
   );
   return h(
     "tr",
     { "data-trash": id },
     h("th", { scope: "row", title: id }, name),
-    h("td", {}, kind),
+    h("td", kind),
     numberCell(size(bytes)),
-    h("td", {}, timeElement(at)),
-    h("td", {}, by ? h("code", {}, by) : "–"),
-    h("td", {}, purge ? timeElement(purge) : "–"),
-    h("td", {}, restore),
+    h("td", timeElement(at)),
+    h("td", by ? h("code", by) : "–"),
+    h("td", purge ? timeElement(purge) : "–"),
+    h("td", restore),
   );
 }
 

@@ -69,9 +69,9 @@ function showSecret({ url, secret }, words) {
   replace(
     made,
     h(
-      "section",
-      { class: "panel", "aria-label": "Secret" },
-      h("h2", {}, `The webhook ${words}`),
+      "section.panel",
+      { "aria-label": "Secret" },
+      h("h2", `The webhook ${words}`),
       hint(`This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`),
       snippet("secret", secret, "secret"),
     ),
@@ -83,13 +83,13 @@ function showSecret({ url, secret }, words) {
 /** Show one webhook: URL, actions, and its deliveries on request. @param {Webhook} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
-  const state = h("span", { class: "status" });
+  const state = h("span.status");
   const facts = hint();
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
+  const toggle = h("button.quiet.small", { click: () => runAction(switchEnabled) });
   const deliveries = disclosure("Deliveries");
-  const rows = h("div", { class: "rows" });
+  const rows = h("div.rows");
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
   let webhook = first;
@@ -138,22 +138,18 @@ function card(first) {
   /** @param {Delivery} delivery */
   function deliveryRow(delivery) {
     const last = delivery.log.at(-1);
-    const redeliver = h(
-      "button",
-      { class: "quiet small", click: () => runAction(() => sendAgain(delivery)) },
-      "Send again",
-    );
+    const redeliver = h("button.quiet.small", { click: () => runAction(() => sendAgain(delivery)) }, "Send again");
     return h(
       "tr",
       { "data-delivery": delivery.id },
       rowHead(delivery.event_kind),
-      h("td", {}, h("code", {}, delivery.object_id)),
-      h("td", {}, statusBadge(STATES[delivery.state], delivery.state)),
+      h("td", h("code", delivery.object_id)),
+      h("td", statusBadge(STATES[delivery.state], delivery.state)),
       numberCell(count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
-      h("td", {}, delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
-      h("td", {}, timeElement(delivery.created_at)),
-      h("td", {}, delivery.state !== "waiting" && redeliver),
+      h("td", delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
+      h("td", timeElement(delivery.created_at)),
+      h("td", delivery.state !== "waiting" && redeliver),
     );
   }
 
@@ -165,16 +161,16 @@ function card(first) {
   }
 
   const actions = actionRow(
-    h("button", { class: "small", click: () => runAction(test) }, "Send a test"),
+    h("button.small", { click: () => runAction(test) }, "Send a test"),
     toggle,
-    h("button", { class: "quiet small", click: () => runAction(rotate) }, "New secret"),
-    h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+    h("button.quiet.small", { click: () => runAction(rotate) }, "New secret"),
+    h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
   );
-  const heading = h("h2", { class: "wrap" }, first.url);
+  const heading = h("h2.wrap", first.url);
   return {
     node: h(
-      "article",
-      { class: "panel", "data-webhook": first.id },
+      "article.panel",
+      { "data-webhook": first.id },
       panelHead(headingRow(heading, state), actions),
       facts,
       outcome,
@@ -222,5 +218,5 @@ function testOutcome({ delivered, status, error, took_seconds: took, answer }) {
   const words = delivered
     ? `The receiver answered ${status} after ${took.toFixed(2)} s.`
     : `Not delivered: ${error || `status ${status}`}.`;
-  return h("div", { class: delivered ? "hint" : "problem" }, h("p", {}, words), answer && h("pre", {}, answer));
+  return h("div", { class: delivered ? "hint" : "problem" }, h("p", words), answer && h("pre", answer));
 }
