@@ -2,7 +2,7 @@
 import { timesLabel } from "./labels.js";
 import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { actionRow, dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, rowHead } from "../page/dom.js";
 import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -26,7 +26,8 @@ function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
   const link = (href, words) => h("a.button.quiet", { href }, words);
-  return actionRow(
+  return h(
+    "div.actions",
     h("a.button.primary", { href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),
@@ -44,19 +45,19 @@ function baselineTable({ value, interval, data, baselines }, name) {
       h(
         "tr.main",
         rowHead("This model", interval && h("small", interval.map(metric).join(" – "))),
-        numberCell(h("strong", metric(value))),
+        h("td.number", h("strong", metric(value))),
         h("td"),
-        numberCell(),
-        numberCell(),
+        h("td.number"),
+        h("td.number"),
       ),
       ...baselines.map((baseline) =>
         h(
           "tr",
           rowHead(baseline.name),
-          numberCell(metric(baseline.value)),
+          h("td.number", metric(baseline.value)),
           h("td", verdictChip(baseline.verdict)),
-          numberCell(signed(baseline.difference)),
-          numberCell(pValue(baseline.p_value)),
+          h("td.number", signed(baseline.difference)),
+          h("td.number", pValue(baseline.p_value)),
         ),
       ),
     ],

@@ -22,19 +22,7 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import {
-  changes,
-  h,
-  hint,
-  numberCell,
-  numberHeads,
-  replace,
-  rowHead,
-  scrollRegion,
-  setText,
-  svg,
-  tableHead,
-} from "../page/dom.js";
+import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
@@ -236,7 +224,7 @@ function unrankedRow(candidate) {
     "tr",
     rowHead(h("span.name", { title: settingsLabel(candidate) }, name)),
     h("td", h("span.wrap", reasonLabel(candidate))),
-    numberCell(metric(value)),
-    numberCell(foldsLabel(candidate)),
+    h("td.number", metric(value)),
+    h("td.number", foldsLabel(candidate)),
   );
 }

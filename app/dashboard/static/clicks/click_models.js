@@ -1,7 +1,7 @@
 /** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { dataTable, disclosure, factList, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
+import { dataTable, disclosure, factList, h, hint, numberHeads, rowHead } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
@@ -44,12 +44,12 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
       "tr",
       { class: index === 0 && "main" },
       rowHead(h("strong", each.model), h("small", ` ${each.label}`)),
-      numberCell(fixed(each.log_likelihood, 5)),
+      h("td.number", fixed(each.log_likelihood, 5)),
       each.difference
-        ? numberCell(fixed(-each.difference.value, 5), h("small", differenceInterval(each.difference)))
-        : numberCell("best"),
-      numberCell(fixed(each.perplexity, 4)),
-      numberCell(fixed(each.conditional_perplexity, 4)),
+        ? h("td.number", fixed(-each.difference.value, 5), h("small", differenceInterval(each.difference)))
+        : h("td.number", "best"),
+      h("td.number", fixed(each.perplexity, 4)),
+      h("td.number", fixed(each.conditional_perplexity, 4)),
     );
   return h(
     "section.rows",
@@ -148,9 +148,9 @@ function parameterTable(parameters) {
       h(
         "tr",
         rowHead(parameterName(name)),
-        numberCell(count(row.rank)),
-        numberCell(row.last_click === undefined ? "" : count(row.last_click)),
-        numberCell(withInterval(row)),
+        h("td.number", count(row.rank)),
+        h("td.number", row.last_click === undefined ? "" : count(row.last_click)),
+        h("td.number", withInterval(row)),
       ),
     ),
   );

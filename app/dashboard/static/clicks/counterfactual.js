@@ -2,7 +2,7 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/addresses.js";
-import { dataTable, h, hint, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
 /**
@@ -100,10 +100,10 @@ function supportTable(systems, named) {
     h(
       "tr",
       rowHead(named(name)),
-      numberCell(count(Math.round(effective))),
-      numberCell(percent(largest, 1)),
-      numberCell(percent(clipped, 1)),
-      numberCell(percent(unsupported, 1)),
+      h("td.number", count(Math.round(effective))),
+      h("td.number", percent(largest, 1)),
+      h("td.number", percent(clipped, 1)),
+      h("td.number", percent(unsupported, 1)),
       h("td", supportLabel(missing)),
     );
   return h(

@@ -3,7 +3,7 @@ import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { changes, dataTable, h, hint, numberCell, numberHeads, replace } from "../page/dom.js";
+import { changes, dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -157,7 +157,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
     dataTable(
       "Propensities",
       [numberHeads(...heads)],
-      propensities.map((value, index) => h("tr", ...cells(value, index).map((words) => numberCell(words)))),
+      propensities.map((value, index) => h("tr", ...cells(value, index).map((words) => h("td.number", words)))),
       { class: "click-table" },
     ),
     hint(

@@ -5,7 +5,7 @@ import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/addresses.js";
 import { request } from "../page/api.js";
-import { actionRow, find, h, hint } from "../page/dom.js";
+import { find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
 /**
@@ -40,7 +40,8 @@ export function correctedFileForm(dataset, usual) {
       h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
       h("p.hint", { "aria-live": "off" }),
     ),
-    actionRow(
+    h(
+      "div.actions",
       h("button.primary", { type: "submit" }, "Upload and replace"),
       h("button.quiet", { "data-action": "abort", hidden: true }, "Stop"),
     ),

@@ -3,7 +3,7 @@ import { datasetApi, datasetPage, jobPage } from "../page/addresses.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
-import { actionRow, h, setText } from "../page/dom.js";
+import { h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
 
 export const DATASET_ROLES = ["train", "validation", "test"];
@@ -114,7 +114,8 @@ export function headingOn(words, connective, id) {
 export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;
-  return actionRow(
+  return h(
+    "div.actions",
     status === "ready" &&
       (isJudgedOnly
         ? h("a.button", { href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of this dataset")

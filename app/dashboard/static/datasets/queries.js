@@ -6,7 +6,7 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { latestReader, loadInto } from "../page/content.js";
-import { dataTable, findAll, h, hint, numberCell, numberHeads, replace, rowHead, setText } from "../page/dom.js";
+import { dataTable, findAll, h, hint, numberHeads, replace, rowHead, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 const PAGE_SIZE = 50;
@@ -96,9 +96,9 @@ function table(queries, address) {
     h(
       "tr",
       rowHead(queryName(query, (words) => h("a", { href: address(query.query_id) }, words))),
-      numberCell(count(documents)),
-      numberCell(relevant ? count(relevant) : h("span.unusual", "0")),
-      numberCell(rangeLabel(low, high)),
+      h("td.number", count(documents)),
+      h("td.number", relevant ? count(relevant) : h("span.unusual", "0")),
+      h("td.number", rangeLabel(low, high)),
       ...columns.map((name) => h("td", h("span.name", { title: values[name] }, values[name]))),
     );
   return dataTable("Queries", ["Query", numberHeads("Documents", "Relevant", "Labels"), ...columns], queries.map(row));

@@ -4,7 +4,7 @@ import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
-import { columnHead, dataTable, h, panelHead, replace } from "../page/dom.js";
+import { columnHead, dataTable, h, replace } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = [
@@ -49,7 +49,8 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const cells = heads.map((words, column) => columnHead(words, { class: numberClass(column) }));
     const rows = found.map((estimate) => row(estimate, names));
     return [
-      panelHead(
+      h(
+        "div.panel-head",
         h("h2", "Estimated from clicks"),
         helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
       ),

@@ -13,9 +13,7 @@ import {
   findAll,
   h,
   hint,
-  numberCell,
   numberHeads,
-  panelHead,
   problemBox,
   replace,
   rowHead,
@@ -159,15 +157,15 @@ function table(rows, explained) {
     several && numberHeads("Difference"),
   ];
   /** @param {number} part */
-  const cells = (part) => [h("td.bar-cell", signedBar(part / largest)), numberCell(signed(part, 2))];
+  const cells = (part) => [h("td.bar-cell", signedBar(part / largest)), h("td.number", signed(part, 2))];
   /** @param {Reason} reason */
   const row = ({ feature, value, parts }) =>
     h(
       "tr",
       rowHead(h("span.name", { title: feature }, feature)),
-      numberCell(featureValue(value)),
+      h("td.number", featureValue(value)),
       ...parts.flatMap(cells),
-      several && numberCell(h("strong", signed(parts[1] - parts[0], 2))),
+      several && h("td.number", h("strong", signed(parts[1] - parts[0], 2))),
     );
   return dataTable("Contributions of features", heads, rows.map(row), { class: "reasons-table" });
 }
@@ -380,7 +378,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
   const node = h(
     "section.compared-query",
     { "aria-label": "One query, ranked by both systems" },
-    panelHead(title, field),
+    h("div.panel-head", title, field),
     place,
   );
   let latestRequest = 0;

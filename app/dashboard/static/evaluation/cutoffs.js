@@ -2,19 +2,7 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import {
-  dataTable,
-  disclosure,
-  h,
-  hint,
-  numberCell,
-  numberHeads,
-  panelHead,
-  replace,
-  rowHead,
-  setAttribute,
-  setText,
-} from "../page/dom.js";
+import { dataTable, disclosure, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -49,7 +37,7 @@ export function cutoffPanel(words) {
   const node = h(
     "section.panel.cutoffs",
     { hidden: true },
-    panelHead(title, tabs.node),
+    h("div.panel-head", title, tabs.node),
     figure.node,
     note,
     disclosure("As a table", numbers),
@@ -171,7 +159,8 @@ function table(systems, name, cutoffs) {
   /** @param {MeasuredSystem} system @param {number} cutoff */
   const cell = ({ metrics, baseline }, cutoff) => {
     const interval = metrics[`${name}@${cutoff}`];
-    return numberCell(
+    return h(
+      "td.number",
       baseline
         ? metric(interval?.mean)
         : [h("strong", metric(interval?.mean)), " ", h("small.missing", intervalLabel(interval))],

@@ -7,7 +7,7 @@ import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get, readOnce } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, hint, panelHead, replace, setAttribute } from "../page/dom.js";
+import { h, hint, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
@@ -26,7 +26,7 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
   loadInto(place, async () => [diagnosticList(values, await readDiagnostics())]);
   return h(
     "section.panel.diagnostics",
-    panelHead(h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
+    h("div.panel-head", h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );

@@ -6,7 +6,7 @@ import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, hint, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -161,7 +161,11 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
 
   /** @param {any} item */
   function row(item) {
-    return h("tr", rowHead(query(item)), ...columns.map(({ value, words = metric }) => numberCell(words(value(item)))));
+    return h(
+      "tr",
+      rowHead(query(item)),
+      ...columns.map(({ value, words = metric }) => h("td.number", words(value(item)))),
+    );
   }
 
   /** @param {Schemas["QuerySummary"]} summary */

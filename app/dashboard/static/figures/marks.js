@@ -1,7 +1,7 @@
 /** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
-import { h, numberCell, rowHead, setAttribute, setText, svg } from "../page/dom.js";
+import { h, rowHead, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
 /**
@@ -22,7 +22,7 @@ export function bars(caption, entries, words = count) {
 
 /** @param {Child} name @param {string} words @param {number} share */
 function row(name, words, share) {
-  return h("tr", rowHead(name), h("td.bar-cell", bar(share)), numberCell(words));
+  return h("tr", rowHead(name), h("td.bar-cell", bar(share)), h("td.number", words));
 }
 
 /** @param {number} share of the full width, 0 to 1 */

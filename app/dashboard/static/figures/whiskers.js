@@ -1,5 +1,5 @@
 /** Means with their intervals, one row per system or segment, all on one linear scale. @module */
-import { columnHead, h, numberCell, numberHeads, rowHead, svg } from "../page/dom.js";
+import { columnHead, h, numberHeads, rowHead, svg } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { linearScale } from "./scales.js";
 
@@ -73,7 +73,7 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
     rowHead(h("span.name", name), detail && h("small", detail)),
     h("td.whisker-cell", whisker(interval, scale, [reference])),
     counted && h("td.number.queries", count(queries)),
-    numberCell(h("strong", metric(interval?.mean)), " ", h("small", intervalLabel(interval))),
+    h("td.number", h("strong", metric(interval?.mean)), " ", h("small", intervalLabel(interval))),
   );
 }
 

@@ -3,7 +3,7 @@ import { field, textInput } from "./controls.js";
 import { onSubmit, tagsOf } from "./forms.js";
 import { request } from "../page/api.js";
 import { projectTag, tagList } from "../page/content.js";
-import { actionRow, announce, confirmed, h, hint, panelHead, replace } from "../page/dom.js";
+import { announce, confirmed, h, hint, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
@@ -27,7 +27,7 @@ import { actionRow, announce, confirmed, h, hint, panelHead, replace } from "../
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div.labels-text");
   const edit = h("button.quiet.small", { click: showForm }, "Edit");
-  const node = h("section.panel", panelHead(h("h2", heading), edit), body);
+  const node = h("section.panel", h("div.panel-head", h("h2", heading), edit), body);
 
   /** @param {Labels} now */
   function show(now) {
@@ -60,7 +60,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       field(heading, words),
       field(["Tags ", h("small", "one per line, such as team: search")], lines),
       field(["Project ", h("small", "leave empty for none")], projectField),
-      actionRow(h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
+      h("div.actions", h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
     );
     onSubmit(form, async () => {
       const edited = {

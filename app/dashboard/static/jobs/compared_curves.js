@@ -3,7 +3,7 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { jobPage } from "../page/addresses.js";
-import { findAll, h, panelHead, replace, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { iterationAxis } from "./curves.js";
 import { LOSS } from "./labels.js";
@@ -37,7 +37,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
   const node = h(
     "section.panel.curve.compared-curves",
     { "aria-label": "Learning curves" },
-    panelHead(h("h2", "Learning curves"), h("label.smoothing", "Smoothing ", slider, amount)),
+    h("div.panel-head", h("h2", "Learning curves"), h("label.smoothing", "Smoothing ", slider, amount)),
     tabs.node,
     words,
     figure.node,

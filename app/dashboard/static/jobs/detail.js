@@ -10,7 +10,6 @@ import {
   dataTable,
   h,
   hint,
-  numberCell,
   numberHeads,
   problemBox,
   replace,
@@ -182,7 +181,7 @@ function row(name, parts, metrics, summary, hasEvaluation) {
   return h(
     "tr",
     rowHead(name),
-    ...parts.map(([part]) => numberCell(metric(metrics[part][name]))),
+    ...parts.map(([part]) => h("td.number", metric(metrics[part][name]))),
     hasEvaluation && h("td.number.tested", h("strong", metric(summary?.mean)), interval(summary)),
   );
 }

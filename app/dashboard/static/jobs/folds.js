@@ -3,7 +3,7 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
-import { changes, h, hint, numberCell, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{name: string, queries?: number, bestIteration?: number, metrics: Metrics}} Fold */
@@ -62,9 +62,9 @@ function row({ name, queries, bestIteration, metrics }, names) {
   return h(
     "tr",
     rowHead(h("span.name", { title: name }, name)),
-    numberCell(queries === undefined ? "–" : count(queries)),
-    numberCell(bestIteration === undefined ? "–" : count(bestIteration)),
-    ...names.map((each) => numberCell(metric(metrics[each]))),
+    h("td.number", queries === undefined ? "–" : count(queries)),
+    h("td.number", bestIteration === undefined ? "–" : count(bestIteration)),
+    ...names.map((each) => h("td.number", metric(metrics[each]))),
   );
 }
 
@@ -72,16 +72,16 @@ function row({ name, queries, bestIteration, metrics }, names) {
 function summaryRows({ metrics, queries, cross_validation: validation }, names) {
   const { best_iteration: bestIteration, over_folds: overFolds } = validation;
   /** @param {MeanInterval | null | undefined} summary */
-  const mean = (summary) => numberCell(h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary)));
+  const mean = (summary) => h("td.number", h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary)));
   return [
     h(
       "tr",
       rowHead("All queries"),
-      numberCell(count(queries)),
-      numberCell(count(bestIteration)),
+      h("td.number", count(queries)),
+      h("td.number", count(bestIteration)),
       ...names.map((name) => mean(metrics[name])),
     ),
-    h("tr", rowHead("Mean over folds"), numberCell(), numberCell(), ...names.map((name) => mean(overFolds[name]))),
+    h("tr", rowHead("Mean over folds"), h("td.number"), h("td.number"), ...names.map((name) => mean(overFolds[name]))),
   ];
 }
 

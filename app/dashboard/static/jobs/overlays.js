@@ -5,7 +5,7 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { shareLabel } from "../figures/scales.js";
 import { helpLink } from "../page/content.js";
-import { h, hint, panelHead, replace, setAttribute, setText } from "../page/dom.js";
+import { h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { milliseconds } from "../page/format.js";
 import { chip, iterationLabel } from "./compared_curves.js";
 import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
@@ -44,7 +44,7 @@ export function overlay(title, { help, find }) {
   const node = h(
     "section.panel.overlay",
     { "aria-label": title, hidden: true },
-    panelHead(h("h2", title, " ", helpLink(...help)), tabs.node),
+    h("div.panel-head", h("h2", title, " ", helpLink(...help)), tabs.node),
     words,
     figure.node,
     chips,

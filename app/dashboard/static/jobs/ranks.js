@@ -1,17 +1,6 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import {
-  changes,
-  columnHead,
-  h,
-  hint,
-  numberCell,
-  replace,
-  rowHead,
-  scrollRegion,
-  setText,
-  tableHead,
-} from "../page/dom.js";
+import { changes, columnHead, h, hint, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";
 
 /** @typedef {Schemas["RankProgress"]} Rank */
@@ -84,6 +73,6 @@ function row(rank, active) {
     rowHead(rank.rank),
     h("td", h("span.name", { title: rank.host }, rank.host)),
     h("td.stage", active ? rank.stage : "ended"),
-    ...numbers.map((words) => numberCell(words)),
+    ...numbers.map((words) => h("td.number", words)),
   );
 }

@@ -10,7 +10,6 @@ import { jobPage, modelApi, modelPage } from "../page/addresses.js";
 import { creator, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
-  actionRow,
   announce,
   confirmed,
   dataTable,
@@ -19,9 +18,7 @@ import {
   factList,
   h,
   hint,
-  numberCell,
   numberHeads,
-  panelHead,
   replace,
   rowHead,
   setText,
@@ -132,10 +129,10 @@ function segmentTable(slices) {
     h(
       "tr",
       rowHead(`${by}: ${value || "(empty)"}`),
-      numberCell(count(queries)),
-      numberCell(metric(champion)),
-      numberCell(metric(challenger)),
-      numberCell(signed(drop)),
+      h("td.number", count(queries)),
+      h("td.number", metric(champion)),
+      h("td.number", metric(challenger)),
+      h("td.number", signed(drop)),
       h("td", refused && verdictChip("worse")),
     );
   return dataTable("Segments", heads, slices.map(row));
@@ -203,7 +200,8 @@ function aliasCard(model, assignment, changed) {
   return h(
     "article.panel.alias",
     { "data-alias": alias },
-    panelHead(
+    h(
+      "div.panel-head",
       h(
         "h2",
         h("span.alias-name", `@${alias}`),
@@ -213,7 +211,8 @@ function aliasCard(model, assignment, changed) {
           : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
         h("small", " since ", timeElement(updated)),
       ),
-      actionRow(
+      h(
+        "div.actions",
         version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
@@ -259,7 +258,7 @@ function newAliasForm(model, done) {
     heading,
     h("div.summary", { hidden: true }),
     field(["Name ", h("small", "lower case letters, digits, . _ -")], name),
-    actionRow(h("button.primary", { type: "submit" }, `Promote version ${model.version}`)),
+    h("div.actions", h("button.primary", { type: "submit" }, `Promote version ${model.version}`)),
     place,
   );
   onSubmit(form, async () => {

@@ -2,7 +2,7 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberCell, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, percent, score, short } from "../page/format.js";
 
 const HEIGHT = 340;
@@ -200,7 +200,7 @@ function summary({ feature, points, missing }) {
 function table({ feature, points, missing }) {
   /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
   const row = (name, share, { mean, lower, upper }) =>
-    h("tr", rowHead(name), ...[share, score(mean), score(lower), score(upper)].map((cell) => numberCell(cell)));
+    h("tr", rowHead(name), ...[share, score(mean), score(lower), score(upper)].map((cell) => h("td.number", cell)));
   return dataTable(
     `Scores by ${feature}`,
     [feature, numberHeads("Documents at or below", "Mean score", "10%", "90%")],

@@ -5,7 +5,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { actionRow, h, hint, numberCell, replace, rowHead, statusBadge } from "../page/dom.js";
+import { h, hint, replace, rowHead, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 
 const PAGE_SIZE = 20;
@@ -37,7 +37,7 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
     rowHead(h("a", { href: driftPage(id) }, timeElement(at))),
     h("td", statusBadge(status, words)),
     h("td", h("span.wrap", sentence)),
-    numberCell(count(documents)),
+    h("td.number", count(documents)),
     h("td", timeElement(since)),
   );
 }
@@ -55,7 +55,7 @@ function driftForm(model, done) {
     ),
     h("div.summary", { hidden: true }),
     field("Days of samples", days),
-    actionRow(h("button.primary", { type: "submit" }, "Look for drift")),
+    h("div.actions", h("button.primary", { type: "submit" }, "Look for drift")),
   );
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });

@@ -8,7 +8,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
-import { actionRow, dataTable, disclosure, h, hint, numberCell, panelHead, problemBox, replace } from "../page/dom.js";
+import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -102,7 +102,8 @@ function parityReport(report, { filename }, { file, archive }) {
   return h(
     "section.panel.parity",
     { "aria-label": "Parity of the export with the model" },
-    panelHead(
+    h(
+      "div.panel-head",
       h("h2", verdicts[exact ? 0 : 1]),
       h("span.verdict", { "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
     ),
@@ -115,7 +116,8 @@ function parityReport(report, { filename }, { file, archive }) {
     ),
     ...engines.map(engine),
     notes.length > 0 && h("div.notes", h("h3", "Notes"), h("ul", ...notes.map((note) => h("li", ...withCode(note))))),
-    actionRow(
+    h(
+      "div.actions",
       button(`Download ${filename}`, "primary", file),
       button("Download with parity files (zip)", "", archive),
       h(
@@ -198,7 +200,7 @@ function examples(found) {
       "tr",
       h("td", count(tree + 1)),
       h("td", h("span.name", { title: feature }, feature)),
-      ...[threshold, loaded].map((number) => numberCell(number === null ? "∞" : String(number))),
+      ...[threshold, loaded].map((number) => h("td.number", number === null ? "∞" : String(number))),
       h("td", value),
       h("td", lightgbm),
     );
@@ -220,7 +222,7 @@ export async function exportView(model) {
   const form = h(
     "form.panel.form",
     { novalidate: true },
-    panelHead(h("h2", "Export"), helpLink("how-to/elsewhere/", "Exports")),
+    h("div.panel-head", h("h2", "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
       "Before the download, the export is read back and evaluated as the engine does it. Inputs are judged documents, and values around the thresholds of trees or edge cases of other models.",
     ),
@@ -228,7 +230,7 @@ export async function exportView(model) {
     h("div.row", field("Format", format), field("Compared with the model on ", dataset)),
     words,
     options,
-    actionRow(h("button.primary", { type: "submit" }, "Export and compare")),
+    h("div.actions", h("button.primary", { type: "submit" }, "Export and compare")),
   );
 
   function choose() {

@@ -4,7 +4,7 @@ import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
-import { actionRow, h, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
@@ -18,7 +18,8 @@ export function gateForm(gate, cancel) {
       h("div.summary", { hidden: true }),
       ...judgmentRules(gate, dataset),
       clicks.node,
-      actionRow(
+      h(
+        "div.actions",
         h("button.primary.small", { type: "submit" }, "Set gate"),
         h("button.quiet.small", { click: cancel }, "Cancel"),
       ),

@@ -7,7 +7,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { actionRow, announce, confirmed, h, replace } from "../page/dom.js";
+import { announce, confirmed, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 
@@ -61,11 +61,15 @@ export function gatePanel(name, { alias, gated }) {
     if (!gate)
       return [
         h("p", h("strong", "No gate: "), "the alias moves to any version immediately."),
-        actionRow(button("Set a gate", () => edit(null))),
+        h(
+          "div.actions",
+          button("Set a gate", () => edit(null)),
+        ),
       ];
     return [
       h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
-      actionRow(
+      h(
+        "div.actions",
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",

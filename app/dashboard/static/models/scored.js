@@ -3,7 +3,7 @@ import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { columnHead, h, numberCell, rowHead, svg } from "../page/dom.js";
+import { columnHead, h, rowHead, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
 
 const FIRST_ROWS = 8;
@@ -45,9 +45,9 @@ function row({ name, value = "", adds, kind }, scale) {
     "tr",
     { class: kind },
     rowHead(h("span.name", { title: name }, name)),
-    numberCell(value),
+    h("td.number", value),
     h("td.bar-cell", signedBar(adds / scale)),
-    numberCell(signed(adds, 4)),
+    h("td.number", signed(adds, 4)),
   );
 }
 

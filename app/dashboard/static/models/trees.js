@@ -14,7 +14,6 @@ import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
 import {
-  actionRow,
   dataTable,
   factList,
   find,
@@ -93,7 +92,7 @@ export function treePanel(node, model, trees, wanted, remember) {
       hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
-      actionRow(fold, all),
+      h("div.actions", fold, all),
     ),
     h("div.tree-view", canvas, detail),
     numbers,

@@ -10,13 +10,10 @@ import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../p
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import {
-  actionRow,
   disclosure,
   findAll,
   h,
   hint,
-  numberCell,
-  panelHead,
   replace,
   rowHead,
   scrollRegion,
@@ -186,12 +183,12 @@ function candidateTable(shown) {
     const row = h(
       "tr",
       { "data-document": id },
-      numberCell(rank),
+      h("td.number", rank),
       h("td", moved(before.get(id), rank)),
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
-      numberCell(candidate.label === null ? "–" : grade(candidate.label, largest)),
-      numberCell(fixed(score, 4)),
-      ...shown.map((feature) => numberCell(field(candidate, feature))),
+      h("td.number", candidate.label === null ? "–" : grade(candidate.label, largest)),
+      h("td.number", fixed(score, 4)),
+      ...shown.map((feature) => h("td.number", field(candidate, feature))),
       h("td", why),
     );
     return [row, reasons];
@@ -304,7 +301,8 @@ export async function tryView(model) {
     h("div.summary", { hidden: true }),
     table.node,
     text.node,
-    actionRow(
+    h(
+      "div.actions",
       h("button.primary", { type: "submit" }, "Rank"),
       h("button.quiet", { click: () => choose(query.value.trim()) }, "Start over"),
     ),
@@ -379,7 +377,8 @@ export async function tryView(model) {
   }
 
   const problem = h("div");
-  const head = panelHead(
+  const head = h(
+    "div.panel-head",
     h("h2", "Try the model on documents"),
     h("div.try-choice", h("label", "Dataset ", dataset), h("label", "Query ", query), known),
   );

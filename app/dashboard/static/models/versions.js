@@ -4,7 +4,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
 import { tagList } from "../page/content.js";
-import { findAll, h, numberCell, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /**
@@ -85,7 +85,7 @@ export function versionTable(name, { tick, current }) {
       h("td", kindName(model.kind)),
       h("td", loss?.name || source),
       h("td", dataset ? datasetName(dataset) : "–"),
-      numberCell(count(iterations)),
+      h("td.number", count(iterations)),
       h("td", timeElement(created)),
     );
   }

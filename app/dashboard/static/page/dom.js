@@ -178,11 +178,6 @@ export function numberHeads(...words) {
 }
 
 /** @param {...(Child | Child[])} content */
-export function numberCell(...content) {
-  return h("td.number", ...content);
-}
-
-/** @param {...(Child | Child[])} content */
 export function rowHead(...content) {
   return h("th", { scope: "row" }, ...content);
 }
@@ -227,26 +222,6 @@ export function factList(kind, facts) {
 /** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
 export function hint(...words) {
   return h("p.hint", ...words);
-}
-
-/** Return buttons and links side by side. @param {...(Child | Child[])} children */
-export function actionRow(...children) {
-  return h("div.actions", ...children);
-}
-
-/** Return the head of a panel: a heading and the controls beside it. @param {...(Child | Child[])} children */
-export function panelHead(...children) {
-  return h("div.panel-head", ...children);
-}
-
-/** Return the head of a page: its heading and its actions. @param {...(Child | Child[])} children */
-export function pageHead(...children) {
-  return h("div.page-head", ...children);
-}
-
-/** Return a heading with its status beside it. @param {...(Child | Child[])} children */
-export function headingRow(...children) {
-  return h("div.job-heading", ...children);
 }
 
 /** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */

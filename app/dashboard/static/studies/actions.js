@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, request } from "../page/api.js";
-import { actionRow, announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
+import { announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
 /** @param {string} id @param {() => void} changed */
@@ -178,7 +178,7 @@ function submitDialog(title, words, fields, yes, send) {
     hint(words),
     h("div.summary", { hidden: true }),
     h("div.grid", ...fields),
-    actionRow(h("button.primary", { type: "submit" }, yes)),
+    h("div.actions", h("button.primary", { type: "submit" }, yes)),
   );
   const dialog = h("dialog.form-dialog", { "aria-label": title });
   const close = h("button.quiet.small", { "aria-label": "Close", click: () => dialog.close() }, "×");

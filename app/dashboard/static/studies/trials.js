@@ -3,7 +3,7 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { changes, h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
+import { changes, h, hint, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -44,7 +44,8 @@ export function trialsPanel(study) {
     const read = historyReader(trial.job_id);
     replace(
       chosen,
-      panelHead(
+      h(
+        "div.panel-head",
         h("h3", `Trial ${trial.number}: learning curve`),
         h("a.quiet-link", { href: jobPage(trial.job_id) }, "Job"),
       ),

@@ -9,20 +9,7 @@ import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import {
-  actionRow,
-  announce,
-  elementById,
-  h,
-  hint,
-  metaLine,
-  pageHead,
-  panel,
-  problemBox,
-  replace,
-  statusBadge,
-  headingRow,
-} from "../page/dom.js";
+import { announce, elementById, h, hint, metaLine, panel, problemBox, replace, statusBadge } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -63,9 +50,11 @@ function draw(log) {
   place.dataset.status = status;
   replace(
     place,
-    pageHead(
-      headingRow(h("h1", name), statusBadge(status)),
-      actionRow(
+    h(
+      "div.page-head",
+      h("div.job-heading", h("h1", name), statusBadge(status)),
+      h(
+        "div.actions",
         log.job_id && h("a.button.quiet", { href: jobPage(log.job_id) }, "Job"),
         status !== "pending" && deleteButton(log),
       ),

@@ -17,7 +17,6 @@ import { compareWith, comparisonApi, jobPage, modelPage, pageObjectId } from "..
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
-  actionRow,
   columnHead,
   dataTable,
   disclosure,
@@ -26,10 +25,7 @@ import {
   h,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
-  panelHead,
   replace,
   rowHead,
   scrollRegion,
@@ -145,8 +141,8 @@ function changedTable(title, queries, names, open) {
     h(
       "tr",
       rowHead(openedQuery(query, open)),
-      numberCell(fourDigits(a)),
-      numberCell(fourDigits(b)),
+      h("td.number", fourDigits(a)),
+      h("td.number", fourDigits(b)),
       h("td.number", { "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
     );
   return h(
@@ -247,10 +243,10 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   return [
     h(
       "section.panel",
-      panelHead(h("h2", "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
+      h("div.panel-head", h("h2", "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
       differenceTable(comparison, [pair]),
     ),
-    h("section.panel.query-values", panelHead(h("h2", "Query by query"), tabs.node), plot, folded),
+    h("section.panel.query-values", h("div.panel-head", h("h2", "Query by query"), tabs.node), plot, folded),
     h(
       "section.panel",
       h("h2", "Queries that changed most ", h("small", `by ${comparison.metrics[0]}`)),
@@ -311,9 +307,11 @@ function draw(comparison) {
   );
   replace(
     place,
-    pageHead(
+    h(
+      "div.page-head",
       headingOn(title, "on", dataset),
-      actionRow(
+      h(
+        "div.actions",
         h("a.button.quiet", { href: newComparison }, "New comparison"),
         h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
@@ -327,7 +325,7 @@ function draw(comparison) {
     matrix &&
       h(
         "section.panel",
-        panelHead(h("h2", "Every pair"), hint("Select a pair to show it below.")),
+        h("div.panel-head", h("h2", "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
       ),
@@ -400,7 +398,7 @@ function meansOf({ systems, metrics }, chosen) {
   tabs.show(current);
   queueMicrotask(() => show(current));
   return {
-    node: h("section.panel", panelHead(h("h2", "Systems"), tabs.node), body),
+    node: h("section.panel", h("div.panel-head", h("h2", "Systems"), tabs.node), body),
     metric: () => current,
   };
 }

@@ -12,7 +12,6 @@ import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
-  actionRow,
   announce,
   columnHead,
   dataTable,
@@ -21,14 +20,12 @@ import {
   hint,
   metaLine,
   numberHeads,
-  pageHead,
   problemBox,
   replace,
   rowHead,
   setAttribute,
   setText,
   statusBadge,
-  headingRow,
   panel,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
@@ -82,7 +79,7 @@ function problemCauses(problem, causes, begun) {
   /** @type {Set<string>} */
   const ignored = new Set();
   const button = h("button.primary", { click: readAgain }, "Ignore and read again");
-  const actions = actionRow(button);
+  const actions = h("div.actions", button);
 
   async function readAgain() {
     button.disabled = true;
@@ -324,7 +321,7 @@ function draw(dataset) {
   place.dataset.status = status;
   replace(
     place,
-    pageHead(headingRow(h("h1", name), statusBadge(status)), datasetActions(dataset)),
+    h("div.page-head", h("div.job-heading", h("h1", name), statusBadge(status)), datasetActions(dataset)),
     metaLine(
       sourceLabel(dataset),
       timeElement(dataset.created_at),

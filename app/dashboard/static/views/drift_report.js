@@ -4,7 +4,7 @@ import { VERDICTS } from "../models/drift.js";
 import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
-import { actionRow, elementById, h, hint, metaLine, pageHead, replace, statusBadge, headingRow } from "../page/dom.js";
+import { elementById, h, hint, metaLine, replace, statusBadge } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
@@ -27,12 +27,14 @@ function show(report) {
   document.title = `Drift of ${model} · Rankery`;
   replace(
     place,
-    pageHead(
-      headingRow(
+    h(
+      "div.page-head",
+      h(
+        "div.job-heading",
         h("h1", h("span.kind", "Drift of "), h("a.quiet-link", { href: modelPage(modelId) }, model)),
         statusBadge(status, words),
       ),
-      job && actionRow(h("a.button.quiet", { href: jobPage(job) }, "Job")),
+      job && h("div.actions", h("a.button.quiet", { href: jobPage(job) }, "Job")),
     ),
     metaLine(
       ["Samples from ", timeElement(since), " to ", timeElement(until)],

@@ -25,21 +25,7 @@ import {
 } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
-import {
-  actionRow,
-  dataTable,
-  elementById,
-  factList,
-  h,
-  hint,
-  metaLine,
-  numberCell,
-  numberHeads,
-  pageHead,
-  panelHead,
-  replace,
-  rowHead,
-} from "../page/dom.js";
+import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace, rowHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */
@@ -53,7 +39,8 @@ function evaluationActions(evaluation) {
   const compared = ranking || evaluation.system;
   if (ranking) offerRanking(files, ranking);
   else if (job) offerRankingOfJob(files, job);
-  return actionRow(
+  return h(
+    "div.actions",
     h("a.button", { href: compareWith([compared], dataset) }, "Compare"),
     model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
@@ -103,7 +90,7 @@ function metricNumbers({ metrics, contract }) {
   const names = Object.keys(metrics);
   return h(
     "section.panel.numbers",
-    panelHead(h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
+    h("div.panel-head", h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     dataTable(
       "Numbers",
       ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
@@ -119,11 +106,11 @@ function row(name, summary) {
   return h(
     "tr",
     rowHead(name, !summary.higher_is_better && h("span.tag.plain", "lower is better")),
-    numberCell(h("strong", metric(summary.mean))),
-    numberCell(intervalLabel(summary)),
-    ...QUANTILES.map(([key]) => numberCell(metric(summary.quantiles?.[key]))),
-    numberCell(count(summary.queries)),
-    numberCell(count(summary.skipped)),
+    h("td.number", h("strong", metric(summary.mean))),
+    h("td.number", intervalLabel(summary)),
+    ...QUANTILES.map(([key]) => h("td.number", metric(summary.quantiles?.[key]))),
+    h("td.number", count(summary.queries)),
+    h("td.number", count(summary.skipped)),
   );
 }
 
@@ -172,7 +159,7 @@ function draw(evaluation) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    pageHead(headingOn(system, "on", dataset), evaluationActions(evaluation)),
+    h("div.page-head", headingOn(system, "on", dataset), evaluationActions(evaluation)),
     metaLine("Evaluation", timeElement(created), h("code", id)),
     resultFindings(findings),
     ...byMetric(evaluation, names),
@@ -201,7 +188,7 @@ function byMetric(evaluation, names) {
   const panels = figures.map(({ title, draw }) => {
     const tabs = metricTabs(names, choose, `Metric of ${title}`);
     const body = h("div");
-    return { tabs, body, draw, node: h("section.panel", panelHead(h("h2", title), tabs.node), body) };
+    return { tabs, body, draw, node: h("section.panel", h("div.panel-head", h("h2", title), tabs.node), body) };
   });
   /** @param {string} name */
   function choose(name) {

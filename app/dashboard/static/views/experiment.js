@@ -17,9 +17,7 @@ import {
   confirmed,
   elementById,
   h,
-  headingRow,
   metaLine,
-  pageHead,
   panel,
   problemBox,
   replace,
@@ -77,7 +75,11 @@ function build(first) {
   const [isNew, isNewOutcome] = [changes(), changes()];
   showOnly(
     place,
-    pageHead(headingRow(h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
+    h(
+      "div.page-head",
+      h("div.job-heading", h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")),
+      actions.node,
+    ),
     metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", first.id)),
     actions.failure,
     progress,

@@ -9,7 +9,7 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
-import { actionRow, announce, elementById, h, hint, metaLine, pageHead, panel, replace } from "../page/dom.js";
+import { announce, elementById, h, hint, metaLine, panel, replace } from "../page/dom.js";
 import { count, counted, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -47,7 +47,7 @@ function draw(interleaving) {
   document.title = `${interleaving.name} · Rankery`;
   showOnly(
     place,
-    pageHead(h("h1", interleaving.name), actionRow(clickLogButton(), deleteButton(interleaving))),
+    h("div.page-head", h("h1", interleaving.name), h("div.actions", clickLogButton(), deleteButton(interleaving))),
     metaLine(
       interleaving.method.replaceAll("_", " "),
       ["created ", timeElement(interleaving.created_at)],

@@ -28,12 +28,9 @@ import {
   elementById,
   find,
   h,
-  headingRow,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
   replace,
   rowHead,
   scrollRegion,
@@ -181,9 +178,9 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
     rowHead(phase),
-    numberCell(briefDuration(seconds)),
+    h("td.number", briefDuration(seconds)),
     h("td.bar-cell", bar(seconds / longest)),
-    most > 0 && numberCell(bytes === null ? "–" : size(bytes)),
+    most > 0 && h("td.number", bytes === null ? "–" : size(bytes)),
   );
 }
 
@@ -317,7 +314,7 @@ async function build(first) {
     changed: (job) => setText(heading, job.title),
   });
   const parts = [
-    pageHead(headingRow(heading, status, unusual), actions.node),
+    h("div.page-head", h("div.job-heading", heading, status, unusual), actions.node),
     meta,
     bar.node,
     inside,

@@ -15,7 +15,6 @@ import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, page
 import { creator, get } from "../page/api.js";
 import { failureBox, loadInto, openObject } from "../page/content.js";
 import {
-  actionRow,
   disclosure,
   elementById,
   factList,
@@ -24,8 +23,6 @@ import {
   h,
   hint,
   metaLine,
-  pageHead,
-  panelHead,
   problemBox,
   replace,
   setAttribute,
@@ -58,9 +55,11 @@ function modelHead(model) {
     "on the test data",
   ]);
   return [
-    pageHead(
+    h(
+      "div.page-head",
       h("h1", title ?? reference, ...aliases.map((alias) => h("span.tag", `@${alias}`))),
-      actionRow(
+      h(
+        "div.actions",
         h("a.button", { href: compareWith([reference]) }, "Compare"),
         h(
           "a.button.quiet",
@@ -139,7 +138,7 @@ function lineagePanel(model) {
     );
   return h(
     "section.panel.lineage",
-    panelHead(head, hint(lineageHint(imported, automatic))),
+    h("div.panel-head", head, hint(lineageHint(imported, automatic))),
     factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
       lineage.init_model && base(lineage.init_model),
@@ -193,7 +192,7 @@ function reproduction({ id }) {
     place.hidden = false;
     replace(place, failureBox(error, retry));
   });
-  return h("div.rows", actionRow(button), place);
+  return h("div.rows", h("div.actions", button), place);
 }
 
 /** @param {Job} job */
@@ -307,9 +306,10 @@ async function versionsView({ id, name }) {
   const box = modelTicks(link);
   /** @param {Model} model */
   const tick = (model) => box(`${name}:${model.version}`, model.created_at);
-  const head = panelHead(
+  const head = h(
+    "div.panel-head",
     h("h2", `Versions of ${name}`),
-    actionRow(link, h("a.button.quiet", { href: modelPage(name) }, "Latest")),
+    h("div.actions", link, h("a.button.quiet", { href: modelPage(name) }, "Latest")),
   );
   return [h("section.panel", head, versionTable(name, { tick, current: id }))];
 }

@@ -6,7 +6,7 @@ import { featureValue, grade } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
-import { elementById, factList, h, pageHead, replace, setAttribute, setText } from "../page/dom.js";
+import { elementById, factList, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -172,7 +172,7 @@ function draw({ statistics }, query, profiles) {
   const text = query.query_text;
   const heading = h("h1.query-id", h("span.kind", "Query "), text ?? queryId);
   if (text) document.title = `${text} · Rankery`;
-  replace(place, pageHead(heading), facts(query), h("div.panel", table.node, below));
+  replace(place, h("div.page-head", heading), facts(query), h("div.panel", table.node, below));
   show();
 }
 

@@ -17,7 +17,6 @@ import {
 import { get, Problem } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
 import {
-  actionRow,
   dataTable,
   elementById,
   emptyState,
@@ -25,10 +24,7 @@ import {
   h,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
-  panelHead,
   problemBox,
   replace,
   rowHead,
@@ -82,7 +78,7 @@ function rankedQuery({ id }, dataset) {
   const node = h(
     "section.panel.ranked-query",
     { "aria-label": "One query" },
-    panelHead(title, gradeLegend(dataset?.statistics)),
+    h("div.panel-head", title, gradeLegend(dataset?.statistics)),
     place,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
@@ -190,11 +186,11 @@ function rankedQuery({ id }, dataset) {
     const shown = h(
       "tr",
       { "data-document": name },
-      numberCell(count(rank)),
+      h("td.number", count(rank)),
       h("td", grade(label, largest)),
       rowHead(documentName(document)),
-      numberCell(short(score)),
-      numberCell(gain ? gain.toFixed(3) : h("span.missing", "0")),
+      h("td.number", short(score)),
+      h("td.number", gain ? gain.toFixed(3) : h("span.missing", "0")),
       h("td.bar-cell", bar(gain / most)),
       features && h("td", button),
     );
@@ -236,7 +232,7 @@ function draw(ranking, dataset) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    pageHead(headingOn(system, "ranks", datasetId), actions(ranking)),
+    h("div.page-head", headingOn(system, "ranks", datasetId), actions(ranking)),
     metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
     resultFindings(findings),
     view.node,
@@ -251,7 +247,8 @@ function draw(ranking, dataset) {
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
-  return actionRow(
+  return h(
+    "div.actions",
     h(
       "a.button",
       { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },

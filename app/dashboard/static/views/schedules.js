@@ -8,7 +8,6 @@ import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addr
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import {
-  actionRow,
   announce,
   confirmed,
   disclosure,
@@ -17,12 +16,10 @@ import {
   find,
   h,
   hint,
-  panelHead,
   problemBox,
   replace,
   rowHead,
   statusBadge,
-  headingRow,
 } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -184,9 +181,11 @@ function card(first) {
     node: h(
       "article.panel",
       { "data-schedule": first.id },
-      panelHead(
-        headingRow(heading, state),
-        actionRow(
+      h(
+        "div.panel-head",
+        h("div.job-heading", heading, state),
+        h(
+          "div.actions",
           h("button.small", { click: () => runAction(run) }, "Run now"),
           toggle,
           h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),

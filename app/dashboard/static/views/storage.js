@@ -12,7 +12,6 @@ import {
   factList,
   h,
   hint,
-  numberCell,
   numberHeads,
   problemBox,
   replace,
@@ -74,14 +73,15 @@ function table({ kinds, total_bytes: total }) {
     h(
       "tr",
       h("th", { scope: "row" }, h("span.wrap", kind.label)),
-      numberCell(count(kind.objects)),
-      numberCell(size(kind.size_bytes)),
+      h("td.number", count(kind.objects)),
+      h("td.number", size(kind.size_bytes)),
       h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
-      numberCell(
+      h(
+        "td.number",
         kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–",
       ),
-      numberCell(kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
-      numberCell(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
+      h("td.number", kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
+      h("td.number", kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
     );
   const heads = [
     "Kind",
@@ -109,7 +109,7 @@ function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_b
     { "data-trash": id },
     h("th", { scope: "row", title: id }, name),
     h("td", kind),
-    numberCell(size(bytes)),
+    h("td.number", size(bytes)),
     h("td", timeElement(at)),
     h("td", by ? h("code", by) : "–"),
     h("td", purge ? timeElement(purge) : "–"),

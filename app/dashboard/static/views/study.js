@@ -19,12 +19,9 @@ import {
   dataTable,
   elementById,
   h,
-  headingRow,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
   panel,
   problemBox,
   replace,
@@ -97,7 +94,7 @@ async function build(first) {
   const dataset = await datasetOf(first.dataset_id);
   showOnly(
     place,
-    pageHead(headingRow(h("h1", first.name), status), actions.node),
+    h("div.page-head", h("div.job-heading", h("h1", first.name), status), actions.node),
     metaLine(
       [`Study of ${first.model_name} on `, h("a.quiet-link", { href: datasetPage(first.dataset_id) }, dataset)],
       timeElement(first.created_at),
@@ -181,9 +178,9 @@ function conclusionPanel(study) {
     h(
       "tr",
       rowHead(name, h("small", note)),
-      numberCell(h("strong", metric(winner))),
-      numberCell(metric(standard)),
-      numberCell(winner !== null && standard !== null ? signed(winner - standard) : "–"),
+      h("td.number", h("strong", metric(winner))),
+      h("td.number", metric(standard)),
+      h("td.number", winner !== null && standard !== null ? signed(winner - standard) : "–"),
     );
   return h(
     "section.finding-panel",

@@ -8,7 +8,6 @@ import { actionRunner } from "../page/actions.js";
 import { getAll, request } from "../page/api.js";
 import { showOnly, snippet } from "../page/content.js";
 import {
-  actionRow,
   announce,
   confirmed,
   disclosure,
@@ -17,13 +16,10 @@ import {
   find,
   h,
   hint,
-  numberCell,
-  panelHead,
   problemBox,
   replace,
   rowHead,
   statusBadge,
-  headingRow,
 } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -145,7 +141,7 @@ function card(first) {
       rowHead(delivery.event_kind),
       h("td", h("code", delivery.object_id)),
       h("td", statusBadge(STATES[delivery.state], delivery.state)),
-      numberCell(count(delivery.attempts)),
+      h("td.number", count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
       h("td", delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
       h("td", timeElement(delivery.created_at)),
@@ -160,7 +156,8 @@ function card(first) {
     showDeliveries();
   }
 
-  const actions = actionRow(
+  const actions = h(
+    "div.actions",
     h("button.small", { click: () => runAction(test) }, "Send a test"),
     toggle,
     h("button.quiet.small", { click: () => runAction(rotate) }, "New secret"),
@@ -171,7 +168,7 @@ function card(first) {
     node: h(
       "article.panel",
       { "data-webhook": first.id },
-      panelHead(headingRow(heading, state), actions),
+      h("div.panel-head", h("div.job-heading", heading, state), actions),
       facts,
       outcome,
       deliveries,
