@@ -1,6 +1,6 @@
 /** The candidates of an automatic training: their order, their labels and the baselines. @module */
 import { flatten, plainName } from "../jobs/specification.js";
-import { counted, metric, short } from "../page/format.js";
+import { counted, metric, short, joined } from "../page/format.js";
 
 /** @typedef {Schemas["AutoTrainCandidates"]} Leaderboard */
 /** @typedef {Schemas["AutoTrainCandidate"]} Candidate */
@@ -84,7 +84,7 @@ export function foldsLabel({ folds, planned_folds: planned }) {
 
 /** "not tried: the budget was used up". @param {Candidate} candidate that is not ranked */
 export function reasonLabel({ status, reason }) {
-  return [UNRANKED[status], reason].filter(Boolean).join(": ");
+  return joined([UNRANKED[status], reason], ": ");
 }
 
 /** "4 candidates measured, 2 to go". @param {Leaderboard} leaderboard */

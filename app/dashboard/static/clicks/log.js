@@ -2,7 +2,7 @@
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { h, hint, panel } from "../page/dom.js";
-import { count, counted, percent, size, timeElement } from "../page/format.js";
+import { count, counted, percent, size, timeElement, joined } from "../page/format.js";
 
 /**
  * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
@@ -40,7 +40,7 @@ const FORMATS = {
 export function logSource({ source, size_bytes: bytes }) {
   if (source.kind === "simulation") return `simulated by ${source.user_model}`;
   const file = source.filename ?? source.files ?? source.source;
-  return [file, bytes && size(bytes), FORMATS[String(source.format)]].filter(Boolean).join(", ") || "upload";
+  return joined([file, bytes && size(bytes), FORMATS[String(source.format)]], ", ") || "upload";
 }
 
 /** @param {ClickLog} log @returns {LogStatistics | null} */

@@ -1,10 +1,10 @@
 /** Names, labels and actions of datasets. @module */
 import { datasetApi, datasetPage, jobPage } from "../page/addresses.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
-import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
+import { trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
 import { h, setText } from "../page/dom.js";
-import { counted, short, size } from "../page/format.js";
+import { counted, short, size, joined } from "../page/format.js";
 
 export const DATASET_ROLES = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
@@ -17,7 +17,7 @@ export function sourceLabel({ source: from, size_bytes: bytes }) {
     return `${kind}, seed ${from.seed}, polynomials ${from.polynomial_seed}`;
   }
   const file = from?.kind === "folder" ? `${from.folder}/${from.files ?? from.filename}` : from?.filename;
-  return [file, bytes && size(bytes), FORMATS[String(from?.format)]].filter(Boolean).join(", ") || "upload";
+  return joined([file, bytes && size(bytes), FORMATS[String(from?.format)]], ", ") || "upload";
 }
 
 /**
@@ -122,7 +122,8 @@ export function datasetActions(dataset) {
         : h("a.button", { href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
     job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
-    status !== "pending" && deleteButton(dataset),
+    status !== "pending" &&
+      confirmedDeleteButton("datasets", dataset, `${trashLabel()} Models trained on it are kept.`),
   );
 }
 
@@ -139,12 +140,5 @@ function downloads(id, isJudgedOnly) {
       !isJudgedOnly && file("/download?format=letor", "LETOR"),
       file("/qrels", "Judgments (TREC qrels)"),
     ),
-  );
-}
-
-/** @param {Schemas["Dataset"]} dataset */
-function deleteButton({ id, name }) {
-  return confirmedDeleteButton(name, datasetApi(id), `${trashLabel()} Models trained on it are kept.`, () =>
-    openAfterDeletion("/datasets", trashed(`${name} deleted.`, [id])),
   );
 }

@@ -4,6 +4,7 @@ import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
 import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
+import { latestReader } from "../page/content.js";
 
 /** @typedef {import("./guess.js").Columns} Columns */
 /** @typedef {import("./preview.js").Preview} Preview */
@@ -20,17 +21,18 @@ const MAX_COLUMNS = 60;
  *   earlier upload if they are given
  */
 export function rolesPanel(place, usual, shown = () => {}) {
-  let latestRequest = 0;
+  const read = latestReader(place);
   return {
-    async show(file, columns) {
-      const requestNumber = ++latestRequest;
-      const text = file ? await readStart(file).catch(() => null) : null;
-      if (requestNumber !== latestRequest) return;
-      const preview = text === null ? null : previewOf(text);
-      replace(place, ...(preview ? content(preview, usual, columns) : []));
-      place.hidden = !place.hasChildNodes();
-      shown(preview?.kind === "table");
-    },
+    show: (file, columns) =>
+      read(
+        async () => (file ? await readStart(file).catch(() => null) : null),
+        (text) => {
+          const preview = text === null ? null : previewOf(text);
+          replace(place, ...(preview ? content(preview, usual, columns) : []));
+          place.hidden = !place.hasChildNodes();
+          shown(preview?.kind === "table");
+        },
+      ),
   };
 }
 

@@ -6,7 +6,7 @@ import { featureValue, grade } from "../figures/marks.js";
 import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem, readOnce } from "../page/api.js";
-import { failureBox, loadInto } from "../page/content.js";
+import { failureBox, loadInto, latestReader } from "../page/content.js";
 import {
   columnHead,
   dataTable,
@@ -20,7 +20,7 @@ import {
   setAttribute,
   svg,
 } from "../page/dom.js";
-import { count, counted, metric } from "../page/format.js";
+import { count, counted, metric, joined } from "../page/format.js";
 
 /**
  * Make contributions to scores comparable between models. Scores are comparable only within a query, and each
@@ -127,11 +127,12 @@ function reasonsContent(documentId, sides, explained) {
   /** @param {Reason} reason */
   const importance = ({ parts }) => Math.abs(parts.length > 1 ? parts[1] - parts[0] : parts[0]);
   rows.sort((one, other) => importance(other) - importance(one));
+  const omitted = rows.length - SHOWN_FEATURES;
   const words = `Contributions to the score, relative to the mean of the ${count(candidates.length)} listed documents and in standard deviations of their scores${explained.length > 1 ? ", which makes the models comparable" : ""}.`;
   return [
     h("h4", h("span.kind", "Why "), documentId, h("span.kind", ` has its rank: ${ranks}`)),
     table(rows.slice(0, SHOWN_FEATURES), explained),
-    hint([words, omittedLabel(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
+    hint(joined([words, omitted > 0 && `Not shown: ${counted(omitted, "less important feature")}.`])),
   ];
 }
 
@@ -139,11 +140,6 @@ function reasonsContent(documentId, sides, explained) {
 function rankLabel(ranking, documentId) {
   const found = ranking.find(({ document_id: id }) => id === documentId);
   return found ? `at ${count(found.rank)}` : `below ${count(ranking.length)}`;
-}
-
-/** @param {Reason[]} rows */
-function omittedLabel(rows) {
-  return rows.length > 0 && `Not shown: ${counted(rows.length, "less important feature")}.`;
 }
 
 /** @param {Reason[]} rows @param {Explained[]} explained */
@@ -191,7 +187,11 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const placesLeft = indexByDocument(left);
   const node = h(
     "div.two-rankings",
-    { "data-titled": [...left.ranking, ...right.ranking].some(isTitled) },
+    {
+      "data-titled": [...left.ranking, ...right.ranking].some(
+        ({ document_title: title, document_url: url }) => title || url,
+      ),
+    },
     heading(left, shown),
     h("span"),
     heading(right, shown),
@@ -208,11 +208,6 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
     );
   for (const kind of ["pointerleave", "focusout"]) node.addEventListener(kind, () => highlight(node, undefined));
   return node;
-}
-
-/** @param {Document} document */
-function isTitled({ document_title: title, document_url: url }) {
-  return Boolean(title || url);
 }
 
 /** @param {{ranking: Document[]}} side */
@@ -381,41 +376,30 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
     h("div.panel-head", title, field),
     place,
   );
-  let latestRequest = 0;
+  const read = latestReader(place, (error, retry) => {
+    replace(title, "One query, ranked by both systems");
+    const isAbsent = error instanceof Problem && error.status === 404;
+    replace(place, isAbsent ? problemBox(error) : failureBox(error, retry));
+  });
   replace(place, hint("Choose a query above, or enter the ID of any query."));
 
   /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
-  async function show(queryId, pair, metric) {
-    const requestNumber = ++latestRequest;
-    place.setAttribute("aria-busy", "true");
-    try {
-      const address = comparisonApi(
-        id,
-        `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP_DOCUMENTS) })}`,
-      );
-      const [query, largest] = await Promise.all([get(address), largestLabel(dataset)]);
-      if (requestNumber !== latestRequest) return;
-      const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
-      const { query_text: text } = query;
-      const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
-      replace(title, "Query ", link, text && h("small.hint", ` ${queryId}`));
-      const why = reasonsPanel(dataset, queryId, [
-        { ...left, ...systems[pair.a] },
-        { ...right, ...systems[pair.b] },
-      ]);
-      replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
-    } catch (error) {
-      if (requestNumber !== latestRequest) return;
-      replace(title, "One query, ranked by both systems");
-      replace(
-        place,
-        error instanceof Problem && error.status === 404
-          ? problemBox(error)
-          : failureBox(error, () => show(queryId, pair, metric)),
-      );
-    } finally {
-      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
-    }
+  function show(queryId, pair, metric) {
+    const query = new URLSearchParams({ query_id: queryId, top: String(TOP_DOCUMENTS) });
+    return read(
+      () => Promise.all([get(comparisonApi(id, `/rankings?${query}`)), largestLabel(dataset)]),
+      ([{ systems: rankings, query_text: text }, largest]) => {
+        const [left, right] = [rankings[pair.a], rankings[pair.b]];
+        const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
+        replace(title, "Query ", link, text && h("small.hint", ` ${queryId}`));
+        const why = reasonsPanel(dataset, queryId, [
+          { ...left, ...systems[pair.a] },
+          { ...right, ...systems[pair.b] },
+        ]);
+        replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
+      },
+    );
   }
+
   return { node, show };
 }

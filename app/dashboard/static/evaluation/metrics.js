@@ -1,6 +1,6 @@
 /** Labels of metric contracts, and tabs that select a metric. @module */
 import { findAll, h, replace, setAttribute } from "../page/dom.js";
-import { short } from "../page/format.js";
+import { short, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
 const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
@@ -41,10 +41,10 @@ export function contractLabel(contract) {
   const conventions = Object.entries(CONVENTION_LABELS).filter(
     ([name]) => contract?.[name] !== undefined && contract[name] !== null,
   );
-  return conventions
-    .map(([name, words]) => words(contract?.[name]))
-    .filter(Boolean)
-    .join(" · ");
+  return joined(
+    conventions.map(([name, words]) => words(contract?.[name])),
+    " · ",
+  );
 }
 
 /** @type {Record<string, string>} */

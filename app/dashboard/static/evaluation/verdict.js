@@ -2,7 +2,7 @@
 import { linearScale } from "../figures/scales.js";
 import { h, svg } from "../page/dom.js";
 import { count, counted, metric, metricDigits, percent, pValue } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {"better" | "worse" | "no evidence"} Verdict */
 /** @typedef {Schemas["Pair"]} Pair */
@@ -80,14 +80,9 @@ function ticks(scale) {
     svg(
       "text",
       { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" },
-      tick ? signed(tick, decimals(scale, tick)) : "0",
+      tick ? signed(tick, scale.format(tick).split(".")[1]?.length ?? 0) : "0",
     );
   return svg("svg.differences-ticks", { "aria-hidden": "true" }, ...scale.ticks.map(words));
-}
-
-/** @param {Scale} scale @param {number} tick */
-function decimals(scale, tick) {
-  return scale.format(tick).split(".")[1]?.length ?? 0;
 }
 
 /**
@@ -148,20 +143,8 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   /** @typedef {"mean_a" | "mean_b" | "difference" | "adjusted_p" | "randomisation_p" | "t_test_p" | "effect_size" | "queries_needed" | "skipped"} Key */
   /** @param {Key} key @returns {(row: DifferenceRow) => number | null} */
   const valueGetter = (key) => (row) => row.found?.[key] ?? null;
-  /**
-   * @param {string} label
-   * @param {Key} key
-   * @param {(value: number | null) => string} words
-   * @param {string} [title]
-   * @returns {DifferenceColumn}
-   */
-  const number = (label, key, words, title) => ({
-    label,
-    title,
-    number: true,
-    value: valueGetter(key),
-    cell: (row) => words(valueGetter(key)(row)),
-  });
+  /** @param {string} label @param {Key} key @param {(value: number | null) => string} words @param {string} [title] */
+  const number = (label, key, words, title) => numberColumn(label, valueGetter(key), words, { title });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
   /** @type {(DifferenceColumn | false)[]} */
   const columns = [

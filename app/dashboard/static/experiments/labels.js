@@ -1,5 +1,5 @@
 /** Labels of experiments, and the types of their reports and estimates. @module */
-import { counted, fixed } from "../page/format.js";
+import { counted, fixed, joined } from "../page/format.js";
 
 /** @typedef {Schemas["ExperimentTraining"]} Training */
 
@@ -81,9 +81,7 @@ export function progressLabel(counts) {
 
 /** Return the source of the data: "synthetic · folds 1, 2". @param {Schemas["ExperimentEntry"]} experiment */
 export function dataLabel({ data, corpus, folds }) {
-  return [data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`]
-    .filter(Boolean)
-    .join(" · ");
+  return joined([data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`], " · ");
 }
 
 /** @type {Record<string, number>} */

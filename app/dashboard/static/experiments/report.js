@@ -5,7 +5,7 @@
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
 import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
-import { counted, pValue } from "../page/format.js";
+import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Cell} Cell */
@@ -50,16 +50,14 @@ function tablePanel(table, figure) {
   return h(
     "section.panel.experiment-table",
     { "aria-label": title, "data-table": name },
-    h("h2", `${title} `, h("small", [caption, unitLabel(unit)].filter(Boolean).join(", "))),
+    h("h2", `${title} `, h("small", joined([caption, unitLabel(unit)], ", "))),
     figure,
     numbersTable(table, title),
     hint(
-      [
+      joined([
         test && `Marks: ${test}`,
         cells.some(({ lower }) => lower !== null) && "Intervals are 95% confidence intervals over queries.",
-      ]
-        .filter(Boolean)
-        .join(" "),
+      ]),
     ),
     claims.length > 0 &&
       h(
@@ -138,7 +136,7 @@ function numbersOf(cell, unit, extraColumns) {
 /** @param {Cell} cell */
 function titleOf({ p, queries }) {
   const words = [queries !== null && counted(queries, "query", "queries"), p !== null && `p ${pValue(p)}`];
-  return words.filter(Boolean).join(", ") || undefined;
+  return joined(words, ", ") || undefined;
 }
 
 /** Draw a figure of the paper: its curves by tree, or else a line for each row of its table. @param {Table} table */

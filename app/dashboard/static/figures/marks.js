@@ -164,11 +164,6 @@ export function jobStatus(job) {
   return h("span.status", { "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 
-/** @param {Statistics} statistics */
-export function tiles(statistics) {
-  return tileList(facts(statistics));
-}
-
 /** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: context of the figure */
 
 /** @param {Tile[]} entries */
@@ -181,8 +176,8 @@ function tile([name, value, detail]) {
   return h("div.tile", h("dt", name), h("dd", value), detail && h("dd.tile-detail", detail));
 }
 
-/** @param {Statistics} statistics @returns {Tile[]} */
-function facts({
+/** @param {Statistics} statistics */
+export function tiles({
   queries,
   documents,
   features,
@@ -203,7 +198,7 @@ function facts({
       withoutRelevant > 0 && `${percent(withoutRelevant, queries)} of the queries`,
     ],
   ];
-  return entries.filter((entry) => !!entry);
+  return tileList(entries.filter((entry) => !!entry));
 }
 
 /** @param {{min: number, max: number}} lengths */

@@ -4,7 +4,7 @@ import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { find, findAll, h, replace, setText } from "../page/dom.js";
-import { counted, short } from "../page/format.js";
+import { counted, short, joined } from "../page/format.js";
 import { follow } from "../page/stream.js";
 
 /**
@@ -231,9 +231,7 @@ function compatibilityRank({ fit }) {
 
 /** @param {Schemas["Dataset"]} dataset */
 function compatibilityOption({ id, name, statistics, fit }) {
-  const words = [name, fit?.part && ROLE_LABELS[fit.part], fit?.reason || sizeLabel(statistics)]
-    .filter(Boolean)
-    .join(" · ");
+  const words = joined([name, fit?.part && ROLE_LABELS[fit.part], fit?.reason || sizeLabel(statistics)], " · ");
   return h("option", { value: id, disabled: fit?.fits === false }, words);
 }
 
@@ -248,13 +246,11 @@ function sizeLabel(statistics) {
 function compatibilityLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
-  return [
-    [fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
+  return joined([
+    joined([fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)], " · "),
     fit?.part === "train" && "A model was trained on these queries: metrics on them are optimistic.",
     absent.length > 0 && `Absent: ${counted(absent.length, "feature")} (${first}), which count as missing values.`,
-  ]
-    .filter(Boolean)
-    .join(" ");
+  ]);
 }
 
 /** Choose a dataset in the selects that offer it. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
@@ -282,10 +278,15 @@ export async function readOffered() {
     ...models.items.map(({ name, version, aliases, loss }) => ({
       reference: `${name}:${version}`,
       name: `${name}:${version}`,
-      detail: [loss?.name, ...aliases.map((alias) => `@${alias}`)].filter(Boolean).join(" "),
+      detail: joined([loss?.name, ...aliases.map((alias) => `@${alias}`)]),
     })),
     ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "uploaded run" })),
   ];
+}
+
+/** @param {{reference: string, name: string, detail: string}} system */
+export function systemOption({ reference, name, detail }) {
+  return h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
 }
 
 /**
@@ -299,12 +300,7 @@ export async function readOffered() {
 export async function offerSystems(input, { runs, chosen = () => {} }) {
   const offered = (await readOffered()).filter(({ reference, name }) => runs || reference === name);
   if (!input.list) throw new TypeError("The field has no list");
-  replace(
-    input.list,
-    ...offered.map(({ reference, name, detail }) =>
-      h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`),
-    ),
-  );
+  replace(input.list, ...offered.map(systemOption));
   if (!input.value) input.value = new URLSearchParams(location.search).get("model") ?? "";
   const notify = () => chosen(input.value.trim() ? [input.value.trim()] : []);
   input.addEventListener("change", notify);

@@ -3,7 +3,7 @@
  * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
  * @module
  */
-import { placeLabel } from "../page/format.js";
+import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
 
@@ -171,7 +171,7 @@ export function showError(form, error) {
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
-    else unplaced.push([placeLabel(problem.pointer), problem.detail].filter(Boolean).join(": "));
+    else unplaced.push(joined([placeLabel(problem.pointer), problem.detail], ": "));
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
@@ -264,7 +264,8 @@ export function onSubmit(form, send) {
 /**
  * Bind forms in dialogs: a link to `#add` opens `add-dialog`, and so does a URL with that fragment. The fragment and the
  * id differ because the browser would focus an element whose id equals the fragment.
- * @param {Record<string, () => void>} [prepare] functions by fragment, called before a dialog first opens
+ * @param {Record<string, () => Promise<unknown>>} [prepare] functions by fragment, called before a dialog first opens;
+ *   an error is shown in the form
  */
 export function bindDialogs(prepare = {}) {
   const prepared = new Set();
@@ -273,7 +274,8 @@ export function bindDialogs(prepare = {}) {
     const name = location.hash.slice(1);
     const dialog = document.getElementById(`${name}-dialog`);
     if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
-    if (!prepared.has(name)) prepare[name]?.();
+    if (!prepared.has(name))
+      prepare[name]?.().catch((error) => showError(find(dialog, "form", HTMLFormElement), error));
     prepared.add(name);
     dialog.showModal();
     const [first] = findAll(dialog, "form :is(input, select, textarea):not(:disabled)", HTMLElement);

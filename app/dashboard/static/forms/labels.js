@@ -70,7 +70,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
         project: projectField.value.trim() || null,
       };
       const others = overwritten(labels, edited, read((await request(path)).body));
-      if (others.length && !(await confirmed(overwritingWords(others, heading)))) return;
+      if (others.length && !(await confirmedOverwriting(others, heading))) return;
       const { name, notes, ...rest } = changedLabels(labels, edited);
       const json = {
         ...(name !== undefined && { [members.name]: name }),
@@ -143,16 +143,12 @@ export function overwritten(loaded, edited, now) {
 }
 
 /** @param {(string | null)[][]} others labels with their values @param {string} heading of the notes */
-function overwritingWords(others, heading) {
+function confirmedOverwriting(others, heading) {
   const values = others.map(
     ([name, value]) => `${name === "notes" ? heading.toLowerCase() : name}: ${value ?? "none"}`,
   );
-  return {
-    question: "Overwrite the changes of others?",
-    consequence: `Since you opened this form, someone else has saved ${values.join("; ")}`,
-    yes: "Overwrite",
-    no: "Go on editing",
-  };
+  const consequence = `Since you opened this form, someone else has saved ${values.join("; ")}`;
+  return confirmed("Overwrite the changes of others?", consequence, "Overwrite", "Go on editing");
 }
 
 /** @param {Record<string, string>} tags */

@@ -3,7 +3,7 @@ import { checkBox, textInput } from "./controls.js";
 import { withCode } from "../page/content.js";
 import { payloadOf, setAt, valuesOf } from "./forms.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
-import { count, short } from "../page/format.js";
+import { count, short, joined } from "../page/format.js";
 
 // A value of any other type is parsed as JSON if it looks like JSON.
 /** @type {Record<string, string>} */
@@ -45,7 +45,7 @@ const MAX_SHOWN_BOUND = 1e6;
 export function parameterField(pointer, parameter) {
   const [control, ...more] = controls(pointer, parameter);
   control.id = `field${pointer.replaceAll("/", "-")}`;
-  const words = [parameter.description.replace(/\.$/, ""), boundLabel(parameter)].filter(Boolean).join(" · ");
+  const words = joined([parameter.description.replace(/\.$/, ""), boundLabel(parameter)], " · ");
   setAttribute(control, "aria-description", words.replaceAll("`", ""));
   return h(
     "div.field",
@@ -157,9 +157,10 @@ function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
   const low = minimum != null && Math.abs(minimum) < MAX_SHOWN_BOUND;
   const high = maximum != null && maximum < MAX_SHOWN_BOUND;
   if (low && high && !above) return `${count(minimum)} to ${count(maximum)}`;
-  return [low && `${above ? "above" : "at least"} ${count(minimum)}`, high && `at most ${count(maximum)}`]
-    .filter(Boolean)
-    .join(", ");
+  return joined(
+    [low && `${above ? "above" : "at least"} ${count(minimum)}`, high && `at most ${count(maximum)}`],
+    ", ",
+  );
 }
 
 /** @param {Parameter} parameter */
@@ -198,7 +199,10 @@ const FIRST_PARAMETERS = ["target", "mu", "truncation_level", "pair_selection"];
 export function offerLosses(losses) {
   const select = elementById("loss", HTMLSelectElement);
   replace(select, ...grouped(losses));
-  const show = () => showLoss(losses.find((each) => each.name === select.value));
+  const show = () => {
+    const loss = losses.find((each) => each.name === select.value);
+    if (loss) showLoss(loss);
+  };
   select.addEventListener("change", show);
   if (losses.some((loss) => loss.name === DEFAULT_LOSS)) select.value = DEFAULT_LOSS;
   show();
@@ -237,15 +241,10 @@ function offerOthers(losses, select) {
   follow();
 }
 
-/** @param {Loss | undefined} loss */
-function showLoss(loss) {
-  if (loss) showDescription(loss);
-}
-
 /** @param {Loss} loss */
-function showDescription({ summary, formula, source, choose, parameters }) {
+function showLoss({ summary, formula, source, choose, parameters }) {
   setText(elementById("loss-formula"), formula || "");
-  setText(elementById("loss-summary"), [summary, source].filter(Boolean).join(" · "));
+  setText(elementById("loss-summary"), joined([summary, source], " · "));
   setText(elementById("loss-choose"), choose ? `${choose}.` : "");
   const first = parameters.filter(({ name }) => FIRST_PARAMETERS.includes(name));
   const others = parameters.filter((each) => !first.includes(each));

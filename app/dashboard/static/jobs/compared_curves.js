@@ -4,7 +4,7 @@ import { figureView } from "../figures/figure.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { jobPage } from "../page/addresses.js";
 import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
-import { count, metric } from "../page/format.js";
+import { count, metric, joined } from "../page/format.js";
 import { iterationAxis } from "./curves.js";
 import { LOSS } from "./labels.js";
 
@@ -141,7 +141,7 @@ function axisTitle(lines, name) {
     lines.some(({ history }) => history.curves.validation?.[name]) && "validation",
     lines.some(({ history }) => !history.curves.validation?.[name] && history.curves.train?.[name]) && "training",
   ];
-  return `${parts.filter(Boolean).join(" or ")} ${name}`;
+  return `${joined(parts, " or ")} ${name}`;
 }
 
 /** Return the exponential moving average with bias correction. @param {(number | null)[]} values @param {number} share weight of the previous values */

@@ -4,7 +4,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
@@ -28,7 +28,11 @@ const SCORER = "scorer kind";
  * @returns {Setting[]}
  */
 export function differingSettings(jobs, catalogue) {
-  const specs = jobs.map(({ id, spec }) => ({ id, spec: new Map([scorerOf(spec), ...flatten(spec)]) }));
+  // The specification of trees names no scorer.
+  const specs = jobs.map(({ id, spec }) => ({
+    id,
+    spec: new Map([[SCORER, spec.scorer?.kind ?? "trees"], ...flatten(spec)]),
+  }));
   const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
   /** @param {string} name */
   const differs = (name) => {
@@ -53,16 +57,6 @@ export function lacksSettings(jobs) {
   );
   const allNames = new Set(names.flat());
   return names.some(({ length }) => length < allNames.size);
-}
-
-/**
- * Return the kind of scorer as a setting, also for trees, whose specification names no scorer.
- *
- * @param {Job["spec"]} spec
- * @returns {[string, unknown]}
- */
-function scorerOf({ scorer }) {
-  return [SCORER, scorer?.kind ?? "trees"];
 }
 
 /** @param {Map<string, unknown>} spec @param {string} name @param {Catalogue} catalogue */
@@ -289,13 +283,7 @@ function settingColumn({ name, values }) {
 
 /** @param {string} name @param {string} part @returns {Column} */
 function metricColumn(name, part) {
-  return {
-    key: name,
-    label: `${part} ${name}`,
-    number: true,
-    value: ({ metrics }) => metrics[name] ?? null,
-    cell: ({ metrics }) => metric(metrics[name]),
-  };
+  return numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
 }
 
 /** @param {Row[]} rows @param {string} part */

@@ -17,7 +17,7 @@ import {
   setAttribute,
   svg,
 } from "../page/dom.js";
-import { count, lossValue, metric, milliseconds } from "../page/format.js";
+import { count, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
@@ -49,7 +49,11 @@ function iterationTimes(word) {
     node.hidden = !means;
     if (!means) return;
     const { first, last, parts } = means;
-    setAttribute(bar, "aria-label", `Mean time of an ${word}: ${parts.map(timeLabel).join(", ")}.`);
+    setAttribute(
+      bar,
+      "aria-label",
+      `Mean time of an ${word}: ${parts.map(({ name, time }) => `${name} ${milliseconds(time)}`).join(", ")}.`,
+    );
     replace(bar, ...segments(parts));
     replace(
       legend,
@@ -67,11 +71,6 @@ function iterationTimes(word) {
     replace(note, `${milliseconds(total)} in total; means of ${which}.`);
   }
   return { node, update };
-}
-
-/** @param {TimePart} part */
-function timeLabel({ name, time }) {
-  return `${name} ${milliseconds(time)}`;
 }
 
 /** @typedef {{name: string, time: number}} TimePart milliseconds */
@@ -209,7 +208,7 @@ function footnote(job, intervals, names) {
     summary &&
       `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
   ];
-  const words = sentences.filter(Boolean).join(" ");
+  const words = joined(sentences);
   return words && hint(words);
 }
 

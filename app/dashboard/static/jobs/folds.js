@@ -17,7 +17,9 @@ export function foldsTable() {
   /** @param {Job} job */
   function update(job) {
     const found = job.result?.cross_validation ?? null;
-    const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar(job);
+    const latest = job.metrics ?? {};
+    const measuredSoFar = foldsOf(latest).map((name) => ({ name, metrics: latest[name] }));
+    const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar;
     if (!isNew([folds, found])) return;
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, found, iterationsHeading(job)));
@@ -28,11 +30,6 @@ export function foldsTable() {
 /** @param {CrossValidation["cross_validation"]["folds"][number]} measured @returns {Fold} */
 function fold({ fold: name, queries, best_iteration: bestIteration, metrics }) {
   return { name, queries, bestIteration, metrics };
-}
-
-/** Return the latest values of the folds of a running job. @param {Job} job @returns {Fold[]} */
-function measuredSoFar({ metrics }) {
-  return foldsOf(metrics || {}).map((name) => ({ name, metrics: metrics?.[name] || {} }));
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Labels of jobs: status, progress, outcome, limits and hints. @module */
 import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
-import { count, duration, elapsed, percent, size } from "../page/format.js";
+import { count, duration, elapsed, percent, size, joined } from "../page/format.js";
 
 /** @param {Job} job */
 export function isActive(job) {
@@ -32,6 +32,20 @@ export function trainsByEpochs(kind) {
   return kind === "linear" || kind === "mlp";
 }
 
+/** Results that have pages, the most specific first: the field of a job's result, the label and the page. */
+const RESULTS = /** @type {const} */ ([
+  ["drift_report_id", "Drift report", driftPage],
+  ["comparison_id", "Comparison", comparisonPage],
+  ["inspection_id", "Inspection", inspectionPage],
+  ["evaluation_id", "Evaluation", evaluationPage],
+  ["ranking_id", "Ranking", rankingPage],
+]);
+
+/** @param {string} id @param {Job} job */
+function inspectionPage(id, { spec }) {
+  return `${modelPage(spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(id)}`;
+}
+
 /**
  * Return the link to the result of a job, null while there is none.
  *
@@ -39,22 +53,11 @@ export function trainsByEpochs(kind) {
  * @returns {{href: string, label: string} | null}
  */
 export function resultLink(job) {
-  const {
-    comparison_id: comparison,
-    evaluation_id: evaluation,
-    inspection_id: inspection,
-    ranking_id: ranking,
-    drift_report_id: drift,
-  } = job.result || {};
-  if (drift) return { href: driftPage(drift), label: "Drift report" };
-  if (comparison) return { href: comparisonPage(comparison), label: "Comparison" };
-  if (inspection)
-    return {
-      href: `${modelPage(job.spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(inspection)}`,
-      label: "Inspection",
-    };
-  if (evaluation) return { href: evaluationPage(evaluation), label: "Evaluation" };
-  return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
+  const links = RESULTS.map(([field, label, page]) => {
+    const id = job.result?.[field];
+    return id ? { href: page(id, job), label } : null;
+  });
+  return links.find((link) => link) ?? null;
 }
 
 /** Describe the result of a promotion or reproduction, which has no page. @param {Job} job @returns {string | null} */
@@ -69,7 +72,7 @@ export function outcomeDetail({ kind, result }) {
     isDamaged && result.sha256 === result.expected_sha256
       ? ["The missing or damaged model file was replaced", ...changed]
       : [outcome, ...changed, isDamaged && "the stored model has changed since"];
-  return `${words.filter(Boolean).join("; ")}.`;
+  return `${joined(words, "; ")}.`;
 }
 
 /** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
@@ -97,19 +100,15 @@ export function marks(job) {
   ].filter((words) => typeof words === "string");
 }
 
-/** @param {Job} job @returns {{seconds?: number | null, memory_bytes?: number | null}} */
-function limitsOf(job) {
-  return job.spec.limits ?? {};
-}
-
 /** "budget 5 min · at most 1 h and 2.0 GB" or nothing. @param {Job} job */
 export function limitLabel(job) {
-  const { seconds, memory_bytes: bytes } = limitsOf(job);
+  const { seconds, memory_bytes: bytes } = job.spec.limits ?? { seconds: null, memory_bytes: null };
   const { budget_seconds: budget } = job.spec;
   const words = [seconds && duration(seconds), bytes && size(bytes)].filter(Boolean);
-  return [budget && `budget ${duration(Number(budget))}`, words.length > 0 && `at most ${words.join(" and ")}`]
-    .filter(Boolean)
-    .join(" · ");
+  return joined(
+    [budget && `budget ${duration(Number(budget))}`, words.length > 0 && `at most ${words.join(" and ")}`],
+    " · ",
+  );
 }
 
 /** Return the dataset of a job. @param {Job} job */

@@ -2,17 +2,7 @@
  * Dialog that moves objects to the trash. A preview lists all objects to delete, and refusals with their reasons.
  * @module
  */
-import {
-  comparisonPage,
-  datasetPage,
-  evaluationPage,
-  experimentPage,
-  interleavingPage,
-  jobPage,
-  modelPage,
-  rankingPage,
-  studyPage,
-} from "../page/addresses.js";
+import { modelPage, OBJECT_PAGES } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
 import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
@@ -72,7 +62,7 @@ function openDialog(kind, ids, done, filters) {
   const permanently = h("input", { type: "checkbox", name: "permanently", change: preview });
   const outcome = h("div.deletion", { "aria-live": "polite" });
   const confirm = h("button.danger", { type: "submit", disabled: true }, "Delete");
-  const cancel = h("button.quiet", { click: close }, "Cancel");
+  const cancel = h("button.quiet", { click: () => dialog.close() }, "Cancel");
   /** @type {HTMLDialogElement} */
   const dialog = h(
     "dialog.form-dialog",
@@ -93,10 +83,6 @@ function openDialog(kind, ids, done, filters) {
     ),
   );
   let latestRequest = 0;
-
-  function close() {
-    dialog.close();
-  }
 
   /** @param {number | null} number of the objects that match, null before it is known */
   function showQuestion(number) {
@@ -193,19 +179,8 @@ function refusal({ name, holders }) {
   );
 }
 
-/** @type {Record<string, (id: string) => string>} */
-const PAGES = {
-  job: jobPage,
-  model: modelPage,
-  alias: (reference) => `${modelPage(reference)}#view=aliases`,
-  evaluation: evaluationPage,
-  comparison: comparisonPage,
-  ranking: rankingPage,
-  dataset: datasetPage,
-  study: studyPage,
-  experiment: experimentPage,
-  interleaving: interleavingPage,
-};
+/** @type {typeof OBJECT_PAGES} */
+const PAGES = { ...OBJECT_PAGES, alias: (reference) => `${modelPage(reference)}#view=aliases` };
 
 /** @param {Holder} holder */
 function holderLink({ kind, id, name, reason }) {

@@ -47,9 +47,7 @@ export function scopeChoice(kind, ids, filters, changed) {
 /** Return the filter of the API. @param {ActiveFilter[]} filters @returns {Record<string, Json>} */
 function filterOf(filters) {
   if (!filters.length) return { all: true };
-  return Object.fromEntries(
-    filters.map(({ name, value }) => [name, h("function valueOf() { [native code] }", name, value)]),
-  );
+  return Object.fromEntries(filters.map(({ name, value }) => [name, valueOf(name, value)]));
 }
 
 /** @param {string} name @param {string} value @returns {Json} */

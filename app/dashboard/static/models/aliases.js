@@ -165,26 +165,25 @@ function aliasCard(model, assignment, changed) {
   }
 
   async function rollBack() {
-    const words = {
-      question: `Roll ${name}@${alias} back?`,
-      consequence: `The alias returns to the version before its last move, immediately and without its gate. From then on, that version serves all requests to the alias.`,
-      yes: "Roll back",
-      no: "Leave it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Roll ${name}@${alias} back?`,
+      `The alias returns to the version before its last move, immediately and without its gate. From then on, that version serves all requests to the alias.`,
+      "Roll back",
+      "Leave it",
+    );
+    if (!sure) return;
     const { version: restored } = await postOnce(aliasApi(name, alias, "/rollback"), undefined);
     announce(`${name}@${alias} is version ${restored} again.`);
     changed();
   }
 
   async function remove() {
-    const words = {
-      question: `Remove ${name}@${alias}?`,
-      consequence: "From then on, requests to the alias are refused. Its history and its gate are kept.",
-      yes: "Remove",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Remove ${name}@${alias}?`,
+      "From then on, requests to the alias are refused. Its history and its gate are kept.",
+      "Remove",
+    );
+    if (!sure) return;
     await request(aliasApi(name, alias), { method: "DELETE" });
     offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: recreate });
     changed();

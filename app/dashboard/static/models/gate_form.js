@@ -9,21 +9,19 @@ import { short } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
 export function gateForm(gate, cancel) {
-  const dataset = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/dataset_id" }));
+  const dataset = h("select", { "data-pointer": "/dataset_id" });
   const clicks = clickRules(gate);
-  const form = /** @type {HTMLFormElement} */ (
+  const form = h(
+    "form.form",
+    { novalidate: true },
+    h("div.summary", { hidden: true }),
+    ...judgmentRules(gate, dataset),
+    clicks.node,
     h(
-      "form.form",
-      { novalidate: true },
-      h("div.summary", { hidden: true }),
-      ...judgmentRules(gate, dataset),
-      clicks.node,
-      h(
-        "div.actions",
-        h("button.primary.small", { type: "submit" }, "Set gate"),
-        h("button.quiet.small", { click: cancel }, "Cancel"),
-      ),
-    )
+      "div.actions",
+      h("button.primary.small", { type: "submit" }, "Set gate"),
+      h("button.quiet.small", { click: cancel }, "Cancel"),
+    ),
   );
   bindChoices(form);
   return { form, dataset, offerClicks: clicks.offer };
@@ -69,12 +67,15 @@ function judgmentRules(gate, dataset) {
  */
 function clickRules(gate) {
   const rule = gate?.counterfactual ?? null;
-  const log = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/counterfactual/click_log_id" }));
-  const features = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/counterfactual/dataset_id" }));
+  const log = h("select", { "data-pointer": "/counterfactual/click_log_id" });
+  const features = h("select", { "data-pointer": "/counterfactual/dataset_id" });
   const normalised = check("/counterfactual/normalised", rule?.normalised, "Divide by the mean weight");
   normalised.dataset.when = NORMALISED_WHEN;
-  const estimation = /** @type {HTMLFieldSetElement} */ (
-    h("fieldset.inner", h("legend", "Estimate from the click log"), ...estimationFields(rule, features), normalised)
+  const estimation = h(
+    "fieldset.inner",
+    h("legend", "Estimate from the click log"),
+    ...estimationFields(rule, features),
+    normalised,
   );
   const showEstimation = () => {
     estimation.hidden = estimation.disabled = !log.value;

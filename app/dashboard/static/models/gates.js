@@ -82,13 +82,12 @@ export function gatePanel(name, { alias, gated }) {
 
   /** @param {Schemas["Gate"]} gate */
   async function remove(gate) {
-    const words = {
-      question: `Delete the gate of ${name}@${alias}?`,
-      consequence: "The alias then moves to any version immediately.",
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Delete the gate of ${name}@${alias}?`,
+      "The alias then moves to any version immediately.",
+      "Delete",
+    );
+    if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name: _name, alias: _alias, key_id: _key, updated_at: _at, contract, ...rule } = gate;
     offerUndo({

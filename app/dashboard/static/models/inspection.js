@@ -14,7 +14,7 @@ import { datasetPage, setHashValues, hashValue, modelApi } from "../page/address
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
-import { count, counted, lossValue, metric, percent } from "../page/format.js";
+import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Inspection"]} Inspection */
 /** @typedef {Schemas["InspectionEntry"]} Entry */
@@ -76,7 +76,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     return [
       bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
       folded(ordered.map((each) => each[share])),
-      hint(words.filter(Boolean).join(" ")),
+      hint(joined(words)),
     ];
   }
 
@@ -102,7 +102,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     return [
       whiskers(`Drop of ${spelling} when a feature is shuffled, with 95% intervals`, [{ rows }], { reference: 0 }),
       folded(used.map(() => null)),
-      hint(words.filter(Boolean).join(" ")),
+      hint(joined(words)),
     ];
   }
 

@@ -1,6 +1,6 @@
 /** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
 import { factList, h, svg } from "../page/dom.js";
-import { count, counted } from "../page/format.js";
+import { count, counted, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
@@ -53,13 +53,14 @@ export function parameterCount(model) {
 
 /** Describe the input transform. @param {Model} model */
 function inputLabel({ scorer }) {
-  return [
-    INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
-    scorer?.log1p && "after logarithms",
-    scorer?.missing_indicators ? "with indicators of missing values" : "missing values as 0",
-  ]
-    .filter(Boolean)
-    .join(", ");
+  return joined(
+    [
+      INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
+      scorer?.log1p && "after logarithms",
+      scorer?.missing_indicators ? "with indicators of missing values" : "missing values as 0",
+    ],
+    ", ",
+  );
 }
 
 /** @param {Model} model a linear scorer or a network */

@@ -7,7 +7,7 @@ import { h, problemBox, replace } from "./dom.js";
  *
  * @param {HTMLElement} outcome where a refusal is shown
  * @param {() => unknown} done called after each action
- * @returns {(act: () => Promise<void>) => Promise<void>}
+ * @returns {(act: () => Promise<unknown>) => Promise<void>}
  */
 export function actionRunner(outcome, done) {
   return async (act) => {

@@ -300,10 +300,13 @@ export function showDialog(dialog) {
 /**
  * Ask the user to confirm an action; resolve to whether the user confirmed it.
  *
- * @param {{question: string, consequence: string, yes: string, no: string}} words
+ * @param {string} question
+ * @param {string} consequence
+ * @param {string} yes
+ * @param {string} [no]
  * @returns {Promise<boolean>}
  */
-export function confirmed({ question, consequence, yes, no }) {
+export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h(
     "dialog",
     { "aria-label": question },

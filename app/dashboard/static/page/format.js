@@ -98,6 +98,11 @@ export function counted(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
+/** Join the parts of a text that are not empty. @param {unknown[]} parts @param {string} [separator] */
+export function joined(parts, separator = " ") {
+  return parts.filter(Boolean).join(separator);
+}
+
 /** @param {number} value bytes */
 export function size(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];

@@ -3,11 +3,13 @@ import { field, textInput } from "../forms/controls.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { actionButtons } from "../page/actions.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
+import { trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, request } from "../page/api.js";
 import { announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
+
+const CONSEQUENCE = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
 
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
@@ -29,12 +31,11 @@ export function studyActions(id, changed) {
   };
 
   async function cancel() {
-    const isSure = await confirmed({
-      question: "Cancel this study?",
-      consequence: "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
-      yes: "Cancel the study",
-      no: "Keep it",
-    });
+    const isSure = await confirmed(
+      "Cancel this study?",
+      "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
+      "Cancel the study",
+    );
     if (isSure) await change("cancel");
   }
 
@@ -132,18 +133,10 @@ export function studyActions(id, changed) {
         open && button("Add a trial", add),
         button("Clone", clone),
         isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
-        !isOpen(newStudy) && deleteButton(newStudy),
+        !isOpen(newStudy) && confirmedDeleteButton("studies", newStudy, CONSEQUENCE),
       );
     },
   };
-}
-
-/** @param {Study} study */
-function deleteButton({ id, name }) {
-  const consequence = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
-  return confirmedDeleteButton(name, studyApi(id), consequence, () =>
-    openAfterDeletion("/studies", trashed(`${name} deleted.`, [id])),
-  );
 }
 
 /** @param {Json} choice */

@@ -112,12 +112,11 @@ function columns(study, name, choose) {
       value: ({ folds }) => folds.length,
       cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),
     },
-    {
-      label: iterationsHeading({ spec: /** @type {Job["spec"]} */ (study.base) }),
-      number: true,
-      value: ({ best_iteration: iteration }) => iteration,
-      cell: ({ best_iteration: iteration }) => count(iteration),
-    },
+    numberColumn(
+      iterationsHeading({ spec: /** @type {Job["spec"]} */ (study.base) }),
+      ({ best_iteration: iteration }) => iteration,
+      count,
+    ),
     numberColumn(
       "Time",
       ({ seconds }) => seconds ?? null,

@@ -206,11 +206,8 @@ function listTable(place, form, list) {
       draw();
     }
     if (!page) shownPage = null;
-    await Promise.all(openRows().map((row) => row.showDetails()));
-  }
-
-  function openRows() {
-    return rows.entries().filter((row) => row.isOpen());
+    const open = rows.entries().filter((row) => row.isOpen());
+    await Promise.all(open.map((row) => row.showDetails()));
   }
 
   function draw() {
@@ -278,9 +275,7 @@ function listTable(place, form, list) {
     reload();
   }
 
-  const reload = poll(refresh, (problem) => {
-    showOnly(place, problemBox(problem));
-  });
+  const reload = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
   return reload;
 }
 

@@ -5,12 +5,12 @@ import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel, statisticsO
 import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
-import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
+import { trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
 import { announce, elementById, h, hint, metaLine, panel, problemBox, replace, statusBadge } from "../page/dom.js";
-import { timeElement } from "../page/format.js";
+import { timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** Jobs on a log: the form, the label of its button and the result. @type {[string, string, string][]} */
@@ -21,6 +21,8 @@ const STEPS = [
   ["train", "Train on the clicks", "A model corrected for position bias, and a naive one to compare."],
   ["estimate", "Evaluate new rankings", "Estimated clicks on rankings that users never saw."],
 ];
+
+const CONSEQUENCE = `${trashLabel()} Models and estimates from it are kept.`;
 
 const id = pageObjectId();
 const place = elementById("click-log");
@@ -56,7 +58,7 @@ function draw(log) {
       h(
         "div.actions",
         log.job_id && h("a.button.quiet", { href: jobPage(log.job_id) }, "Job"),
-        status !== "pending" && deleteButton(log),
+        status !== "pending" && confirmedDeleteButton("click-logs", log, CONSEQUENCE),
       ),
     ),
     metaLine(logSource(log), timeElement(log.created_at), h("code", id)),
@@ -91,7 +93,7 @@ function faults(problem) {
       h(
         "ul",
         ...errors.map(({ line, column, detail }) =>
-          h("li", [line !== null && `line ${line}`, column, detail].filter(Boolean).join(", ")),
+          h("li", joined([line !== null && `line ${line}`, column, detail], ", ")),
         ),
       ),
     );
@@ -106,12 +108,5 @@ function steps() {
       "ul.next-steps",
       ...STEPS.map(([form, words, detail]) => h("li", hint(detail), h("a.button.small", { href: `#${form}` }, words))),
     ),
-  );
-}
-
-/** @param {ClickLog} log */
-function deleteButton({ name }) {
-  return confirmedDeleteButton(name, clickLogApi(id), `${trashLabel()} Models and estimates from it are kept.`, () =>
-    openAfterDeletion("/click-logs", trashed(`${name} deleted.`, [id])),
   );
 }

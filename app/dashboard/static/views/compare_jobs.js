@@ -64,13 +64,8 @@ const slots = new Map();
 let shownState = "";
 let pollNow = () => {};
 
-if (ids.length) pollNow = poll(refresh, showProblem);
+if (ids.length) pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 else showEmpty();
-
-/** @param {import("../page/api.js").Problem} problem */
-function showProblem(problem) {
-  showOnly(place, problemBox(problem));
-}
 
 async function refresh() {
   const query = new URLSearchParams(ids.map((id) => ["job", id]));

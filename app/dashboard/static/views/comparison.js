@@ -32,7 +32,7 @@ import {
   setAttribute,
   tableHead,
 } from "../page/dom.js";
-import { count, metric as fourDigits, timeElement } from "../page/format.js";
+import { count, metric as fourDigits, timeElement, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
 /** @typedef {Schemas["ComparedSystem"]} System */
@@ -391,7 +391,7 @@ function meansOf({ systems, metrics }, chosen) {
       !higher && "Lower is better.",
       "The tests, which compare query by query, decide whether two systems differ.",
     ];
-    replace(body, whiskers(`${metric} with 95% intervals`, [{ rows }]), hint(words.filter(Boolean).join(" ")));
+    replace(body, whiskers(`${metric} with 95% intervals`, [{ rows }]), hint(joined(words)));
     chosen(metric);
   }
 

@@ -152,11 +152,8 @@ showList({
   empty: ["Compare two models or runs: which one is better, and is the difference significant?", "#compare", "Compare"],
 });
 bindDialogs({
-  compare: () => offerChoices().catch((error) => showError(form, error)),
-  run: () =>
-    offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) =>
-      showError(run, error),
-    ),
+  compare: offerChoices,
+  run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
 runForm(run, openJob);
 

@@ -48,7 +48,12 @@ import { poll } from "../page/poll.js";
 const COLUMNS = [
   { name: "file", label: "File", class: "fault-file", cell: ({ file }) => file },
   { name: "line", label: "Line", class: "number", cell: ({ line }) => count(line) },
-  { name: "column", label: "Column", class: "fault-column", cell: ({ column }) => columnLabel(column) },
+  {
+    name: "column",
+    label: "Column",
+    class: "fault-column",
+    cell: ({ column }) => (typeof column === "string" ? h("code", column) : count(column)),
+  },
   { name: "detail", label: "Problem", class: "fault-detail", cell: ({ detail }) => detail },
   {
     name: "text",
@@ -57,15 +62,6 @@ const COLUMNS = [
     cell: ({ text }) => text && h("code.fault-text", text),
   },
 ];
-
-/**
- * Return the label of a column: its name in a table, a byte number in other text files.
- *
- * @param {string | number | null} column
- */
-function columnLabel(column) {
-  return typeof column === "string" ? h("code", column) : count(column);
-}
 
 /**
  * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.

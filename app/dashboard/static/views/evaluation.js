@@ -26,7 +26,7 @@ import {
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
 import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace, rowHead } from "../page/dom.js";
-import { count, metric, timeElement } from "../page/format.js";
+import { count, metric, timeElement, joined } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */
 function evaluationActions(evaluation) {
@@ -223,9 +223,10 @@ function againstBaselines({ system, metrics, baselines }) {
         },
       ]),
       hint(
-        [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)]
-          .filter(Boolean)
-          .join(" · "),
+        joined(
+          [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)],
+          " · ",
+        ),
       ),
     ],
   };

@@ -56,7 +56,7 @@ showList({
     "Evaluate",
   ],
 });
-bindDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
+bindDialogs({ evaluate: offerChoices });
 showSubject();
 
 /** Show the model or ranking that the URL filters by. */

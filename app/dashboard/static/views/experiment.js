@@ -25,10 +25,10 @@ import {
   setText,
   statusBadge,
 } from "../page/dom.js";
-import { count, duration, metric, short, timeElement } from "../page/format.js";
+import { count, duration, metric, short, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("../experiments/labels.js").Training} Training */
 /** @typedef {import("../experiments/labels.js").Estimate} Estimate */
@@ -136,11 +136,7 @@ function showProgress(node, experiment) {
 function dataDetail(experiment) {
   const words = dataLabel(experiment).split(" · ").slice(1).join(" · ");
   const parts = experiment.datasets.map(({ name, fold, part, dataset_id: dataset }) =>
-    h(
-      "a",
-      { href: datasetPage(dataset) },
-      [fold > 0 && `fold ${fold}`, name !== "main" && name, part].filter(Boolean).join(" "),
-    ),
+    h("a", { href: datasetPage(dataset) }, joined([fold > 0 && `fold ${fold}`, name !== "main" && name, part])),
   );
   return h("span.experiment-data", words, ...parts);
 }
@@ -168,26 +164,13 @@ function estimatePanel(estimate) {
     { label: "Loss", value: ({ loss }) => loss },
     { label: "Leaves", number: true, value: ({ leaves }) => leaves, cell: ({ leaves, scorer }) => leaves ?? scorer },
     { label: "Runs", number: true, value: ({ runs }) => runs },
-    {
-      label: "Seconds per tree or epoch",
-      number: true,
-      value: ({ seconds_per_tree: time }) => time,
-      cell: seconds("seconds_per_tree"),
-    },
-    {
-      label: "Diagnostics",
+    numberColumn("Seconds per tree or epoch", (row) => row.seconds_per_tree, seconds),
+    numberColumn("Diagnostics", (row) => row.seconds_per_look, seconds, {
       title: "Seconds of the diagnostics at one tree or epoch",
-      number: true,
-      value: ({ seconds_per_look: time }) => time,
-      cell: seconds("seconds_per_look"),
-    },
-    {
-      label: "Other",
+    }),
+    numberColumn("Other", (row) => row.other_seconds, seconds, {
       title: "Seconds of reading, binning, storing and evaluating",
-      number: true,
-      value: ({ other_seconds: time }) => time,
-      cell: seconds("other_seconds"),
-    },
+    }),
     {
       label: "Job",
       value: ({ job_id: job }) => job,
@@ -211,12 +194,9 @@ function estimatePanel(estimate) {
   );
 }
 
-/** @param {"seconds_per_tree" | "seconds_per_look" | "other_seconds"} name @returns {(row: MeasuredTraining) => string} */
-function seconds(name) {
-  return (row) => {
-    const value = row[name];
-    return value === null ? "–" : short(Number(value.toPrecision(3)));
-  };
+/** @param {number | null} value */
+function seconds(value) {
+  return value === null ? "–" : short(Number(value.toPrecision(3)));
 }
 
 /** @param {Experiment} experiment */
@@ -239,7 +219,7 @@ function trainingsPanel({ folds }) {
         shared && h("span.tag.plain", { title: "The job existed already" }, "shared"),
       ],
     },
-    { label: "Main metric", number: true, value: ({ value }) => value, cell: ({ value }) => metric(value) },
+    numberColumn("Main metric", ({ value }) => value, metric),
     {
       label: "Job",
       value: ({ job_id: job }) => job,
@@ -302,13 +282,11 @@ function experimentActions() {
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
-    const sure = await confirmed({
-      question: "Cancel this experiment?",
-      consequence:
-        "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
-      yes: "Cancel the experiment",
-      no: "Keep it",
-    });
+    const sure = await confirmed(
+      "Cancel this experiment?",
+      "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
+      "Cancel the experiment",
+    );
     if (sure) await request(experimentApi(id, "/cancel"), { method: "POST" });
   }
 

@@ -2,7 +2,7 @@
 import { checkBox } from "../forms/controls.js";
 import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
 import { offerReadyUnselected } from "../forms/choices.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
@@ -65,7 +65,7 @@ onSubmit(form, async () => {
   openPage(experimentPage(id));
 });
 bindChoices(form);
-bindDialogs({ run: () => offerPapers().catch((error) => showError(form, error)) });
+bindDialogs({ run: offerPapers });
 
 function requestOf() {
   const payload = payloadOf(form);

@@ -15,6 +15,8 @@ import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 
+const CONSEQUENCE = "Its lists and clicks are deleted permanently; they cannot be restored.";
+
 const id = pageObjectId();
 const place = elementById("interleaving");
 const read = conditionalReader();
@@ -47,7 +49,11 @@ function draw(interleaving) {
   document.title = `${interleaving.name} · Rankery`;
   showOnly(
     place,
-    h("div.page-head", h("h1", interleaving.name), h("div.actions", clickLogButton(), deleteButton(interleaving))),
+    h(
+      "div.page-head",
+      h("h1", interleaving.name),
+      h("div.actions", clickLogButton(), confirmedDeleteButton("interleavings", interleaving, CONSEQUENCE)),
+    ),
     metaLine(
       interleaving.method.replaceAll("_", " "),
       ["created ", timeElement(interleaving.created_at)],
@@ -152,10 +158,4 @@ function clickLogButton() {
     });
     place.prepend(box);
   });
-}
-
-/** @param {Interleaving} interleaving */
-function deleteButton({ name }) {
-  const consequence = "Its lists and clicks are deleted permanently; they cannot be restored.";
-  return confirmedDeleteButton(name, interleavingApi(id), consequence, () => openPage("/interleavings"));
 }

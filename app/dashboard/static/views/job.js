@@ -38,7 +38,7 @@ import {
   setText,
   tableHead,
 } from "../page/dom.js";
-import { briefDuration, count, elapsed, momentLabel, size, timeElement } from "../page/format.js";
+import { briefDuration, count, elapsed, momentLabel, size, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["Attempt"]} Attempt */
@@ -168,9 +168,7 @@ function phasesPanel() {
 /** @param {number} attempts @param {number} most */
 function noteLabel(attempts, most) {
   const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
-  return [whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]
-    .filter(Boolean)
-    .join(" ");
+  return joined([whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]);
 }
 
 /** @param {Phase} phase @param {number} longest seconds of the longest phase @param {number} most the largest peak of all */

@@ -1,10 +1,10 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { getAll, refusal, request } from "../page/api.js";
-import { snippet } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
+import { showSecret } from "../settings/labels.js";
 
 /** @typedef {Schemas["Key"]} Key */
 
@@ -68,15 +68,10 @@ function moment(at) {
 /** @param {Key} key */
 function revokeButton(key) {
   if (stateOf(key) !== "active") return h("span.hint", key.id);
-  const words = {
-    question: `Revoke ${key.name}?`,
-    consequence:
-      "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.",
-    yes: "Revoke",
-    no: "Keep it",
-  };
   async function click() {
-    if (!(await confirmed(words))) return;
+    const consequence =
+      "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.";
+    if (!(await confirmed(`Revoke ${key.name}?`, consequence, "Revoke"))) return;
     await request(`/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" });
     announce(`${key.name} was revoked.`);
     await show();
@@ -92,18 +87,7 @@ async function send() {
   const { body } = await request("/v1/keys", { method: "POST", json: payload });
   dialog.close();
   form.reset();
-  const made = elementById("made");
-  replace(
-    made,
-    h(
-      "section.panel",
-      { "aria-label": "New key" },
-      h("h2", `${body.name} was created`),
-      hint("This is the secret of the key. Copy it now: it is not shown again."),
-      snippet("secret", body.secret, "secret"),
-    ),
-  );
-  announce(`The key ${body.name} was created. Its secret is shown only once.`);
-  made.scrollIntoView({ block: "nearest" });
+  const sentence = "This is the secret of the key. Copy it now: it is not shown again.";
+  showSecret(`The key ${body.name} was created`, sentence, body.secret);
   await show();
 }

@@ -30,7 +30,11 @@ const COLUMNS = [
       return model.title ? h("span.titled", link, " ", h("small", shown)) : link;
     },
   },
-  { key: "aliases", label: "Aliases", cell: aliases },
+  {
+    key: "aliases",
+    label: "Aliases",
+    cell: (model) => model.aliases.map((/** @type {string} */ alias) => h("span.tag", `@${alias}`)),
+  },
   {
     key: "loss",
     label: "Loss",
@@ -71,11 +75,6 @@ function tested({ metrics, job_id: job }, name) {
   const value = metrics?.[name];
   if (typeof value !== "number") return null;
   return h("a.quiet-link", { href: resultPage(job), title: "Evaluation" }, metric(value));
-}
-
-/** @param {Model} model */
-function aliases(model) {
-  return model.aliases.map((/** @type {string} */ alias) => h("span.tag", `@${alias}`));
 }
 
 /**

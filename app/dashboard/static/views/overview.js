@@ -210,9 +210,7 @@ let rareReadAt = 0;
 /** Whether the rarely read paths may have changed since they were read. */
 let rareDue = true;
 
-poll(refresh, (problem) => {
-  showOnly(page, problemBox(problem));
-});
+poll(refresh, (problem) => showOnly(page, problemBox(problem)));
 
 /** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */
 async function refresh(mayDiffer) {

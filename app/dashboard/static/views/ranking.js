@@ -15,7 +15,7 @@ import {
   pageObjectId,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { failureBox, openObject } from "../page/content.js";
+import { failureBox, openObject, latestReader } from "../page/content.js";
 import {
   dataTable,
   elementById,
@@ -82,37 +82,27 @@ function rankedQuery({ id }, dataset) {
     place,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
-  let asked = 0;
+  let asked = "";
+  const read = latestReader(place, (error, retry) => {
+    replace(title, `Query ${asked}`);
+    const isAbsent = error instanceof Problem && error.status === 404;
+    const absent = { title: "Not ranked", detail: `The ranking has no query ${asked}.` };
+    replace(place, isAbsent ? problemBox(absent) : failureBox(error, retry));
+  });
 
   /** @param {string} queryId @param {boolean} wanted */
-  async function show(queryId, wanted) {
-    const turn = ++asked;
-    place.setAttribute("aria-busy", "true");
-    try {
-      const { items } = await get(rankingApi(id, `?${new URLSearchParams({ query_id: queryId })}`));
-      if (turn !== asked) return;
-      const { query_text: text } = items[0];
-      const words = text ?? queryId;
-      replace(
-        title,
-        "Query ",
-        dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words,
-        text && h("small", ` ${queryId}`),
-      );
-      draw(queryId, items[0].documents, FIRST_ROWS);
-      if (wanted) node.scrollIntoView({ block: "nearest" });
-    } catch (error) {
-      if (turn !== asked) return;
-      replace(title, `Query ${queryId}`);
-      replace(
-        place,
-        error instanceof Problem && error.status === 404
-          ? problemBox({ title: "Not ranked", detail: `The ranking has no query ${queryId}.` })
-          : failureBox(error, () => show(queryId, wanted)),
-      );
-    } finally {
-      if (turn === asked) place.removeAttribute("aria-busy");
-    }
+  function show(queryId, wanted) {
+    asked = queryId;
+    return read(
+      () => get(rankingApi(id, `?${new URLSearchParams({ query_id: queryId })}`)),
+      ({ items: [{ query_text: text, documents }] }) => {
+        const words = text ?? queryId;
+        const link = dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words;
+        replace(title, "Query ", link, text && h("small", ` ${queryId}`));
+        draw(queryId, documents, FIRST_ROWS);
+        if (wanted) node.scrollIntoView({ block: "nearest" });
+      },
+    );
   }
 
   /** @param {string} queryId @param {Document[]} documents @param {number} most */

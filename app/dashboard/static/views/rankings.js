@@ -1,6 +1,6 @@
 /** `/rankings`: rankings of models and uploaded runs, and the forms that add one. @module */
 import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choices.js";
-import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { compareWith, modelPage, openPage, rankingPage, resultPage } from "../page/addresses.js";
@@ -58,11 +58,8 @@ showList({
 onSubmit(form, async () => openJob(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
 runForm(run, openJob);
 bindDialogs({
-  rank: () => offerChoices().catch((error) => showError(form, error)),
-  run: () =>
-    offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) =>
-      showError(run, error),
-    ),
+  rank: offerChoices,
+  run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
 
 async function offerChoices() {

@@ -79,9 +79,7 @@ onSubmit(form, async () => {
   pollNow();
 });
 
-const pollNow = poll(refresh, (problem) => {
-  showOnly(place, problemBox(problem));
-});
+const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 
 async function refresh() {
   const { items } = await get("/v1/schedules?limit=200");
@@ -141,16 +139,14 @@ function card(first) {
   const last = h("p");
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button.quiet.small", { click: () => runAction(switchEnabled) });
+  const toggle = h("button.quiet.small", {
+    click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !schedule.enabled } })),
+  });
   const rows = h("div.rows");
   const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
   let shownRun = "";
-
-  async function switchEnabled() {
-    await request(path, { method: "PATCH", json: { enabled: !schedule.enabled } });
-  }
 
   async function run() {
     await request(`${path}/run`, { method: "POST" });
@@ -158,14 +154,12 @@ function card(first) {
   }
 
   async function remove() {
-    const words = {
-      question: `Delete the schedule ${schedule.name}?`,
-      consequence:
-        "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Delete the schedule ${schedule.name}?`,
+      "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
+      "Delete",
+    );
+    if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;
     const asked = { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project };

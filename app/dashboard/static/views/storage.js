@@ -126,13 +126,12 @@ async function restoreObject(id, name) {
 }
 
 async function emptyTrash() {
-  const words = {
-    question: "Empty the trash?",
-    consequence: "All objects in the trash are deleted permanently, and their bytes are freed.",
-    yes: "Empty it",
-    no: "Keep it",
-  };
-  if (!(await confirmed(words))) return;
+  const sure = await confirmed(
+    "Empty the trash?",
+    "All objects in the trash are deleted permanently, and their bytes are freed.",
+    "Empty it",
+  );
+  if (!sure) return;
   await runAction(async () => {
     let complete = false;
     while (!complete) {

@@ -29,7 +29,7 @@ import {
   setAttribute,
   setText,
 } from "../page/dom.js";
-import { count, counted, duration, metric, percent, pValue, timeElement } from "../page/format.js";
+import { count, counted, duration, metric, percent, pValue, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
@@ -214,13 +214,14 @@ function conclusionPanel(study) {
 
 /** @param {Schemas["HeldOutValues"]} held */
 function heldLabel({ interval, p_value: p, queries }) {
-  return [
-    queries !== null && counted(queries, "query", "queries"),
-    interval && `95% interval ${interval.map((end) => signed(end)).join(" to ")}`,
-    p !== null && `p ${pValue(p)}`,
-  ]
-    .filter(Boolean)
-    .join(", ");
+  return joined(
+    [
+      queries !== null && counted(queries, "query", "queries"),
+      interval && `95% interval ${interval.map((end) => signed(end)).join(" to ")}`,
+      p !== null && `p ${pValue(p)}`,
+    ],
+    ", ",
+  );
 }
 
 /** Return the panel of the importance of the parameters. */
@@ -276,7 +277,7 @@ function settingsPanel(study) {
       ...entry("Base", valueLabel(base.loss)),
       ...space.flatMap(([pointer, dimension]) => entry(parameterName(pointer), rangeLabel(dimension))),
       ...entry("Sampler, pruner", `${sampler}, ${pruner}; seed ${seed}`),
-      ...entry("Budget", bounds.filter(Boolean).join(", or ")),
+      ...entry("Budget", joined(bounds, ", or ")),
       ...entry("Best so far", bestLabel(study.best)),
       ...Object.entries(jobs).flatMap(([name, job]) =>
         job ? entry(`Job: ${name}`, h("a", { href: jobPage(job), title: job }, "Open job page")) : [],

@@ -6,7 +6,7 @@ import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { getAll, request } from "../page/api.js";
-import { showOnly, snippet } from "../page/content.js";
+import { showOnly } from "../page/content.js";
 import {
   announce,
   confirmed,
@@ -23,6 +23,7 @@ import {
 } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
+import { showSecret } from "../settings/labels.js";
 
 /** @typedef {Schemas["Webhook"]} Webhook */
 /** @typedef {Schemas["Delivery"]} Delivery */
@@ -41,13 +42,11 @@ onSubmit(form, async () => {
   const { body } = await request("/v1/webhooks", { method: "POST", json: payloadOf(form) });
   dialog.close();
   form.reset();
-  showSecret(body, "was created");
+  showNewSecret(body, "was created");
   pollNow();
 });
 
-const pollNow = poll(refresh, (problem) => {
-  showOnly(place, problemBox(problem));
-});
+const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 
 async function refresh() {
   const webhooks = await getAll("/v1/webhooks?limit=200");
@@ -60,20 +59,9 @@ async function refresh() {
 }
 
 /** @param {{url: string, secret: string}} webhook @param {string} words */
-function showSecret({ url, secret }, words) {
-  const made = elementById("made");
-  replace(
-    made,
-    h(
-      "section.panel",
-      { "aria-label": "Secret" },
-      h("h2", `The webhook ${words}`),
-      hint(`This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`),
-      snippet("secret", secret, "secret"),
-    ),
-  );
-  announce(`The webhook ${words}. Its secret is shown only once.`);
-  made.scrollIntoView({ block: "nearest" });
+function showNewSecret({ url, secret }, words) {
+  const sentence = `This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`;
+  showSecret(`The webhook ${words}`, sentence, secret);
 }
 
 /** Show one webhook: URL, actions, and its deliveries on request. @param {Webhook} first */
@@ -83,16 +71,14 @@ function card(first) {
   const facts = hint();
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button.quiet.small", { click: () => runAction(switchEnabled) });
+  const toggle = h("button.quiet.small", {
+    click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !webhook.enabled } })),
+  });
   const deliveries = disclosure("Deliveries");
   const rows = h("div.rows");
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
   let webhook = first;
-
-  async function switchEnabled() {
-    await request(path, { method: "PATCH", json: { enabled: !webhook.enabled } });
-  }
 
   async function test() {
     const { body } = await request(`${path}/test`, { method: "POST" });
@@ -101,24 +87,21 @@ function card(first) {
   }
 
   async function rotate() {
-    const words = {
-      question: "Make a new secret?",
-      consequence: "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
-      yes: "Make it",
-      no: "Keep it",
-    };
-    if (await confirmed(words))
-      showSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
+    const sure = await confirmed(
+      "Make a new secret?",
+      "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
+      "Make it",
+    );
+    if (sure) showNewSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
   }
 
   async function remove() {
-    const words = {
-      question: "Delete this webhook?",
-      consequence: `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      "Delete this webhook?",
+      `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
+      "Delete",
+    );
+    if (!sure) return;
     await request(path, { method: "DELETE" });
     announce("The webhook was deleted.");
   }
