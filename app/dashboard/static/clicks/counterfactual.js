@@ -87,9 +87,7 @@ function verdict({ better, sentence }) {
 }
 
 /** Return "supported", or the reason why the log does not support an estimate. @param {string | null} missing */
-export function supportLabel(missing) {
-  return missing ? h("span.missing-support", `none: ${missing}`) : "supported";
-}
+export const supportLabel = (missing) => (missing ? h("span.missing-support", `none: ${missing}`) : "supported");
 
 /** @param {SystemEstimate[]} systems @param {(name: string) => Node} named */
 function supportTable(systems, named) {

@@ -44,9 +44,7 @@ export function logSource({ source, size_bytes: bytes }) {
 }
 
 /** @param {ClickLog} log @returns {LogStatistics | null} */
-export function statisticsOf({ statistics }) {
-  return /** @type {any} */ (statistics);
-}
+export const statisticsOf = ({ statistics }) => /** @type {any} */ (statistics);
 
 /** @param {LogStatistics} statistics */
 export function logTiles(statistics) {

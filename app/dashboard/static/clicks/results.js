@@ -195,9 +195,7 @@ function byRank(values, lower, upper) {
 }
 
 /** @param {number[]} values by rank */
-function rankSummary(values) {
-  return values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
-}
+const rankSummary = (values) => values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
 
 /** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} NaiveComparison */
 

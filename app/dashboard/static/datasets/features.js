@@ -75,9 +75,7 @@ const INITIAL_ROWS = 50;
 /** @typedef {import("../tables/table.js").Column<FeatureProfile>} Column */
 
 /** @param {string} id @returns {Promise<FeatureProfile[]>} */
-export function readFeatures(id) {
-  return get(datasetApi(id, "/features")).then(({ items }) => items);
-}
+export const readFeatures = (id) => get(datasetApi(id, "/features")).then(({ items }) => items);
 
 /**
  * Return the table of features with a search field for their names.

@@ -33,9 +33,7 @@ export function findingsPanel(findings, datasetOf, { heading = "Findings", nothi
 }
 
 /** Return a panel of the findings of a result, such as an evaluation; false without findings. @param {Finding[] | null | undefined} findings */
-export function resultFindings(findings) {
-  return !!findings?.length && findingsPanel(findings, () => false);
-}
+export const resultFindings = (findings) => !!findings?.length && findingsPanel(findings, () => false);
 
 /** @param {Finding} finding @param {string | false | null | undefined} datasetId */
 function entry({ code, severity, title, advice, examples, example_kind: kind, ...amount }, datasetId) {

@@ -90,6 +90,4 @@ function row({ job: { id, created_at: at, spec, result }, logged, estimate }, lo
 }
 
 /** Return the class of the cells in a column of numbers, false for other columns. @param {number} column */
-function numberClass(column) {
-  return column >= 2 && column <= 4 && "number";
-}
+const numberClass = (column) => column >= 2 && column <= 4 && "number";

@@ -50,9 +50,7 @@ function standardized(ranking) {
 }
 
 /** @param {number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** @param {number[]} values */
 function deviation(values) {
@@ -211,9 +209,7 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
 }
 
 /** @param {{ranking: Document[]}} side */
-function indexByDocument({ ranking }) {
-  return new Map(ranking.map(({ document_id: id }, index) => [id, index]));
-}
+const indexByDocument = ({ ranking }) => new Map(ranking.map(({ document_id: id }, index) => [id, index]));
 
 /** @param {Side} side @param {string} shown */
 function heading({ name, values }, shown) {

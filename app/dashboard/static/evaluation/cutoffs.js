@@ -94,9 +94,7 @@ function cutoffsByMetric(spellings) {
 const MIN_CUTOFFS = 4;
 
 /** @param {string} name */
-function displayName(name) {
-  return name.length <= 4 ? name.toUpperCase() : name;
-}
+const displayName = (name) => (name.length <= 4 ? name.toUpperCase() : name);
 
 /**
  * Return the figure of the systems; the bands are drawn first, then the lines, then the baselines.

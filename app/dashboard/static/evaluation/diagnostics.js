@@ -16,9 +16,7 @@ import { lossValue, percent } from "../page/format.js";
 export const readDiagnostics = readOnce(async () => (await get("/v1/metrics")).diagnostics || []);
 
 /** Check whether a diagnostic is a share of queries, 0 to 1; other diagnostics are costs. @param {{unit: string}} diagnostic */
-export function isShare({ unit }) {
-  return unit === "share";
-}
+export const isShare = ({ unit }) => unit === "share";
 
 /** @param {Schemas["LossDiagnostics"]} diagnostics */
 export function diagnosticsPanel({ loss, cutoff, values }) {
@@ -121,9 +119,7 @@ function grouped(catalogue, names) {
  * @param {LearningCurves} history
  * @param {string} name
  */
-function points({ iterations, curves }, name) {
-  return measuredPoints(iterations, curves.diagnostics[name] || []);
-}
+const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**
  * Return the diagnostics of a group, with the training loss on a second axis.

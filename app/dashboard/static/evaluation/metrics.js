@@ -58,9 +58,7 @@ export const PRESET_WORDS = {
 };
 
 /** Return "preset default", or "custom conventions". @param {Contract | null | undefined} contract */
-export function presetLabel(contract) {
-  return contract?.preset ? `preset ${contract.preset}` : "custom conventions";
-}
+export const presetLabel = (contract) => (contract?.preset ? `preset ${contract.preset}` : "custom conventions");
 
 /**
  * Tabs that select one of several metrics; hidden for a single one.

@@ -34,9 +34,7 @@ export function recentVerdicts(comparisons, promotions) {
 }
 
 /** @param {Recent[]} entries */
-export function verdictList(entries) {
-  return h("ul.plain-list", ...entries.map(entry));
-}
+export const verdictList = (entries) => h("ul.plain-list", ...entries.map(entry));
 
 /** @param {Recent} entry */
 function entry({ at, href, title, verdict, sentence }) {

@@ -14,9 +14,7 @@ import { sortableTable, numberColumn } from "../tables/table.js";
 const OPPOSITE = { better: "worse", worse: "better", "no evidence": "no evidence" };
 
 /** Return the verdict of A against B from that of B against A. @param {Verdict} verdict @returns {Verdict} */
-export function opposite(verdict) {
-  return OPPOSITE[verdict];
-}
+export const opposite = (verdict) => OPPOSITE[verdict];
 
 /** @param {string | null | undefined} verdict */
 export function verdictChip(verdict) {

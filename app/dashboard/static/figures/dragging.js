@@ -79,6 +79,4 @@ export function boxOf(one, other, area) {
 }
 
 /** Return the position and size of a box as CSS properties in pixels. @param {Box} box */
-function styleOf({ left, right, top, bottom }) {
-  return { left, top, width: right - left, height: bottom - top };
-}
+const styleOf = ({ left, right, top, bottom }) => ({ left, top, width: right - left, height: bottom - top });

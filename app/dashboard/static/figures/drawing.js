@@ -123,9 +123,7 @@ function lines({ width = 2, dots, size = DOT_PIXELS }, places) {
 }
 
 /** @param {number} x @param {Frame} frame */
-function ruler(x, { top, bottom }) {
-  return svg("line.ruler", { x1: x, x2: x, y1: top, y2: bottom });
-}
+const ruler = (x, { top, bottom }) => svg("line.ruler", { x1: x, x2: x, y1: top, y2: bottom });
 
 /** Return the lower or the upper ends of the intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
 function side({ x, right, low = [], high = [], ...series }, key, frame) {

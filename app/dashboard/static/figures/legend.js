@@ -6,9 +6,7 @@ const HUES = 10;
 const DASH = "6 4";
 
 /** Return the style of one of several lines: ten hues, and dashes from the eleventh line on. @param {number} index */
-export function lineStyle(index) {
-  return { colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH };
-}
+export const lineStyle = (index) => ({ colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH });
 
 /**
  * Return a swatch, a small sample of how a series is drawn.
@@ -29,9 +27,7 @@ export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity
 }
 
 /** Return the name of a series in the legend. @param {Series} series */
-export function groupOf({ group, name }) {
-  return group ?? name;
-}
+export const groupOf = ({ group, name }) => group ?? name;
 
 /** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {

@@ -21,9 +21,7 @@ export function bars(caption, entries, words = count) {
 }
 
 /** @param {Child} name @param {string} words @param {number} share */
-function row(name, words, share) {
-  return h("tr", rowHead(name), h("td.bar-cell", bar(share)), h("td.number", words));
-}
+const row = (name, words, share) => h("tr", rowHead(name), h("td.bar-cell", bar(share)), h("td.number", words));
 
 /** @param {number} share of the full width, 0 to 1 */
 export function bar(share) {
@@ -167,9 +165,7 @@ export function jobStatus(job) {
 /** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: context of the figure */
 
 /** @param {Tile[]} entries */
-export function tileList(entries) {
-  return h("dl.tiles", ...entries.map(tile));
-}
+export const tileList = (entries) => h("dl.tiles", ...entries.map(tile));
 
 /** @param {Tile} tile */
 function tile([name, value, detail]) {
@@ -202,9 +198,7 @@ export function tiles({
 }
 
 /** @param {{min: number, max: number}} lengths */
-function lengthDetail({ min, max }) {
-  return min === max ? "in every query" : `median of ${count(min)} – ${count(max)}`;
-}
+const lengthDetail = ({ min, max }) => (min === max ? "in every query" : `median of ${count(min)} – ${count(max)}`);
 
 /** @param {{missing: number, whole: boolean, minimum: number}} labels @param {number} documents */
 function labelDetail({ missing, whole, minimum }, documents) {

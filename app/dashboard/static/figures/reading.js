@@ -69,9 +69,7 @@ function stopsByX(series) {
 }
 
 /** @param {Point | undefined} point @param {number} at */
-function distance(point, at) {
-  return point ? Math.abs(point.place[0] - at) : Infinity;
-}
+const distance = (point, at) => (point ? Math.abs(point.place[0] - at) : Infinity);
 
 /**
  * Return the index of the stop that is nearest to a place, or -1 if there are no stops.

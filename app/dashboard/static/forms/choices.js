@@ -149,9 +149,7 @@ const STATISTICS_FIELDS = ["queries", "documents", "features", "labels", "label_
 const ROLE_LABELS = { test: "test data", validation: "validation data", train: "training data" };
 
 /** Return the fieldset of a form that replaces labels. @param {HTMLFormElement} form */
-export function labelMapOf(form) {
-  return find(form, "#label-map", HTMLFieldSetElement);
-}
+export const labelMapOf = (form) => find(form, "#label-map", HTMLFieldSetElement);
 
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
@@ -225,9 +223,7 @@ async function readCompatible(references, preferredId) {
 }
 
 /** Rank datasets: those that the systems were tested on first, those that they were trained on last. @param {Schemas["Dataset"]} dataset */
-function compatibilityRank({ fit }) {
-  return fit?.part === "test" ? 0 : fit?.part === "train" ? 2 : 1;
-}
+const compatibilityRank = ({ fit }) => (fit?.part === "test" ? 0 : fit?.part === "train" ? 2 : 1);
 
 /** @param {Schemas["Dataset"]} dataset */
 function compatibilityOption({ id, name, statistics, fit }) {
@@ -264,9 +260,7 @@ const PAGE_SIZE = 200;
 const RANKING = /^rnk_/;
 
 /** Return the field of a request that names a model or ranking. @param {string} reference @returns {{model: string} | {ranking_id: string}} */
-export function asSystem(reference) {
-  return RANKING.test(reference) ? { ranking_id: reference } : { model: reference };
-}
+export const asSystem = (reference) => (RANKING.test(reference) ? { ranking_id: reference } : { model: reference });
 
 /** Return the newest models and uploaded runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
 export async function readOffered() {

@@ -18,9 +18,7 @@ export function checkBox(attributes, ...words) {
  * @param {HTMLElement} control
  * @param {Child} [note] below the control
  */
-export function field(words, control, note) {
-  return h("label.field", words, control, note && h("small.below", note));
-}
+export const field = (words, control, note) => h("label.field", words, control, note && h("small.below", note));
 
 /** Return a field for a search. @param {string} label @param {string} placeholder @param {Attributes} listeners */
 export function searchField(label, placeholder, listeners) {

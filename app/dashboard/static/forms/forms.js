@@ -61,14 +61,10 @@ export function valuesOf(control) {
 }
 
 /** @param {HTMLElement} control */
-function typed(control) {
-  return "value" in control ? String(control.value) : "";
-}
+const typed = (control) => ("value" in control ? String(control.value) : "");
 
 /** @param {HTMLElement} control */
-function ticked(control) {
-  return findAll(control, "input:checked", HTMLInputElement).map((box) => box.value);
-}
+const ticked = (control) => findAll(control, "input:checked", HTMLInputElement).map((box) => box.value);
 
 /** @param {string} text @param {string | undefined} type @param {string} [unit] @returns {Json | undefined} */
 function parseText(text, type, unit) {
@@ -128,9 +124,7 @@ function inUnits(value, unit) {
 }
 
 /** @param {string} text */
-function numberOrText(text) {
-  return Number.isNaN(Number(text)) ? text : Number(text);
-}
+const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
 
 /**
  * Set the value at a JSON pointer, and create the objects on its path.
@@ -180,9 +174,7 @@ export function showError(form, error) {
 }
 
 /** @param {Problem | Unavailable} error @returns {FieldProblem[]} */
-function problemsOf(error) {
-  return error instanceof Problem ? error.errors : [];
-}
+const problemsOf = (error) => (error instanceof Problem ? error.errors : []);
 
 /**
  * Leave out a problem if a nested value has one as well: an invalid list is also reported as "not one of the names".

@@ -311,9 +311,7 @@ export function gridOf(form) {
 }
 
 /** @param {Record<string, Json>} request @returns {string | undefined} */
-function lossName({ loss }) {
-  return loss && typeof loss === "object" && "name" in loss ? String(loss.name) : undefined;
-}
+const lossName = ({ loss }) => (loss && typeof loss === "object" && "name" in loss ? String(loss.name) : undefined);
 
 /** @param {HTMLFormElement} form @returns {Axis[]} */
 function axesOf(form) {
@@ -341,14 +339,10 @@ function product(axes) {
 }
 
 /** @param {string} pointer @param {Json} value @returns {[string, Json]} */
-function pair(pointer, value) {
-  return [pointer, value];
-}
+const pair = (pointer, value) => [pointer, value];
 
 /** @param {Record<string, Json>} request */
-function tagsOf({ tags }) {
-  return tags && typeof tags === "object" && !Array.isArray(tags) ? tags : {};
-}
+const tagsOf = ({ tags }) => (tags && typeof tags === "object" && !Array.isArray(tags) ? tags : {});
 
 /** Return the name of a model's tag for a pointer, such as "num_leaves". @param {string} pointer */
 function tagOf(pointer) {
@@ -357,6 +351,4 @@ function tagOf(pointer) {
 }
 
 /** Return the tag that all models of one grid share: the time of the submission. @param {Date} now */
-function gridTag(now) {
-  return now.toISOString().slice(0, 19).replace("T", " ");
-}
+const gridTag = (now) => now.toISOString().slice(0, 19).replace("T", " ");

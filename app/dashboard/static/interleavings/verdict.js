@@ -57,9 +57,7 @@ export function conclusionLabel({ conclusion, first, second }) {
 }
 
 /** @param {Pair} pair */
-export function conclusionChip(pair) {
-  return statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
-}
+export const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
 
 /**
  * Draw the share of the decided units that prefer the first ranker, by the number of decided units, and the limits at

@@ -126,9 +126,7 @@ function curveMetrics(lines) {
 }
 
 /** @param {LearningCurves} history @param {string} name */
-function valuesOf({ curves }, name) {
-  return curves.validation?.[name] || curves.train?.[name] || [];
-}
+const valuesOf = ({ curves }, name) => curves.validation?.[name] || curves.train?.[name] || [];
 
 /**
  * Return "validation ndcg@5", "training ndcg@5", or both where only some trainings have validation data.
@@ -178,9 +176,7 @@ function seriesOf({ id, title, slot, history }, name, share) {
 }
 
 /** Return "iteration", "epoch" or, where there are trees and networks, "iteration or epoch". @param {Line[]} lines */
-export function iterationLabel(lines) {
-  return [...new Set(lines.map(({ word }) => word))].sort().reverse().join(" or ");
-}
+export const iterationLabel = (lines) => [...new Set(lines.map(({ word }) => word))].sort().reverse().join(" or ");
 
 /** @param {Line[]} lines @param {string} name */
 function summary(lines, name) {

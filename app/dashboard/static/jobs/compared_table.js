@@ -259,9 +259,7 @@ function testColumn(name) {
 }
 
 /** @param {Ranked["validation"]} summary */
-function interval(summary) {
-  return typeof summary?.lower === "number" && h("small", " ", intervalLabel(summary));
-}
+const interval = (summary) => typeof summary?.lower === "number" && h("small", " ", intervalLabel(summary));
 
 /** @param {Setting} setting @returns {Column} */
 function settingColumn({ name, values }) {

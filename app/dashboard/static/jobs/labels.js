@@ -3,34 +3,22 @@ import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } fro
 import { count, duration, elapsed, percent, size, joined } from "../page/format.js";
 
 /** @param {Job} job */
-export function isActive(job) {
-  return job.status === "queued" || job.status === "running";
-}
+export const isActive = (job) => job.status === "queued" || job.status === "running";
 
 /** Check whether a job is a training or a reproduction of one; trials of studies are not. @param {Job} job */
-export function trains(job) {
-  return job.kind === "train" || job.kind === "reproduce";
-}
+export const trains = (job) => job.kind === "train" || job.kind === "reproduce";
 
 /** Check whether an interrupted job resumes from a checkpoint if it has one. @param {Job} job */
-export function hasCheckpoints(job) {
-  return trains(job) || job.kind === "trial";
-}
+export const hasCheckpoints = (job) => trains(job) || job.kind === "trial";
 
 /** Return "iteration" or "epoch". @param {{spec?: Job["spec"]}} job */
-export function iterationWord({ spec }) {
-  return trainsByEpochs(spec?.scorer?.kind) ? "epoch" : "iteration";
-}
+export const iterationWord = ({ spec }) => (trainsByEpochs(spec?.scorer?.kind) ? "epoch" : "iteration");
 
 /** Return the heading of a column of iterations: "Trees" or "Epochs". @param {{spec?: Job["spec"]}} job */
-export function iterationsHeading(job) {
-  return iterationWord(job) === "epoch" ? "Epochs" : "Trees";
-}
+export const iterationsHeading = (job) => (iterationWord(job) === "epoch" ? "Epochs" : "Trees");
 
 /** Check whether a kind of scorer is trained by epochs. @param {string | null | undefined} kind */
-export function trainsByEpochs(kind) {
-  return kind === "linear" || kind === "mlp";
-}
+export const trainsByEpochs = (kind) => kind === "linear" || kind === "mlp";
 
 /** Results that have pages, the most specific first: the field of a job's result, the label and the page. */
 const RESULTS = /** @type {const} */ ([
@@ -81,14 +69,10 @@ export function errorsAndWarnings({ status, findings }) {
 }
 
 /** Check whether a job succeeded with errors or warnings among its findings. @param {Job} job */
-export function isDoubtful(job) {
-  return errorsAndWarnings(job).length > 0;
-}
+export const isDoubtful = (job) => errorsAndWarnings(job).length > 0;
 
 /** @param {Job} job */
-export function statusWord(job) {
-  return isActive(job) && job.cancel_requested ? "cancelling" : job.status;
-}
+export const statusWord = (job) => (isActive(job) && job.cancel_requested ? "cancelling" : job.status);
 
 /** Return marks of an unusual state: "high priority", "resumed". @param {Job} job */
 export function marks(job) {
@@ -112,9 +96,7 @@ export function limitLabel(job) {
 }
 
 /** Return the dataset of a job. @param {Job} job */
-export function datasetOf(job) {
-  return job.spec?.dataset_id || job.result?.dataset_id || null;
-}
+export const datasetOf = (job) => job.spec?.dataset_id || job.result?.dataset_id || null;
 
 /** Phases whose steps are shown as a percentage. */
 const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
@@ -200,6 +182,4 @@ const HINTS = {
 };
 
 /** @param {Job} job @returns {string | null} */
-export function problemHint(job) {
-  return HINTS[job.problem?.title ?? ""] || null;
-}
+export const problemHint = (job) => HINTS[job.problem?.title ?? ""] || null;

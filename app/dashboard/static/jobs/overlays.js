@@ -95,9 +95,7 @@ export function overlay(title, { help, find }) {
 }
 
 /** Return the iterations at which a quantity was measured, with its values. @param {LearningCurves} history @param {Quantity} quantity */
-function points(history, quantity) {
-  return measuredPoints(history.iterations, quantity.values(history));
-}
+const points = (history, quantity) => measuredPoints(history.iterations, quantity.values(history));
 
 /** @param {Line} line @param {Quantity} quantity @returns {Series} */
 function seriesOf({ id, name, slot, history }, quantity) {

@@ -45,9 +45,7 @@ export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…")
 }
 
 /** @param {string} words @param {() => void} click */
-function dialogButton(words, click) {
-  return h("button.danger.quiet", { click }, words);
-}
+const dialogButton = (words, click) => h("button.danger.quiet", { click }, words);
 
 /**
  * @param {string} kind

@@ -58,6 +58,4 @@ function valueOf(name, value) {
 }
 
 /** "1 job", "3 jobs" @param {string} kind plural @param {number} number */
-export function countedKind(kind, number) {
-  return counted(number, kind.slice(0, -1), kind);
-}
+export const countedKind = (kind, number) => counted(number, kind.slice(0, -1), kind);

@@ -24,9 +24,7 @@ export function trashLabel() {
 }
 
 /** Return a deletion, with ids only if there is a trash. @param {string} words @param {string[]} ids */
-export function trashed(words, ids) {
-  return { words, ids: Number(document.body.dataset.trashDays) ? ids : [] };
-}
+export const trashed = (words, ids) => ({ words, ids: Number(document.body.dataset.trashDays) ? ids : [] });
 
 /** Announce a deletion, and offer to undo it. @param {Deleted} deleted */
 export function offerUndo({ words, ids, create }) {

@@ -9,9 +9,7 @@ import { metric, timeElement } from "../page/format.js";
 const SPARK = { width: 160, height: 36, margin: 4 };
 
 /** @param {Champion[]} champions */
-export function championList(champions) {
-  return h("ul.plain-list", ...champions.map(champion));
-}
+export const championList = (champions) => h("ul.plain-list", ...champions.map(champion));
 
 /** @param {Champion} champion */
 function champion({ name, version, updated_at: moved, metrics, trend }) {

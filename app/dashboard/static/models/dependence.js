@@ -32,9 +32,7 @@ function scoresOf(all) {
 }
 
 /** Return a value, or the text of a category. @param {{value: number, text?: string | null}} point */
-function featureValue({ value, text }) {
-  return text ?? short(value);
-}
+const featureValue = ({ value, text }) => text ?? short(value);
 
 /**
  * Return the figure of one feature.

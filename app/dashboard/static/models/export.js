@@ -150,9 +150,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
 /** @typedef {[name: string, value: string, differs?: boolean]} Fact */
 
 /** @param {Fact} fact */
-function fact([name, value, differs]) {
-  return h("div", h("dt", name), h("dd", { class: differs && "unusual" }, value));
-}
+const fact = ([name, value, differs]) => h("div", h("dt", name), h("dd", { class: differs && "unusual" }, value));
 
 /** @param {Schemas["DataParity"]} data @returns {Fact[]} */
 function dataFacts(data) {

@@ -149,9 +149,7 @@ function estimationFields(rule, features) {
 }
 
 /** @param {string} pointer @param {string | number} value @param {string} [type] */
-function text(pointer, value, type) {
-  return textInput({ "data-pointer": pointer, "data-type": type, value: value ?? "" });
-}
+const text = (pointer, value, type) => textInput({ "data-pointer": pointer, "data-type": type, value: value ?? "" });
 
 /** @param {string} pointer @param {string | undefined} chosen @param {string[][]} options */
 function select(pointer, chosen, options) {

@@ -146,9 +146,7 @@ async function aliasExists(name, alias) {
 }
 
 /** Return the name of the preset that a contract equals, else its conventions. @param {Contract} contract */
-function conventions({ preset, ...all }) {
-  return preset || all;
-}
+const conventions = ({ preset, ...all }) => preset || all;
 
 /** @param {Schemas["Gate"]} gate */
 function ruleLabel(gate) {

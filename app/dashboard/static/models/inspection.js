@@ -152,9 +152,7 @@ function unusedLabel(number) {
 }
 
 /** @param {string} feature @param {string} [title] */
-function name(feature, title = feature) {
-  return h("span.name", { title }, feature);
-}
+const name = (feature, title = feature) => h("span.name", { title }, feature);
 
 /** @param {Entry[]} inspections @param {{id: string}} shown @param {(inspection: string) => void} choose */
 function chooser(inspections, { id }, choose) {

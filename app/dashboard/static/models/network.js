@@ -12,14 +12,10 @@ const INPUTS = {
 };
 
 /** Check whether a model consists of trees, which have views that other kinds lack. @param {{kind: string}} model */
-export function isTrees({ kind }) {
-  return kind === "trees";
-}
+export const isTrees = ({ kind }) => kind === "trees";
 
 /** Return the label of a kind of scorer. @param {string} kind */
-export function kindName(kind) {
-  return KINDS[kind] ?? kind;
-}
+export const kindName = (kind) => KINDS[kind] ?? kind;
 
 /** Return the units of the hidden layers. @param {Model} model @returns {number[]} */
 function hiddenOf({ scorer }) {

@@ -26,9 +26,7 @@ import { count, counted, percent, short } from "../page/format.js";
 const ZERO = 1.1e-35;
 
 /** @param {TreeNode} node */
-function threshold({ threshold: value }) {
-  return short(Math.abs(value ?? 0) < ZERO ? 0 : value);
-}
+const threshold = ({ threshold: value }) => short(Math.abs(value ?? 0) < ZERO ? 0 : value);
 
 /** Return "≤ 12.5", "in 1, 4, 7", "is present" or "is missing". @param {TreeNode} node */
 export function condition(node) {
@@ -123,9 +121,7 @@ function linearLabel({ constant, coefficients }) {
 const MAX_LEVELLED_ENDS = 12; // a tree with more visible end nodes is drawn as an outline
 
 /** @param {TreeNode} node */
-function keyOf(node) {
-  return node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${node.split}`;
-}
+const keyOf = (node) => (node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${node.split}`);
 
 /**
  * Return the positions of the visible nodes of a tree.
@@ -217,9 +213,7 @@ export function treeDrawing({ nodes, outline, rows, levels }, { label, current, 
 }
 
 /** @param {Placed} each @param {number} step */
-function corner({ level, row }, step) {
-  return { x: MARGIN + level * step, y: MARGIN + row * (BOX.height + GAP.y) };
-}
+const corner = ({ level, row }, step) => ({ x: MARGIN + level * step, y: MARGIN + row * (BOX.height + GAP.y) });
 
 /** @param {Placed} each @param {Placed} parent @param {{outline: boolean, step: number, all: number | null}} how */
 function edge(each, parent, { outline, step, all }) {
@@ -277,9 +271,7 @@ function box(each, { step, current, most, open }) {
 }
 
 /** @param {TreeNode} node */
-function documentsOf({ documents }) {
-  return documents === null ? "" : counted(documents, "document");
-}
+const documentsOf = ({ documents }) => (documents === null ? "" : counted(documents, "document"));
 
 /** @param {string | undefined} words */
 function clipped(words) {

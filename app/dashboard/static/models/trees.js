@@ -243,14 +243,10 @@ export function treePanel(node, model, trees, wanted, remember) {
 }
 
 /** @param {Event} event */
-function keyAt({ target }) {
-  return target instanceof Element ? keyOf(target.closest("[data-node]")) : undefined;
-}
+const keyAt = ({ target }) => (target instanceof Element ? keyOf(target.closest("[data-node]")) : undefined);
 
 /** @param {EventTarget | null} node */
-function keyOf(node) {
-  return node instanceof SVGElement ? node.dataset.node : undefined;
-}
+const keyOf = (node) => (node instanceof SVGElement ? node.dataset.node : undefined);
 
 /** @param {HTMLDetailsElement} details */
 function summaryOf(details) {
@@ -259,9 +255,7 @@ function summaryOf(details) {
 }
 
 /** @param {import("./tree_drawing.js").Placed} each @returns {string[]} */
-function pathTo({ parent, side }) {
-  return parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : [];
-}
+const pathTo = ({ parent, side }) => (parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : []);
 
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {

@@ -103,9 +103,7 @@ function candidatesOf(text, names) {
 }
 
 /** @param {(number | null)[]} values @param {string[]} names */
-function byName(values, names) {
-  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
-}
+const byName = (values, names) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 
 /**
  * Return the table of candidate documents in the order of the model, with editable features and explanations.

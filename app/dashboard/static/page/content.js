@@ -106,9 +106,7 @@ export async function openObject(place, draw, missing) {
 }
 
 /** Return a text of the API with the parts between backticks as code. @param {string} words @returns {(Node | string)[]} */
-export function withCode(words) {
-  return words.split("`").map((part, index) => (index % 2 ? h("code", part) : part));
-}
+export const withCode = (words) => words.split("`").map((part, index) => (index % 2 ? h("code", part) : part));
 
 /** @param {any} value @param {string} [margin] indentation of further lines @returns {string} */
 export function pythonLiteral(value, margin = "") {

@@ -78,9 +78,7 @@ export function setText(node, text) {
  * @param {string} [words] displayed text; default: the status
  * @param {string | null} [title] shown on hover
  */
-export function statusBadge(status, words = status, title) {
-  return h("span.status", { "data-status": status, title }, words);
-}
+export const statusBadge = (status, words = status, title) => h("span.status", { "data-status": status, title }, words);
 
 /** @param {Element} node @param {...(Child | Child[])} children */
 export function replace(node, ...children) {
@@ -104,9 +102,7 @@ function flattened(children) {
  * @returns {Kind}
  * @throws {TypeError} where the template has no such element
  */
-export function elementById(id, kind) {
-  return expected(document.getElementById(id), kind, `#${id}`);
-}
+export const elementById = (id, kind) => expected(document.getElementById(id), kind, `#${id}`);
 
 /**
  * Return the first descendant of a place that matches a selector.
@@ -118,9 +114,7 @@ export function elementById(id, kind) {
  * @returns {Kind}
  * @throws {TypeError} where there is no such element
  */
-export function find(place, selector, kind) {
-  return expected(place.querySelector(selector), kind, selector);
-}
+export const find = (place, selector, kind) => expected(place.querySelector(selector), kind, selector);
 
 /**
  * Return all descendants of a place that match a selector; each of them must be of the kind.
@@ -173,14 +167,10 @@ export function columnHead(words, attributes = {}) {
 }
 
 /** Return headings of columns of numbers. @param {Child[]} words */
-export function numberHeads(...words) {
-  return words.map((each) => columnHead(each, { class: "number" }));
-}
+export const numberHeads = (...words) => words.map((each) => columnHead(each, { class: "number" }));
 
 /** @param {...(Child | Child[])} content */
-export function rowHead(...content) {
-  return h("th", { scope: "row" }, ...content);
-}
+export const rowHead = (...content) => h("th", { scope: "row" }, ...content);
 
 /**
  * Return a table that scrolls sideways.
@@ -205,9 +195,7 @@ export function panel(heading, ...children) {
 }
 
 /** Return details that are closed at first. @param {Child} summary @param {...(Child | Child[])} children */
-export function disclosure(summary, ...children) {
-  return h("details.more", h("summary", summary), ...children);
-}
+export const disclosure = (summary, ...children) => h("details.more", h("summary", summary), ...children);
 
 /**
  * Return a list of names and values; entries that are false are left out.
@@ -220,9 +208,7 @@ export function factList(kind, facts) {
 }
 
 /** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
-export function hint(...words) {
-  return h("p.hint", ...words);
-}
+export const hint = (...words) => h("p.hint", ...words);
 
 /** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */
 export function metaLine(...facts) {
@@ -247,9 +233,7 @@ export function changes() {
 }
 
 /** Return a message that screen readers announce. @param {string} words */
-export function alertText(words) {
-  return h("span.error", { role: "alert" }, words);
-}
+export const alertText = (words) => h("span.error", { role: "alert" }, words);
 
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {

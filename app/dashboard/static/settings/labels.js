@@ -106,9 +106,7 @@ export function change({ method, path }) {
 }
 
 /** @param {string} kind */
-function noun(kind) {
-  return NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
-}
+const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
 
 /**
  * Show a secret, which the API returns only once, in the element `made` of the page.

@@ -145,9 +145,7 @@ function choiceLabel(choice) {
 }
 
 /** @param {Json} choice @param {Json | undefined} value */
-function isSame(choice, value) {
-  return value !== undefined && choiceLabel(choice) === choiceLabel(value);
-}
+const isSame = (choice, value) => value !== undefined && choiceLabel(choice) === choiceLabel(value);
 
 /** @param {string} pointer @param {string} label @param {string} type @param {string | number} value */
 function textField(pointer, label, type, value) {

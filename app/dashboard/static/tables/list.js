@@ -104,9 +104,7 @@ export function showList(list) {
 }
 
 /** Return the filter parameters of a list. @param {List} list */
-function filterParameters({ filters }) {
-  return [...filters, "project", "prefix"];
-}
+const filterParameters = ({ filters }) => [...filters, "project", "prefix"];
 
 /** Check whether the URL has filters besides dataset and project; then no rows are folded. */
 export function unfolds() {
@@ -280,9 +278,7 @@ function listTable(place, form, list) {
 }
 
 /** @param {ListColumn} column */
-function descendsFirst({ number, descends }) {
-  return Boolean(number || descends);
-}
+const descendsFirst = ({ number, descends }) => Boolean(number || descends);
 
 /** Return the sort column of the URL, and its direction. @param {ListColumn[]} columns */
 function sortedBy(columns) {

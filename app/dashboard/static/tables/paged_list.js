@@ -8,9 +8,7 @@ const TYPING_MILLISECONDS = 200;
 const NO_PROJECT = "-";
 
 /** Return the parameters of the URL. */
-export function parameters() {
-  return new URLSearchParams(location.search);
-}
+export const parameters = () => new URLSearchParams(location.search);
 
 /**
  * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared.
@@ -80,9 +78,7 @@ export async function offerProjectFilter(form) {
 }
 
 /** @param {HTMLInputElement | HTMLSelectElement} control */
-function valueInUrl(control) {
-  return parameters().get(control.dataset.filter ?? "") ?? "";
-}
+const valueInUrl = (control) => parameters().get(control.dataset.filter ?? "") ?? "";
 
 /**
  * A filter of the URL.
@@ -120,9 +116,7 @@ function controls(form) {
 }
 
 /** @param {HTMLSelectElement} select @param {string} value */
-function hasOption(select, value) {
-  return [...select.options].some((option) => option.value === value);
-}
+const hasOption = (select, value) => [...select.options].some((option) => option.value === value);
 
 /** Set the parameters of the URL to the filters of a form. @param {HTMLFormElement} form */
 function writeFilters(form) {
@@ -138,9 +132,7 @@ function writeFilters(form) {
 }
 
 /** Check whether the first page of the list is shown. */
-export function onFirstPage() {
-  return !parameters().has("cursor");
-}
+export const onFirstPage = () => !parameters().has("cursor");
 
 /** @param {string | null} nextCursor */
 export function showPager(nextCursor) {

@@ -148,9 +148,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
 }
 
 /** @param {{key?: string, label: string}} column */
-function keyOf({ key, label }) {
-  return key ?? label;
-}
+const keyOf = ({ key, label }) => key ?? label;
 
 /** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
 function heading({ label, title, number }, click) {
