@@ -3,15 +3,17 @@
  * @module
  */
 import { pagedTable } from "../tables/table.js";
-import { get, Problem } from "../page/api.js";
-import { elementById, h, problemBox, replace } from "../page/dom.js";
+import { get } from "../page/api.js";
+import { elementById, h, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { change, outcome } from "../settings/labels.js";
+import { failureBox } from "../page/content.js";
 
 const PAGE_SIZE = 50;
 const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 
 const place = elementById("audit");
+const filters = elementById("filters");
 const select = elementById("key", HTMLSelectElement);
 /** @type {Map<string, string>} */
 const names = new Map();
@@ -30,10 +32,10 @@ async function open() {
     if (wanted && !names.has(wanted)) names.set(wanted, wanted);
     select.append(...[...names].map(([value, name]) => h("option", { value, selected: value === wanted }, name)));
     show();
+    filters.hidden = false;
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    replace(place, problemBox(error));
-    elementById("filters").hidden = true;
+    replace(place, failureBox(error, open));
+    filters.hidden = true;
   } finally {
     place.removeAttribute("aria-busy");
   }

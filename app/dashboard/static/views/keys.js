@@ -1,10 +1,11 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { getAll, refusal, request } from "../page/api.js";
-import { announce, confirmed, elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, elementById, find, h, hint, problemBox, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { showSecret } from "../settings/labels.js";
+import { actionButton } from "../page/actions.js";
 
 /** @typedef {Schemas["Key"]} Key */
 
@@ -68,7 +69,7 @@ function moment(at) {
 /** @param {Key} key */
 function revokeButton(key) {
   if (stateOf(key) !== "active") return h("span.hint", key.id);
-  async function click() {
+  async function revoke() {
     const consequence =
       "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.";
     if (!(await confirmed(`Revoke ${key.name}?`, consequence, "Revoke"))) return;
@@ -76,7 +77,8 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  return h("button.quiet.danger.small", { "aria-label": `Revoke ${key.name}`, click }, "Revoke");
+  const refused = (/** @type {unknown} */ error) => place.prepend(alertText(refusal(error).message));
+  return actionButton("Revoke", "quiet danger small", revoke, refused, { "aria-label": `Revoke ${key.name}` });
 }
 
 async function send() {

@@ -2,21 +2,11 @@
 import { pagedTable } from "../tables/table.js";
 import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
-import { get, Problem, request } from "../page/api.js";
+import { get, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import {
-  announce,
-  confirmed,
-  dataTable,
-  elementById,
-  factList,
-  h,
-  hint,
-  numberHeads,
-  problemBox,
-  replace,
-} from "../page/dom.js";
+import { announce, confirmed, dataTable, elementById, factList, h, hint, numberHeads, replace } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
+import { actionRunner } from "../page/actions.js";
 
 /** @typedef {Schemas["Storage"]} Storage */
 /** @typedef {Storage["kinds"][number]} KindOfStorage */
@@ -30,12 +20,13 @@ const empty = elementById("empty-trash", HTMLButtonElement);
 
 empty.addEventListener("click", emptyTrash);
 elementById("measure").addEventListener("click", () => showStorage(true));
-showAll();
-
-function showAll() {
-  showStorage(false);
+const runAction = actionRunner(elementById("trash-problem"), () => {
+  showStorage(true);
   showTrash();
-}
+});
+
+showStorage(false);
+showTrash();
 
 /** @param {boolean} measureAgain instead of showing the last measurement */
 function showStorage(measureAgain) {
@@ -140,18 +131,4 @@ async function emptyTrash() {
       complete = body.complete;
     }
   });
-}
-
-/** @param {() => Promise<void>} act */
-async function runAction(act) {
-  const place = elementById("trash-problem");
-  replace(place);
-  try {
-    await act();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    replace(place, problemBox(error));
-  }
-  showStorage(true);
-  showTrash();
 }
