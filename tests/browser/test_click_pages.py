@@ -75,7 +75,7 @@ def test_click_models_are_estimated_from_an_uploaded_log(visit: Visit) -> None:
     expect(
         page.get_by_role("img", name=re.compile("Share of impressions with a click: rank 1"))
     ).to_be_visible()
-    expect(page.locator(".rank-lines-area .dot").first).not_to_have_css("stroke", "none")
+    expect(page.locator(".rank-lines .circle").first).not_to_have_css("fill", "none")
     page.get_by_role("link", name="Estimate click models").click()
     dialog = page.get_by_role("dialog", name="Estimate click models")
     dialog.locator('input[value="dbn"]').uncheck()

@@ -68,6 +68,28 @@ def test_a_dialog_is_shown_without_its_choices(visit: Visit) -> None:
     expect(page.locator("dialog[open] button[type=submit]")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("path", "read"), [("/settings", "**/v1/settings"), ("/settings/audit", "**/v1/keys*")]
+)
+def test_settings_are_read_again_on_request(visit: Visit, path: str, read: str) -> None:
+    """If the API does not answer, a page of the settings shows why, and a button reads again."""
+    visit.refusals_expected = True
+    visit.page.route(read, _refuse, times=1)
+    page = visit.open(path)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("table").first).to_be_visible()
+
+
+def test_the_trash_shows_why_it_was_not_emptied(visit: Visit) -> None:
+    """If the API does not answer, the page shows why the trash was not emptied."""
+    visit.refusals_expected = True
+    visit.page.route("**/v1/trash/empty", _refuse)
+    page = visit.open("/settings/storage")
+    page.get_by_role("button", name="Empty the trash").click()
+    page.get_by_role("button", name="Empty it").click()
+    expect(page.get_by_role("alert")).to_contain_text("not ready")
+
+
 def test_a_table_of_few_queries_stays_while_it_is_sorted(visit: Visit, prepared: Prepared) -> None:
     """The panel and the focus stay where they are until the sorted rows have arrived."""
     job_id = _training(prepared)

@@ -227,6 +227,13 @@ declare global {
     [name: string]: AttributeValue | Listener;
   };
 
+  /** A tag, and classes after dots: `span.status`. */
+  type Selector<Tag extends string> = Tag | `${Tag}.${string}`;
+  type TagOf<Given> = Given extends `${infer Tag}.${string}` ? Tag : Given;
+
+  /** The children of an element, which its attributes may precede. */
+  type Content = [attributes: Attributes, ...children: (Child | Child[])[]] | (Child | Child[])[];
+
   /** A problem that `problemBox` shows: an error of the API, the reason why a job failed, or an error in a file. */
   interface ShownProblem {
     title?: string | null;

@@ -35,7 +35,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     assert visit.barriers() == []
     visit.photograph(f"key-form-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Create").click()
-    made = page.get_by_role("region", name="New key")
+    made = page.get_by_role("region", name="Secret")
     expect(made.locator("pre")).to_have_text(re.compile("^rk_"))
     expect(made.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
     row = page.get_by_role("row").filter(has_text=name)

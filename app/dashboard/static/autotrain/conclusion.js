@@ -2,7 +2,7 @@
 import { timesLabel } from "./labels.js";
 import { signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { actionRow, dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, rowHead } from "../page/dom.js";
 import { briefDuration, metric, pValue } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -12,9 +12,9 @@ export function conclusionPart(conclusion, { result, spec }) {
   const { sentence, baselines } = conclusion;
   const times = timesLabel(conclusion, briefDuration);
   return h(
-    "section",
-    { class: "conclusion", "aria-label": "Conclusion" },
-    h("p", { class: "sentence" }, sentence),
+    "section.conclusion",
+    { "aria-label": "Conclusion" },
+    h("p.sentence", sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
     times && hint(times),
@@ -25,9 +25,10 @@ export function conclusionPart(conclusion, { result, spec }) {
 function actions(model, evaluation) {
   const page = modelPage(model);
   /** @param {string} href @param {string} words label */
-  const link = (href, words) => h("a", { class: "button quiet", href }, words);
-  return actionRow(
-    h("a", { class: "button primary", href: page }, "Model"),
+  const link = (href, words) => h("a.button.quiet", { href }, words);
+  return h(
+    "div.actions",
+    h("a.button.primary", { href: page }, "Model"),
     evaluation && link(evaluationPage(evaluation), "Test evaluation"),
     link(`${page}#view=aliases`, "Promote"),
     link(`${page}#view=exports`, "Export"),
@@ -42,23 +43,21 @@ function baselineTable({ value, interval, data, baselines }, name) {
     [data === "test" ? "On the test data" : "On held-out queries", ...heads],
     [
       h(
-        "tr",
-        { class: "main" },
-        rowHead("This model", interval && h("small", {}, interval.map(metric).join(" – "))),
-        numberCell(h("strong", {}, metric(value))),
-        h("td", {}),
-        numberCell(),
-        numberCell(),
+        "tr.main",
+        rowHead("This model", interval && h("small", interval.map(metric).join(" – "))),
+        h("td.number", h("strong", metric(value))),
+        h("td"),
+        h("td.number"),
+        h("td.number"),
       ),
       ...baselines.map((baseline) =>
         h(
           "tr",
-          {},
           rowHead(baseline.name),
-          numberCell(metric(baseline.value)),
-          h("td", {}, verdictChip(baseline.verdict)),
-          numberCell(signed(baseline.difference)),
-          numberCell(pValue(baseline.p_value)),
+          h("td.number", metric(baseline.value)),
+          h("td", verdictChip(baseline.verdict)),
+          h("td.number", signed(baseline.difference)),
+          h("td.number", pValue(baseline.p_value)),
         ),
       ),
     ],

@@ -1,6 +1,6 @@
 /** The candidates of an automatic training: their order, their labels and the baselines. @module */
 import { flatten, plainName } from "../jobs/specification.js";
-import { counted, metric, short } from "../page/format.js";
+import { counted, metric, short, joined } from "../page/format.js";
 
 /** @typedef {Schemas["AutoTrainCandidates"]} Leaderboard */
 /** @typedef {Schemas["AutoTrainCandidate"]} Candidate */
@@ -16,9 +16,7 @@ const UNRANKED = { stopped: "stopped", "out-of-time": "out of time", "not-tried"
  * @param {Conclusion | null} conclusion
  * @returns {Pick<Conclusion, "value" | "interval" | "baselines"> | null}
  */
-function heldOutConclusion(conclusion) {
-  return conclusion?.data === "test" ? (conclusion.held_out ?? null) : conclusion;
-}
+const heldOutConclusion = (conclusion) => (conclusion?.data === "test" ? (conclusion.held_out ?? null) : conclusion);
 
 /** Candidate number of the row for a model that is a sum of candidates. */
 export const SUM = -1;
@@ -83,9 +81,7 @@ export function foldsLabel({ folds, planned_folds: planned }) {
 }
 
 /** "not tried: the budget was used up". @param {Candidate} candidate that is not ranked */
-export function reasonLabel({ status, reason }) {
-  return [UNRANKED[status], reason].filter(Boolean).join(": ");
-}
+export const reasonLabel = ({ status, reason }) => joined([UNRANKED[status], reason], ": ");
 
 /** "4 candidates measured, 2 to go". @param {Leaderboard} leaderboard */
 export function countLabel({ items }) {
@@ -129,9 +125,7 @@ export function baselineLines(conclusion) {
 }
 
 /** "LightGBM's default trees 0.4310". @param {{name: string, value: number}} line */
-export function lineLabel({ name, value }) {
-  return `${name} ${metric(value)}`;
-}
+export const lineLabel = ({ name, value }) => `${name} ${metric(value)}`;
 
 /** "Time: trials 4 min, selection 1.2 s, final trainings 3.0 s." @param {Conclusion} conclusion @param {(seconds: number) => string} format */
 export function timesLabel({ seconds }, format) {

@@ -22,19 +22,7 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import {
-  changes,
-  h,
-  hint,
-  numberCell,
-  numberHeads,
-  replace,
-  rowHead,
-  scrollRegion,
-  setText,
-  svg,
-  tableHead,
-} from "../page/dom.js";
+import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
@@ -51,9 +39,9 @@ import { sortableTable, numberColumn } from "../tables/table.js";
 export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();
-  const conclusionPlace = h("div", {});
+  const conclusionPlace = h("div");
   const words = hint();
-  const key = h("ul", { class: "whisker-key" });
+  const key = h("ul.whisker-key");
   const unrankedSection = unrankedPart();
   /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
   let drawing = { best: undefined, lines: [], scale: linearScale([]) };
@@ -65,13 +53,12 @@ export function leaderboard(first) {
     },
   );
   const node = h(
-    "div",
-    { class: "leaderboard" },
+    "div.leaderboard",
     conclusionPlace,
     h(
       "section",
       { "aria-label": "Candidates" },
-      h("h3", {}, "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
+      h("h3", "Candidates ", helpLink("how-to/best-model/#leaderboard", "Leaderboard")),
       words,
       key,
       table.node,
@@ -119,7 +106,7 @@ function columns(name, drawing) {
       label: "Candidate",
       value: (candidate) => candidate.name,
       cell: (candidate) => [
-        h("span", { class: "name", title: settingsLabel(candidate) }, candidate.name),
+        h("span.name", { title: settingsLabel(candidate) }, candidate.name),
         h(
           "small",
           { title: candidate.tied_with_best && "Not significantly worse than the best candidate" },
@@ -144,8 +131,8 @@ function columns(name, drawing) {
       number: true,
       value: ({ value }) => value,
       cell: ({ value, interval }) => [
-        h("strong", {}, metric(value)),
-        h("small", {}, interval && interval.map(metric).join(" – ")),
+        h("strong", metric(value)),
+        h("small", interval && interval.map(metric).join(" – ")),
       ],
     },
     {
@@ -154,7 +141,7 @@ function columns(name, drawing) {
       title: "Weight of the candidate's scaled scores in the model",
       number: true,
       value: ({ weight }) => weight,
-      cell: ({ weight }) => (weight > 0 ? h("strong", {}, fixed(weight, 2)) : "–"),
+      cell: ({ weight }) => (weight > 0 ? h("strong", fixed(weight, 2)) : "–"),
     },
     numberColumn(
       "Time",
@@ -201,9 +188,9 @@ function stateLabel(job, board) {
 /** @param {{name: string, value: number}} line @param {number} index */
 function lineEntry(line, index) {
   const mark = svg(
-    "svg",
-    { class: "whisker", "aria-hidden": "true" },
-    svg("line", { class: "reference", x1: "50%", x2: "50%", y1: 0, y2: "100%" }),
+    "svg.whisker",
+    { "aria-hidden": "true" },
+    svg("line.reference", { x1: "50%", x2: "50%", y1: 0, y2: "100%" }),
   );
   return h("li", { "data-line": index }, mark, lineLabel(line));
 }
@@ -214,10 +201,10 @@ function unrankedPart() {
   const rows = h("tbody");
   const head = tableHead("Candidate", "Reason", numberHeads("Value so far", "Folds"));
   const node = h(
-    "details",
-    { class: "more", hidden: true },
+    "details.more",
+    { hidden: true },
     summary,
-    scrollRegion("Candidates that are not ranked", h("table", {}, head, rows)),
+    scrollRegion("Candidates that are not ranked", h("table", head, rows)),
   );
   return {
     node,
@@ -235,10 +222,9 @@ function unrankedRow(candidate) {
   const { name, value } = candidate;
   return h(
     "tr",
-    {},
-    rowHead(h("span", { class: "name", title: settingsLabel(candidate) }, name)),
-    h("td", {}, h("span", { class: "wrap" }, reasonLabel(candidate))),
-    numberCell(metric(value)),
-    numberCell(foldsLabel(candidate)),
+    rowHead(h("span.name", { title: settingsLabel(candidate) }, name)),
+    h("td", h("span.wrap", reasonLabel(candidate))),
+    h("td.number", metric(value)),
+    h("td.number", foldsLabel(candidate)),
   );
 }

@@ -1,7 +1,7 @@
 /** Results of click model jobs: the comparison on held-out lists, and the parameters of the best model. @module */
 import { withCode } from "../page/content.js";
 import { rankLines } from "../figures/rank_lines.js";
-import { dataTable, disclosure, factList, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
+import { dataTable, disclosure, factList, h, hint, numberHeads, rowHead } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
@@ -28,7 +28,7 @@ import { count, fixed, percent } from "../page/format.js";
 /** @param {ClickModelResult} result @returns {Child[]} */
 export function clickModelResult({ sentence, comparison, click_model: model }) {
   return [
-    h("p", { class: "sentence" }, ...withCode(sentence)),
+    h("p.sentence", ...withCode(sentence)),
     comparisonTable(comparison),
     perplexityFigure(comparison.models),
     fittedModel(model),
@@ -43,18 +43,18 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     h(
       "tr",
       { class: index === 0 && "main" },
-      rowHead(h("strong", {}, each.model), h("small", {}, ` ${each.label}`)),
-      numberCell(fixed(each.log_likelihood, 5)),
+      rowHead(h("strong", each.model), h("small", ` ${each.label}`)),
+      h("td.number", fixed(each.log_likelihood, 5)),
       each.difference
-        ? numberCell(fixed(-each.difference.value, 5), h("small", {}, differenceInterval(each.difference)))
-        : numberCell("best"),
-      numberCell(fixed(each.perplexity, 4)),
-      numberCell(fixed(each.conditional_perplexity, 4)),
+        ? h("td.number", fixed(-each.difference.value, 5), h("small", differenceInterval(each.difference)))
+        : h("td.number", "best"),
+      h("td.number", fixed(each.perplexity, 4)),
+      h("td.number", fixed(each.conditional_perplexity, 4)),
     );
   return h(
-    "section",
-    { class: "rows", "aria-label": "Models compared" },
-    h("h3", {}, "Models compared"),
+    "section.rows",
+    { "aria-label": "Models compared" },
+    h("h3", "Models compared"),
     dataTable("Comparison of models", ["Model", numbers], models.map(row), { class: "click-table" }),
     hint(
       `Measured on ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin.`,
@@ -89,17 +89,16 @@ export function fittedModel({ model, label, parameters, findings }) {
   const single = Object.entries(parameters).filter(([, rows]) => rows.length === 1 && rows[0].rank === undefined);
   const byRank = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
   return h(
-    "section",
-    { class: "rows", "aria-label": "Parameters" },
-    h("h3", {}, `Parameters of ${model}`, h("small", {}, ` ${label}, estimated from all lists`)),
-    findings.length > 0 &&
-      h("ul", { class: "click-notes" }, ...findings.map((words) => h("li", {}, ...withCode(words)))),
+    "section.rows",
+    { "aria-label": "Parameters" },
+    h("h3", `Parameters of ${model}`, h("small", ` ${label}, estimated from all lists`)),
+    findings.length > 0 && h("ul.click-notes", ...findings.map((words) => h("li", ...withCode(words)))),
     single.length > 0 &&
       factList(
         "facts",
         single.map(([name, [row]]) => [parameterName(name), withInterval(row)]),
       ),
-    h("div", { class: "columns" }, ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
+    h("div.columns", ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
     byRank.length > 0 && parameterTable(byRank),
     !Object.keys(parameters).length && hint("This model has no parameters that all queries share."),
   );
@@ -148,11 +147,10 @@ function parameterTable(parameters) {
     values.map((row) =>
       h(
         "tr",
-        {},
         rowHead(parameterName(name)),
-        numberCell(count(row.rank)),
-        numberCell(row.last_click === undefined ? "" : count(row.last_click)),
-        numberCell(withInterval(row)),
+        h("td.number", count(row.rank)),
+        h("td.number", row.last_click === undefined ? "" : count(row.last_click)),
+        h("td.number", withInterval(row)),
       ),
     ),
   );

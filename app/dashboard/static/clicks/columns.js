@@ -27,14 +27,10 @@ export function offerColumns(place, text) {
     replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));
     select.value = column;
   }
-  replace(find(place, ".preview"), preview(names, rows));
-}
-
-/** @param {string[]} names @param {string[][]} rows */
-function preview(names, rows) {
-  return dataTable(
+  const table = dataTable(
     "First rows of the file",
     names,
-    rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))),
+    rows.map((row) => h("tr", ...row.map((cell) => h("td", cell)))),
   );
+  replace(find(place, ".preview"), table);
 }

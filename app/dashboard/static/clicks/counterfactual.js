@@ -2,7 +2,7 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/addresses.js";
-import { dataTable, h, hint, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
 /**
@@ -52,7 +52,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
   /** @param {string} name */
   const named = (name) => {
     const href = pageOf(name);
-    return href ? h("a", { href }, name) : h("span", {}, name);
+    return href ? h("a", { href }, name) : h("span", name);
   };
   const rows = systems.map(({ name, value, lower, upper }, index) => ({
     name: named(name),
@@ -61,7 +61,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
     interval: { mean: value, lower, upper },
   }));
   return [
-    h("ul", { class: "click-verdicts" }, ...differences.map(verdict)),
+    h("ul.click-verdicts", ...differences.map(verdict)),
     whiskers(`Estimated ${metric}`, [{ rows }]),
     hint(
       `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${clustersLabel(clusters, lists)}.`,
@@ -83,13 +83,11 @@ export function clustersLabel(clusters, lists) {
 function verdict({ better, sentence }) {
   const state = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";
   const words = better ? "better" : state === "refused" ? "no verdict" : "no difference";
-  return h("li", {}, statusBadge(state, words), h("p", {}, sentence));
+  return h("li", statusBadge(state, words), h("p", sentence));
 }
 
 /** Return "supported", or the reason why the log does not support an estimate. @param {string | null} missing */
-export function supportLabel(missing) {
-  return missing ? h("span", { class: "missing-support" }, `none: ${missing}`) : "supported";
-}
+export const supportLabel = (missing) => (missing ? h("span.missing-support", `none: ${missing}`) : "supported");
 
 /** @param {SystemEstimate[]} systems @param {(name: string) => Node} named */
 function supportTable(systems, named) {
@@ -99,18 +97,17 @@ function supportTable(systems, named) {
   const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
     h(
       "tr",
-      {},
       rowHead(named(name)),
-      numberCell(count(Math.round(effective))),
-      numberCell(percent(largest, 1)),
-      numberCell(percent(clipped, 1)),
-      numberCell(percent(unsupported, 1)),
-      h("td", {}, supportLabel(missing)),
+      h("td.number", count(Math.round(effective))),
+      h("td.number", percent(largest, 1)),
+      h("td.number", percent(clipped, 1)),
+      h("td.number", percent(unsupported, 1)),
+      h("td", supportLabel(missing)),
     );
   return h(
-    "section",
-    { class: "rows", "aria-label": "Support by the log" },
-    h("h3", {}, "Support by the log"),
+    "section.rows",
+    { "aria-label": "Support by the log" },
+    h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
     hint(
       `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the metric's weight may be unsupported: on documents that were never shown, or for estimators by propensity never at that rank. No single weight may exceed 10% of the total.`,

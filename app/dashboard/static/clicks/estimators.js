@@ -21,6 +21,4 @@ export function estimatorOptions(chosen) {
 }
 
 /** @param {string} estimator */
-export function estimatorName(estimator) {
-  return estimator.replaceAll("_", " ");
-}
+export const estimatorName = (estimator) => estimator.replaceAll("_", " ");

@@ -1,7 +1,7 @@
 /** The forms on the page of a click log: click models, propensities, judgments, trainings and evaluations. @module */
 import { estimatorOptions } from "./estimators.js";
-import { asSystem, offerReadyUnselected, readOffered } from "../forms/choices.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { asSystem, offerReadyUnselected, readOffered, systemOption } from "../forms/choices.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { jobPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace } from "../page/dom.js";
@@ -33,7 +33,7 @@ export function bindForms(logId) {
   const create = creator();
   const estimator = find(elementById("estimate-form"), 'select[name="estimator"]');
   replace(estimator, ...estimatorOptions("examination"));
-  /** @type {Record<string, () => void>} */
+  /** @type {Record<string, () => Promise<void>>} */
   const prepare = {};
   for (const [name, [kind, request]] of Object.entries(FORMS)) {
     const form = elementById(`${name}-form`, HTMLFormElement);
@@ -42,7 +42,7 @@ export function bindForms(logId) {
       const { id } = await create("/v1/jobs", { kind, ...request(payloadOf(form), logId) });
       openPage(jobPage(id));
     });
-    prepare[name] = () => offerChoices(form, logId).catch((error) => showError(form, error));
+    prepare[name] = () => offerChoices(form, logId);
   }
   bindDialogs(prepare);
 }
@@ -55,14 +55,9 @@ async function offerChoices(form, logId) {
   await Promise.all([
     offerDatasets(form),
     lists.length && offerPropensities(form, logId),
-    list && readOffered().then((systems) => replace(list, ...systems.map(option))),
+    list && readOffered().then((systems) => replace(list, ...systems.map(systemOption))),
   ]);
   form.removeAttribute("aria-busy");
-}
-
-/** @param {{reference: string, name: string, detail: string}} system */
-function option({ reference, name, detail }) {
-  return h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
 }
 
 /** @param {HTMLFormElement} form */

@@ -2,7 +2,7 @@
 import { bars, histogram, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { h, hint, panel } from "../page/dom.js";
-import { count, counted, percent, size, timeElement } from "../page/format.js";
+import { count, counted, percent, size, timeElement, joined } from "../page/format.js";
 
 /**
  * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
@@ -40,13 +40,11 @@ const FORMATS = {
 export function logSource({ source, size_bytes: bytes }) {
   if (source.kind === "simulation") return `simulated by ${source.user_model}`;
   const file = source.filename ?? source.files ?? source.source;
-  return [file, bytes && size(bytes), FORMATS[String(source.format)]].filter(Boolean).join(", ") || "upload";
+  return joined([file, bytes && size(bytes), FORMATS[String(source.format)]], ", ") || "upload";
 }
 
 /** @param {ClickLog} log @returns {LogStatistics | null} */
-export function statisticsOf({ statistics }) {
-  return /** @type {any} */ (statistics);
-}
+export const statisticsOf = ({ statistics }) => /** @type {any} */ (statistics);
 
 /** @param {LogStatistics} statistics */
 export function logTiles(statistics) {
@@ -92,8 +90,7 @@ export function ranksPanel({ ranks }) {
   return panel(
     "Clicks by rank",
     h(
-      "div",
-      { class: "columns" },
+      "div.columns",
       rankLines([{ name: "Share of impressions with a click", points: rates }], {
         caption: "Share of impressions with a click",
         axis: "Rank",
@@ -120,7 +117,7 @@ export function actionsPanel(log) {
   const weights = options?.actions ?? { click: 1 };
   /** @param {[string, number]} entry @returns {[Child, number]} */
   const row = ([name, number]) => [
-    h("span", {}, name, h("small", {}, name in weights ? ` weight ${weights[name]}` : " no weight")),
+    h("span", name, h("small", name in weights ? ` weight ${weights[name]}` : " no weight")),
     number,
   ];
   return panel(

@@ -16,8 +16,8 @@ const FIELDS = [
 
 /** Return two panels: the propensities by method, hidden if there are none, and the newest jobs. @param {string} logId */
 export function jobPanels(logId) {
-  const figure = h("section", { class: "panel", "aria-label": "Propensities by method", hidden: true });
-  const list = h("div", {});
+  const figure = h("section.panel", { "aria-label": "Propensities by method", hidden: true });
+  const list = h("div");
   loadInto(list, async () => {
     const pages = await Promise.all(KINDS.map((kind) => get(`/v1/jobs?kind=${kind}&limit=100&fields=${FIELDS}`)));
     const jobs = pages
@@ -26,9 +26,9 @@ export function jobPanels(logId) {
       .sort((one, other) => other.created_at.localeCompare(one.created_at));
     const drawn = propensityFigure(jobs);
     figure.hidden = !drawn;
-    replace(figure, h("h2", {}, "Propensities by method"), drawn);
+    replace(figure, h("h2", "Propensities by method"), drawn);
     if (!jobs.length) return [hint("No jobs on this click log yet.")];
-    return [h("ul", { class: "plain-list log-jobs" }, ...jobs.map(jobLine))];
+    return [h("ul.plain-list.log-jobs", ...jobs.map(jobLine))];
   });
   return [figure, panel("Jobs on this log", list)];
 }
@@ -86,13 +86,11 @@ function lineName(kind, title, method) {
 function jobLine({ id, title, kind_label: label, status, created_at: time, result }) {
   return h(
     "li",
-    {},
     statusBadge(status),
     h(
       "div",
-      {},
       h("a", { href: jobPage(id) }, `${label}: ${title}`),
-      h("small", {}, " ", timeElement(time)),
+      h("small", " ", timeElement(time)),
       result?.sentence && hint(...withCode(result.sentence)),
     ),
   );

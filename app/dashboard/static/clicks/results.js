@@ -3,7 +3,7 @@ import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { changes, dataTable, h, hint, numberCell, numberHeads, replace } from "../page/dom.js";
+import { changes, dataTable, h, hint, numberHeads, replace } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -21,7 +21,7 @@ const RESULTS = {
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function clickResult() {
-  const node = h("div", { class: "click-result", hidden: true });
+  const node = h("div.click-result", { hidden: true });
   const isNew = changes();
   return {
     node,
@@ -40,7 +40,7 @@ function logLink({ spec, result }) {
   const createdLog = /** @type {{click_log_id?: string} | null} */ (result)?.click_log_id;
   const clicks = /** @type {{log?: string} | null | undefined} */ (spec.clicks);
   const id = createdLog ?? spec.click_log_id ?? clicks?.log;
-  return id && h("p", {}, h("a", { href: clickLogPage(String(id)) }, "Click log"));
+  return id && h("p", h("a", { href: clickLogPage(String(id)) }, "Click log"));
 }
 
 /**
@@ -68,18 +68,16 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
   const gradeLabel = (grade) =>
     h(
       "span",
-      {},
       `Grade ${grade}`,
-      h("small", {}, grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first threshold"),
+      h("small", grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first threshold"),
     );
   return [
     h(
-      "p",
-      { class: "sentence" },
+      "p.sentence",
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
     ),
     left > 0 && hint(`${counted(left, "pair")} with too few impressions were not graded.`),
-    h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
+    h("p", h("a.button.primary", { href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
       "Pairs by grade, with the relevance threshold of each grade",
       grades.map((number, grade) => [gradeLabel(grade), number]),
@@ -95,9 +93,9 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
   const interval = lower === null || upper === null ? "" : `${fixed(lower, 3)} to ${fixed(upper, 3)}`;
   const number = (/** @type {number | null} */ value) => (value === null ? "–" : fixed(value, 3));
   return h(
-    "section",
-    { class: "rows", "aria-label": "Agreement with judgments" },
-    h("h3", {}, "Agreement with the judged dataset"),
+    "section.rows",
+    { "aria-label": "Agreement with judgments" },
+    h("h3", "Agreement with the judged dataset"),
     tileList([
       ["Pairs in both", count(pairs)],
       ["Cohen's kappa", number(kappa), "1 means identical grades"],
@@ -140,7 +138,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
     count(impressions[index]),
   ];
   return [
-    h("p", { class: "sentence" }, sentence),
+    h("p.sentence", sentence),
     rankLines([{ name: method, points: byRank(propensities, lower, upper) }], {
       caption: intercepts
         ? `Increase in clicks due to relevance at each rank, relative to rank 1, by ${method}`
@@ -159,7 +157,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
     dataTable(
       "Propensities",
       [numberHeads(...heads)],
-      propensities.map((value, index) => h("tr", {}, ...cells(value, index).map((words) => numberCell(words)))),
+      propensities.map((value, index) => h("tr", ...cells(value, index).map((words) => h("td.number", words)))),
       { class: "click-table" },
     ),
     hint(
@@ -197,9 +195,7 @@ function byRank(values, lower, upper) {
 }
 
 /** @param {number[]} values by rank */
-function rankSummary(values) {
-  return values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
-}
+const rankSummary = (values) => values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
 
 /** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} NaiveComparison */
 
@@ -212,8 +208,8 @@ function naiveComparison({ naive, propensities }) {
   /** @param {number | null} mean */
   const withoutInterval = (mean) => ({ mean, lower: null, upper: null });
   return [
-    h("h3", {}, "Correction of position bias"),
-    h("p", { class: "sentence" }, naive.sentence),
+    h("h3", "Correction of position bias"),
+    h("p.sentence", naive.sentence),
     naive.corrected !== null &&
       whiskers(`${naive.metric}, corrected and naive`, [
         {

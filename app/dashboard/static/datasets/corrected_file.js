@@ -5,7 +5,7 @@ import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/addresses.js";
 import { request } from "../page/api.js";
-import { actionRow, find, h, hint } from "../page/dom.js";
+import { find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
 /**
@@ -21,28 +21,29 @@ export function correctedFileForm(dataset, usual) {
   const { source, name } = dataset;
   if (source.kind !== "upload" || "query_sizes_filename" in source) return null;
   const { columns, ...options } = /** @type {Record<string, any>} */ (source.options ?? {});
-  const roles = h("div", { class: "previewed", hidden: true });
+  const roles = h("div.previewed", { hidden: true });
   const file = h("input", { type: "file", name: "file", "data-pointer": "/file" });
   /** @type {HTMLFormElement} */
   const form = h(
-    "form",
-    { class: "form panel corrected-file", novalidate: true, "aria-label": "Upload the corrected file" },
-    h("h2", {}, "Upload the corrected file"),
+    "form.form.panel.corrected-file",
+    { novalidate: true, "aria-label": "Upload the corrected file" },
+    h("h2", "Upload the corrected file"),
     hint(
       `The file is read with the same name, options and column roles as ${name}. It replaces this dataset, which moves to the trash.`,
     ),
-    h("div", { class: "summary", hidden: true }),
-    h("label", { class: "field drop" }, "File", file),
+    h("div.summary", { hidden: true }),
+    h("label.field.drop", "File", file),
     roles,
     h(
-      "div",
-      { class: "upload-progress", hidden: true },
+      "div.upload-progress",
+      { hidden: true },
       h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
-      h("p", { class: "hint", "aria-live": "off" }),
+      h("p.hint", { "aria-live": "off" }),
     ),
-    actionRow(
-      h("button", { class: "primary", type: "submit" }, "Upload and replace"),
-      h("button", { class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
+    h(
+      "div.actions",
+      h("button.primary", { type: "submit" }, "Upload and replace"),
+      h("button.quiet", { "data-action": "abort", hidden: true }, "Stop"),
     ),
   );
   const panel = rolesPanel(roles, usual);

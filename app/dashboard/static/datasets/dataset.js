@@ -1,10 +1,10 @@
 /** Names, labels and actions of datasets. @module */
 import { datasetApi, datasetPage, jobPage } from "../page/addresses.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
-import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
+import { trashLabel } from "../lifecycle/undo.js";
 import { get } from "../page/api.js";
-import { actionRow, h, setText } from "../page/dom.js";
-import { counted, short, size } from "../page/format.js";
+import { h, setText } from "../page/dom.js";
+import { counted, short, size, joined } from "../page/format.js";
 
 export const DATASET_ROLES = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
@@ -17,7 +17,7 @@ export function sourceLabel({ source: from, size_bytes: bytes }) {
     return `${kind}, seed ${from.seed}, polynomials ${from.polynomial_seed}`;
   }
   const file = from?.kind === "folder" ? `${from.folder}/${from.files ?? from.filename}` : from?.filename;
-  return [file, bytes && size(bytes), FORMATS[String(from?.format)]].filter(Boolean).join(", ") || "upload";
+  return joined([file, bytes && size(bytes), FORMATS[String(from?.format)]], ", ") || "upload";
 }
 
 /**
@@ -106,26 +106,24 @@ async function readNames(datasetId) {
  * @param {string} id of the dataset
  */
 export function headingOn(words, connective, id) {
-  const link = h("a", { class: "quiet-link", href: datasetPage(id) }, datasetName(id));
-  return h("h1", {}, words, h("span", { class: "kind" }, ` ${connective} `), link);
+  const link = h("a.quiet-link", { href: datasetPage(id) }, datasetName(id));
+  return h("h1", words, h("span.kind", ` ${connective} `), link);
 }
 
 /** Return the links and buttons of a dataset. @param {Schemas["Dataset"]} dataset */
 export function datasetActions(dataset) {
   const { id, status, statistics, job_id: job } = dataset;
   const isJudgedOnly = statistics?.features === 0;
-  return actionRow(
+  return h(
+    "div.actions",
     status === "ready" &&
       (isJudgedOnly
-        ? h(
-            "a",
-            { class: "button", href: `/rankings?${new URLSearchParams({ dataset_id: id })}` },
-            "Rankings of this dataset",
-          )
-        : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
-    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
+        ? h("a.button", { href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of this dataset")
+        : h("a.button", { href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
+    job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
-    status !== "pending" && deleteButton(dataset),
+    status !== "pending" &&
+      confirmedDeleteButton("datasets", dataset, `${trashLabel()} Models trained on it are kept.`),
   );
 }
 
@@ -134,22 +132,13 @@ function downloads(id, isJudgedOnly) {
   /** @param {string} path @param {string} words */
   const file = (path, words) => h("a", { href: datasetApi(id, path), download: "" }, words);
   return h(
-    "details",
-    { class: "menu" },
-    h("summary", { class: "button quiet" }, "Download"),
+    "details.menu",
+    h("summary.button.quiet", "Download"),
     h(
-      "div",
-      { class: "menu-items" },
+      "div.menu-items",
       file("/download?format=parquet", "Parquet"),
       !isJudgedOnly && file("/download?format=letor", "LETOR"),
       file("/qrels", "Judgments (TREC qrels)"),
     ),
-  );
-}
-
-/** @param {Schemas["Dataset"]} dataset */
-function deleteButton({ id, name }) {
-  return confirmedDeleteButton(name, datasetApi(id), `${trashLabel()} Models trained on it are kept.`, () =>
-    openAfterDeletion("/datasets", trashed(`${name} deleted.`, [id])),
   );
 }

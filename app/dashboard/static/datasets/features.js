@@ -63,10 +63,9 @@ function queryLengths({ histogram: bins = [], min, median, max }) {
 export function distributions(statistics) {
   const { labels, documents_per_query: perQuery } = statistics;
   return h(
-    "div",
-    { class: "columns distributions" },
-    labels && h("section", { class: "panel" }, h("h2", {}, "Labels"), labelCounts(statistics)),
-    perQuery?.histogram && h("section", { class: "panel" }, h("h2", {}, "Query lengths"), queryLengths(perQuery)),
+    "div.columns.distributions",
+    labels && h("section.panel", h("h2", "Labels"), labelCounts(statistics)),
+    perQuery?.histogram && h("section.panel", h("h2", "Query lengths"), queryLengths(perQuery)),
   );
 }
 
@@ -76,9 +75,7 @@ const INITIAL_ROWS = 50;
 /** @typedef {import("../tables/table.js").Column<FeatureProfile>} Column */
 
 /** @param {string} id @returns {Promise<FeatureProfile[]>} */
-export function readFeatures(id) {
-  return get(datasetApi(id, "/features")).then(({ items }) => items);
-}
+export const readFeatures = (id) => get(datasetApi(id, "/features")).then(({ items }) => items);
 
 /**
  * Return the table of features with a search field for their names.
@@ -96,7 +93,7 @@ export function featureTable(features, documents, initialText, onSearch) {
     order: { by: columns[1].label, descending: true },
   });
   const field = searchField("Find a feature", "Find a feature", { input: narrow });
-  const words = h("p", { class: "hint", role: "status" });
+  const words = h("p.hint", { role: "status" });
   field.value = initialText;
 
   function show() {
@@ -116,7 +113,7 @@ export function featureTable(features, documents, initialText, onSearch) {
     onSearch(field.value.trim());
   }
   show();
-  return h("div", { class: "panel browser" }, h("div", { class: "browser-head" }, field, words), table.node);
+  return h("div.panel.browser", h("div.browser-head", field, words), table.node);
 }
 
 /** @param {number} documents @param {Map<string, number>} positions in the file @returns {Column[]} */
@@ -140,7 +137,7 @@ function columnsOf(documents, positions) {
       label: "Feature",
       title: "In the order of the file",
       value: (row) => positions.get(row.name) ?? null,
-      cell: (row) => [h("span", { class: "name", title: row.name }, row.name), ...tags(row)],
+      cell: (row) => [h("span.name", { title: row.name }, row.name), ...tags(row)],
     },
     number("NDCG@10", "ndcg_at_10", ndcgCell, "NDCG@10 of ranking by this feature alone, in the better direction"),
     number("Minimum", "minimum"),
@@ -159,8 +156,8 @@ function ndcgCell({ ndcg_at_10: value, direction }) {
   return [
     metric(value),
     h(
-      "span",
-      { class: "direction", title: direction === "ascending" ? "small values rank first" : "large values rank first" },
+      "span.direction",
+      { title: direction === "ascending" ? "small values rank first" : "large values rank first" },
       arrow,
     ),
   ];
@@ -169,14 +166,14 @@ function ndcgCell({ ndcg_at_10: value, direction }) {
 /** @param {number} documents @param {number} all */
 function countCell(documents, all) {
   return documents
-    ? h("span", { class: "unusual", title: counted(documents, "document") }, percent(documents, all))
-    : h("span", { class: "missing" }, "0");
+    ? h("span.unusual", { title: counted(documents, "document") }, percent(documents, all))
+    : h("span.missing", "0");
 }
 
 /** @param {FeatureProfile} row */
 function tags({ constant, constant_in_queries: within }) {
   /** @param {string} words @param {string} title */
-  const tag = (words, title) => h("span", { class: "tag plain", title }, words);
+  const tag = (words, title) => h("span.tag.plain", { title }, words);
   if (constant) return [tag("constant", "The same value everywhere: useless for ranking")];
   return within ? [tag("constant in queries", "One value for all documents of a query: it cannot rank alone")] : [];
 }

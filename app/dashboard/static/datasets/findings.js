@@ -25,34 +25,25 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
 export function findingsPanel(findings, datasetOf, { heading = "Findings", nothing = "No problems found." } = {}) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   return h(
-    "section",
-    { class: "panel findings", "aria-label": heading },
-    h(
-      "div",
-      { class: "findings-head" },
-      h("h2", {}, heading),
-      helpLink("concepts/doctor/", "Findings"),
-      severityCounts(findings),
-    ),
-    findings.length ? h("ul", {}, ...ordered.map((finding) => entry(finding, datasetOf(finding)))) : hint(nothing),
+    "section.panel.findings",
+    { "aria-label": heading },
+    h("div.findings-head", h("h2", heading), helpLink("concepts/doctor/", "Findings"), severityCounts(findings)),
+    findings.length ? h("ul", ...ordered.map((finding) => entry(finding, datasetOf(finding)))) : hint(nothing),
   );
 }
 
 /** Return a panel of the findings of a result, such as an evaluation; false without findings. @param {Finding[] | null | undefined} findings */
-export function resultFindings(findings) {
-  return !!findings?.length && findingsPanel(findings, () => false);
-}
+export const resultFindings = (findings) => !!findings?.length && findingsPanel(findings, () => false);
 
 /** @param {Finding} finding @param {string | false | null | undefined} datasetId */
 function entry({ code, severity, title, advice, examples, example_kind: kind, ...amount }, datasetId) {
   return h(
-    "li",
-    { class: "finding", "data-severity": severity, "data-code": code },
-    h("span", { class: "severity", "data-severity": severity }, severity),
+    "li.finding",
+    { "data-severity": severity, "data-code": code },
+    h("span.severity", { "data-severity": severity }, severity),
     h(
-      "div",
-      { class: "finding-words" },
-      h("p", { class: "finding-title" }, title),
+      "div.finding-words",
+      h("p.finding-title", title),
       hint(...withCode(advice)),
       examples.length > 0 && exampleList(examples, kind, datasetId),
     ),
@@ -65,22 +56,16 @@ function share({ count: part, total, unit }) {
   // For few objects, such as baselines, counts are easier to read than percentages.
   const [figure, whole] =
     total < MIN_TOTAL_FOR_PERCENT ? [count(part), `${total} ${unit}`] : [percent(part, total), unit];
-  const words = h("span", {}, h("strong", {}, figure), ` of ${whole}`);
-  return h(
-    "div",
-    { class: "finding-share", title: `${count(part)} of ${count(total)} ${unit}` },
-    words,
-    bar(part / total),
-  );
+  const words = h("span", h("strong", figure), ` of ${whole}`);
+  return h("div.finding-share", { title: `${count(part)} of ${count(total)} ${unit}` }, words, bar(part / total));
 }
 
 /** @param {string[]} examples @param {string} kind @param {string | false | null | undefined} datasetId */
 function exampleList(examples, kind, datasetId) {
   const address = !datasetId ? undefined : EXAMPLE_PAGES[kind];
   return h(
-    "p",
-    { class: "examples" },
-    h("span", {}, EXAMPLE_WORDS[kind] || "Examples:"),
+    "p.examples",
+    h("span", EXAMPLE_WORDS[kind] || "Examples:"),
     ...examples.map((name) =>
       h(address ? "a" : "span", { class: "example", title: name, href: datasetId && address?.(datasetId, name) }, name),
     ),

@@ -37,9 +37,7 @@ export function previewOf(text) {
 }
 
 /** @param {Preview["kind"]} kind @returns {Preview} */
-function empty(kind) {
-  return { kind, header: [], rows: [], sample: [], faults: [], records: 0 };
-}
+const empty = (kind) => ({ kind, header: [], rows: [], sample: [], faults: [], records: 0 });
 
 /** @param {string} text @param {string} delimiter @returns {Preview} */
 function tablePreview(text, delimiter) {

@@ -6,7 +6,7 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { latestReader, loadInto } from "../page/content.js";
-import { dataTable, findAll, h, hint, numberCell, numberHeads, replace, rowHead, setText } from "../page/dom.js";
+import { dataTable, findAll, h, hint, numberHeads, replace, rowHead, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 const PAGE_SIZE = 50;
@@ -24,8 +24,8 @@ const TYPING_MILLISECONDS = 200;
  */
 export function queryList({ id, statistics }, initialPrefix, onPrefix, address = (queryId) => queryPage(id, queryId)) {
   const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
-  const words = h("p", { class: "hint", role: "status" });
-  const place = h("div", { class: "rows" });
+  const words = h("p.hint", { role: "status" });
+  const place = h("div.rows");
   field.value = initialPrefix;
   /** @type {Query[]} */
   let queries = [];
@@ -69,7 +69,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   function show(next, before) {
     const all = statistics?.queries ?? 0;
     setText(words, summary(next, all));
-    const more = next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more");
+    const more = next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more");
     replace(place, queries.length > 0 && table(queries, address), more);
     if (before) findAll(place, "tbody a", HTMLElement)[before]?.focus();
   }
@@ -85,7 +85,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   }
 
   read();
-  return h("div", { class: "panel browser" }, h("div", { class: "browser-head" }, field, words), place);
+  return h("div.panel.browser", h("div.browser-head", field, words), place);
 }
 
 /** @param {Query[]} queries @param {(queryId: string) => string} address */
@@ -95,12 +95,11 @@ function table(queries, address) {
   const row = ({ documents, relevant, min_label: low, max_label: high, columns: values, ...query }) =>
     h(
       "tr",
-      {},
       rowHead(queryName(query, (words) => h("a", { href: address(query.query_id) }, words))),
-      numberCell(count(documents)),
-      numberCell(relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
-      numberCell(rangeLabel(low, high)),
-      ...columns.map((name) => h("td", {}, h("span", { class: "name", title: values[name] }, values[name]))),
+      h("td.number", count(documents)),
+      h("td.number", relevant ? count(relevant) : h("span.unusual", "0")),
+      h("td.number", rangeLabel(low, high)),
+      ...columns.map((name) => h("td", h("span.name", { title: values[name] }, values[name]))),
     );
   return dataTable("Queries", ["Query", numberHeads("Documents", "Relevant", "Labels"), ...columns], queries.map(row));
 }
@@ -113,8 +112,8 @@ function table(queries, address) {
  */
 export function queryName({ query_id: id, query_text: text }, wrap = (words) => words) {
   /** @param {string} words */
-  const name = (words) => h("span", { class: "name", title: words }, words);
-  return text ? h("span", { class: "titled" }, wrap(name(text)), " ", h("small", { title: id }, id)) : wrap(name(id));
+  const name = (words) => h("span.name", { title: words }, words);
+  return text ? h("span.titled", wrap(name(text)), " ", h("small", { title: id }, id)) : wrap(name(id));
 }
 
 /**
@@ -125,14 +124,14 @@ export function queryName({ query_id: id, query_text: text }, wrap = (words) => 
  */
 export function documentName({ document_id: id, document_title: title, document_url: url }, wrap = (words) => words) {
   /** @param {string} words */
-  const name = (words) => h("span", { class: "name", title: words }, words);
+  const name = (words) => h("span.name", { title: words }, words);
   /** @param {Node} words */
   const linked = (words) => {
     if (!/^https?:\/\//i.test(url ?? "")) return words;
     return h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, words);
   };
-  if (title) return h("span", { class: "titled" }, linked(name(title)), " ", h("small", {}, wrap(name(id))));
-  return url ? h("span", { class: "titled" }, wrap(name(id)), " ", h("small", {}, linked(name(url)))) : wrap(name(id));
+  if (title) return h("span.titled", linked(name(title)), " ", h("small", wrap(name(id))));
+  return url ? h("span.titled", wrap(name(id)), " ", h("small", linked(name(url)))) : wrap(name(id));
 }
 
 /** @type {Map<string, Promise<number | undefined>>} */
@@ -166,10 +165,9 @@ export function documentFeatures(datasetId, queryId) {
         if (!found) return [hint("The dataset has no document with this ID.")];
         return [
           h(
-            "dl",
-            { class: "feature-list" },
+            "dl.feature-list",
             ...Object.entries(found.features).map(([name, value]) =>
-              h("div", {}, h("dt", { title: name }, name), h("dd", {}, featureValue(value))),
+              h("div", h("dt", { title: name }, name), h("dd", featureValue(value))),
             ),
           ),
         ];

@@ -4,6 +4,7 @@ import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
 import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
+import { latestReader } from "../page/content.js";
 
 /** @typedef {import("./guess.js").Columns} Columns */
 /** @typedef {import("./preview.js").Preview} Preview */
@@ -20,26 +21,25 @@ const MAX_COLUMNS = 60;
  *   earlier upload if they are given
  */
 export function rolesPanel(place, usual, shown = () => {}) {
-  let latestRequest = 0;
+  const read = latestReader(place);
   return {
-    async show(file, columns) {
-      const requestNumber = ++latestRequest;
-      const text = file ? await readStart(file).catch(() => null) : null;
-      if (requestNumber !== latestRequest) return;
-      const preview = text === null ? null : previewOf(text);
-      replace(place, ...(preview ? content(preview, usual, columns) : []));
-      place.hidden = !place.hasChildNodes();
-      shown(preview?.kind === "table");
-    },
+    show: (file, columns) =>
+      read(
+        async () => (file ? await readStart(file).catch(() => null) : null),
+        (text) => {
+          const preview = text === null ? null : previewOf(text);
+          replace(place, ...(preview ? content(preview, usual, columns) : []));
+          place.hidden = !place.hasChildNodes();
+          shown(preview?.kind === "table");
+        },
+      ),
   };
 }
 
 /** @param {Preview} preview @param {import("./guess.js").UsualNames} usual @param {Columns} [columns] */
 function content(preview, usual, columns) {
   if (preview.kind === "json")
-    return [
-      h("p", { class: "error", role: "alert" }, "JSON lines cannot be read. Convert the file to CSV or Parquet first."),
-    ];
+    return [h("p.error", { role: "alert" }, "JSON lines cannot be read. Convert the file to CSV or Parquet first.")];
   if (preview.kind === "other") return [];
   const faults = preview.faults.length > 0 && faultList(preview);
   const isTable = preview.kind === "table";
@@ -51,14 +51,10 @@ function content(preview, usual, columns) {
 /** @param {Preview} preview */
 function faultList({ faults }) {
   return h(
-    "div",
-    { class: "problem", role: "group", "aria-label": "Lines that cannot be read" },
-    h("strong", {}, "The service will refuse these lines"),
-    h(
-      "ul",
-      { class: "fault-list" },
-      ...faults.map(({ detail, text }) => h("li", {}, `${detail}: `, h("code", { class: "fault-text" }, text))),
-    ),
+    "div.problem",
+    { role: "group", "aria-label": "Lines that cannot be read" },
+    h("strong", "The service will refuse these lines"),
+    h("ul.fault-list", ...faults.map(({ detail, text }) => h("li", `${detail}: `, h("code.fault-text", text)))),
   );
 }
 
@@ -68,7 +64,7 @@ function roleTable(preview, usual, columns) {
   const automatic = automaticRoles(header, sample, usual);
   const roles = columns ? rolesOf(header, sample, usual, columns) : guessedRoles(header, sample, usual);
   const field = h("input", { type: "hidden", "data-pointer": "/columns", "data-type": "json" });
-  const words = h("p", { class: "hint", role: "status" });
+  const words = h("p.hint", { role: "status" });
   const show = () => {
     const requested = columnsOf(header, roles, automatic);
     field.value = Object.keys(requested).length ? JSON.stringify(requested) : "";
@@ -98,7 +94,7 @@ function roleTable(preview, usual, columns) {
   if (header.length > MAX_COLUMNS)
     order.sort((one, other) => Number(roles[one] === "features") - Number(roles[other] === "features"));
   show();
-  return h("div", { class: "roles" }, words, table(preview, MAX_COLUMNS, order, select), field);
+  return h("div.roles", words, table(preview, MAX_COLUMNS, order, select), field);
 }
 
 /** "Label grade, query search; 4 features." @param {string[]} header @param {string[]} roles @param {number} records */
@@ -120,15 +116,13 @@ function table({ header, rows }, maxColumns, order = [...header.keys()], control
   const more = header.length - columns.length;
   return h(
     "div",
-    {},
     h(
-      "div",
-      { class: "scroll preview", role: "region", "aria-label": "First rows", tabindex: "0" },
+      "div.scroll.preview",
+      { role: "region", "aria-label": "First rows", tabindex: "0" },
       h(
         "table",
-        {},
         tableHead(...columns.map((column) => columnHead([header[column], control?.(column)]))),
-        h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
+        h("tbody", ...rows.map((row) => h("tr", ...columns.map((column) => h("td", row[column]))))),
       ),
     ),
     more > 0 && hint(`${count(more)} more columns keep their roles.`),

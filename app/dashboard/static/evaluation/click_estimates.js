@@ -4,7 +4,7 @@ import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
-import { columnHead, dataTable, h, panelHead, replace } from "../page/dom.js";
+import { columnHead, dataTable, h, replace } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 
 const FIELDS = [
@@ -24,7 +24,7 @@ const FIELDS = [
  * @param {{model_id?: string | null, ranking_id?: string | null}} system
  */
 export function clickEstimates({ model_id: model, ranking_id: ranking }) {
-  const node = h("section", { class: "panel numbers", "aria-label": "Estimated from clicks", hidden: true });
+  const node = h("section.panel.numbers", { "aria-label": "Estimated from clicks", hidden: true });
   show();
   return node;
 
@@ -32,7 +32,7 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     try {
       replace(node, ...(await parts()));
     } catch (error) {
-      replace(node, h("h2", {}, "Estimated from clicks"), failureBox(error, show));
+      replace(node, h("h2", "Estimated from clicks"), failureBox(error, show));
     }
     node.hidden = !node.hasChildNodes();
   }
@@ -49,8 +49,9 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     const cells = heads.map((words, column) => columnHead(words, { class: numberClass(column) }));
     const rows = found.map((estimate) => row(estimate, names));
     return [
-      panelHead(
-        h("h2", {}, "Estimated from clicks"),
+      h(
+        "div.panel-head",
+        h("h2", "Estimated from clicks"),
         helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
       ),
       dataTable("Estimates", cells, rows),
@@ -78,17 +79,15 @@ function row({ job: { id, created_at: at, spec, result }, logged, estimate }, lo
   const cells = [
     h("a", { href: clickLogPage(spec.click_log_id) }, logs.get(spec.click_log_id) ?? "log"),
     result.metric,
-    missing ? metric(value) : h("strong", {}, metric(value)),
+    missing ? metric(value) : h("strong", metric(value)),
     `${metric(lower)} to ${metric(upper)}`,
     metric(logged.value),
     estimatorName(result.estimator),
     supportLabel(missing),
     h("a", { href: jobPage(id) }, timeElement(at)),
   ];
-  return h("tr", {}, ...cells.map((cell, column) => h("td", { class: numberClass(column) }, cell)));
+  return h("tr", ...cells.map((cell, column) => h("td", { class: numberClass(column) }, cell)));
 }
 
 /** Return the class of the cells in a column of numbers, false for other columns. @param {number} column */
-function numberClass(column) {
-  return column >= 2 && column <= 4 && "number";
-}
+const numberClass = (column) => column >= 2 && column <= 4 && "number";

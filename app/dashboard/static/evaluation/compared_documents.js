@@ -6,23 +6,21 @@ import { featureValue, grade } from "../figures/marks.js";
 import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem, readOnce } from "../page/api.js";
-import { failureBox, loadInto } from "../page/content.js";
+import { failureBox, loadInto, latestReader } from "../page/content.js";
 import {
   columnHead,
   dataTable,
   findAll,
   h,
   hint,
-  numberCell,
   numberHeads,
-  panelHead,
   problemBox,
   replace,
   rowHead,
   setAttribute,
   svg,
 } from "../page/dom.js";
-import { count, counted, metric } from "../page/format.js";
+import { count, counted, metric, joined } from "../page/format.js";
 
 /**
  * Make contributions to scores comparable between models. Scores are comparable only within a query, and each
@@ -52,9 +50,7 @@ function standardized(ranking) {
 }
 
 /** @param {number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** @param {number[]} values */
 function deviation(values) {
@@ -85,8 +81,8 @@ function reasonsPanel(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
   if (!models.length) return null;
   const node = h(
-    "section",
-    { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
+    "section.document-reasons",
+    { "aria-label": "Why a document has its rank", "aria-live": "polite" },
     hint("Press a document to see why it has its rank."),
   );
   /** Explain all listed documents together, because contributions are relative to their mean. */
@@ -129,17 +125,12 @@ function reasonsContent(documentId, sides, explained) {
   /** @param {Reason} reason */
   const importance = ({ parts }) => Math.abs(parts.length > 1 ? parts[1] - parts[0] : parts[0]);
   rows.sort((one, other) => importance(other) - importance(one));
+  const omitted = rows.length - SHOWN_FEATURES;
   const words = `Contributions to the score, relative to the mean of the ${count(candidates.length)} listed documents and in standard deviations of their scores${explained.length > 1 ? ", which makes the models comparable" : ""}.`;
   return [
-    h(
-      "h4",
-      {},
-      h("span", { class: "kind" }, "Why "),
-      documentId,
-      h("span", { class: "kind" }, ` has its rank: ${ranks}`),
-    ),
+    h("h4", h("span.kind", "Why "), documentId, h("span.kind", ` has its rank: ${ranks}`)),
     table(rows.slice(0, SHOWN_FEATURES), explained),
-    hint([words, omittedLabel(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
+    hint(joined([words, omitted > 0 && `Not shown: ${counted(omitted, "less important feature")}.`])),
   ];
 }
 
@@ -149,11 +140,6 @@ function rankLabel(ranking, documentId) {
   return found ? `at ${count(found.rank)}` : `below ${count(ranking.length)}`;
 }
 
-/** @param {Reason[]} rows */
-function omittedLabel(rows) {
-  return rows.length > 0 && `Not shown: ${counted(rows.length, "less important feature")}.`;
-}
-
 /** @param {Reason[]} rows @param {Explained[]} explained */
 function table(rows, explained) {
   const largest = Math.max(...rows.flatMap(({ parts }) => parts.map(Math.abs)), Number.MIN_VALUE);
@@ -161,23 +147,19 @@ function table(rows, explained) {
   const heads = [
     "Feature",
     numberHeads("Value"),
-    ...explained.map(({ name }) => [
-      columnHead(h("span", { class: "name", title: name }, name), { class: "side-head" }),
-      "",
-    ]),
+    ...explained.map(({ name }) => [columnHead(h("span.name", { title: name }, name), { class: "side-head" }), ""]),
     several && numberHeads("Difference"),
   ];
   /** @param {number} part */
-  const cells = (part) => [h("td", { class: "bar-cell" }, signedBar(part / largest)), numberCell(signed(part, 2))];
+  const cells = (part) => [h("td.bar-cell", signedBar(part / largest)), h("td.number", signed(part, 2))];
   /** @param {Reason} reason */
   const row = ({ feature, value, parts }) =>
     h(
       "tr",
-      {},
-      rowHead(h("span", { class: "name", title: feature }, feature)),
-      numberCell(featureValue(value)),
+      rowHead(h("span.name", { title: feature }, feature)),
+      h("td.number", featureValue(value)),
       ...parts.flatMap(cells),
-      several && numberCell(h("strong", {}, signed(parts[1] - parts[0], 2))),
+      several && h("td.number", h("strong", signed(parts[1] - parts[0], 2))),
     );
   return dataTable("Contributions of features", heads, rows.map(row), { class: "reasons-table" });
 }
@@ -202,16 +184,20 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
   const placesLeft = indexByDocument(left);
   const node = h(
-    "div",
-    { class: "two-rankings", "data-titled": [...left.ranking, ...right.ranking].some(isTitled) },
+    "div.two-rankings",
+    {
+      "data-titled": [...left.ranking, ...right.ranking].some(
+        ({ document_title: title, document_url: url }) => title || url,
+      ),
+    },
     heading(left, shown),
-    h("span", {}),
+    h("span"),
     heading(right, shown),
-    h("ol", {}, ...left.ranking.map((each) => leftEntry(each, largestLabel, open))),
+    h("ol", ...left.ranking.map((each) => leftEntry(each, largestLabel, open))),
     lines(left, right, rows, largestLabel),
-    h("ol", {}, ...right.ranking.map((each) => rightEntry(each, largestLabel, shift(each, placesLeft, left), open))),
+    h("ol", ...right.ranking.map((each) => rightEntry(each, largestLabel, shift(each, placesLeft, left), open))),
     remainder(left),
-    h("span", {}),
+    h("span"),
     remainder(right),
   );
   for (const kind of ["pointerover", "focusin"])
@@ -222,23 +208,15 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   return node;
 }
 
-/** @param {Document} document */
-function isTitled({ document_title: title, document_url: url }) {
-  return Boolean(title || url);
-}
-
 /** @param {{ranking: Document[]}} side */
-function indexByDocument({ ranking }) {
-  return new Map(ranking.map(({ document_id: id }, index) => [id, index]));
-}
+const indexByDocument = ({ ranking }) => new Map(ranking.map(({ document_id: id }, index) => [id, index]));
 
 /** @param {Side} side @param {string} shown */
 function heading({ name, values }, shown) {
   return h(
-    "div",
-    { class: "ranking-head" },
-    h("strong", { class: "name", title: name }, name),
-    h("span", { class: "hint" }, `${shown} ${metric(values[shown])}`),
+    "div.ranking-head",
+    h("strong.name", { title: name }, name),
+    h("span.hint", `${shown} ${metric(values[shown])}`),
   );
 }
 
@@ -252,7 +230,7 @@ function documentLabel(document, open) {
   const { document_id: id } = document;
   /** @param {Child} words */
   const why = (words) =>
-    h("button", { class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
+    h("button.link", { value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
   return documentName(document, open && why);
 }
 
@@ -264,9 +242,9 @@ function documentLabel(document, open) {
 function leftEntry(document, largestLabel, open) {
   const { rank, label } = document;
   return h(
-    "li",
-    { ...attributes(document, open), class: "before" },
-    h("span", { class: "rank" }, count(rank)),
+    "li.before",
+    { ...attributes(document, open) },
+    h("span.rank", count(rank)),
     documentLabel(document, open),
     grade(label, largestLabel),
   );
@@ -286,7 +264,7 @@ function rightEntry(document, largestLabel, moved, open) {
     grade(label, largestLabel),
     documentLabel(document, open),
     moved,
-    h("span", { class: "rank" }, count(rank)),
+    h("span.rank", count(rank)),
   );
 }
 
@@ -302,15 +280,15 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
   const { length: top } = ranking;
   const place = placesLeft.get(id);
   if (place === undefined && documents > top)
-    return h("span", { class: "shift", "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
+    return h("span.shift", { "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
   if (place === undefined)
-    return h("span", { class: "shift", "data-shift": "up", title: "not ranked by the other system" }, "new");
+    return h("span.shift", { "data-shift": "up", title: "not ranked by the other system" }, "new");
   const rise = ranking[place].rank - rank;
-  if (rise === 0) return h("span", { class: "shift" }, "=");
+  if (rise === 0) return h("span.shift", "=");
   const words = `${count(Math.abs(rise))} ${Math.abs(rise) === 1 ? "place" : "places"} ${rise > 0 ? "up" : "down"}`;
   return h(
-    "span",
-    { class: "shift", "data-shift": rise > 0 ? "up" : "down", title: words, "aria-label": words },
+    "span.shift",
+    { "data-shift": rise > 0 ? "up" : "down", title: words, "aria-label": words },
     `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
   );
 }
@@ -343,9 +321,8 @@ function lines(left, right, rows, largestLabel) {
   };
   const documents = [...left.ranking, ...right.ranking.filter(({ document_id: id }) => !from.has(id))];
   return svg(
-    "svg",
+    "svg.moves",
     {
-      class: "moves",
       viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`,
       preserveAspectRatio: "none",
       "aria-hidden": "true",
@@ -357,7 +334,7 @@ function lines(left, right, rows, largestLabel) {
 /** @param {Ranking} side */
 function remainder({ documents, ranking }) {
   const rest = documents - ranking.length;
-  return h("p", { class: "hint remainder" }, rest > 0 ? `and ${count(rest)} more below` : "");
+  return h("p.hint.remainder", rest > 0 ? `and ${count(rest)} more below` : "");
 }
 
 /** @param {Element | null} node */
@@ -388,48 +365,37 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
       if (event.key === "Enter" && field.value) onChoose(field.value.trim());
     },
   });
-  const place = h("div", {});
+  const place = h("div");
   const node = h(
-    "section",
-    { class: "compared-query", "aria-label": "One query, ranked by both systems" },
-    panelHead(title, field),
+    "section.compared-query",
+    { "aria-label": "One query, ranked by both systems" },
+    h("div.panel-head", title, field),
     place,
   );
-  let latestRequest = 0;
+  const read = latestReader(place, (error, retry) => {
+    replace(title, "One query, ranked by both systems");
+    const isAbsent = error instanceof Problem && error.status === 404;
+    replace(place, isAbsent ? problemBox(error) : failureBox(error, retry));
+  });
   replace(place, hint("Choose a query above, or enter the ID of any query."));
 
   /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
-  async function show(queryId, pair, metric) {
-    const requestNumber = ++latestRequest;
-    place.setAttribute("aria-busy", "true");
-    try {
-      const address = comparisonApi(
-        id,
-        `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP_DOCUMENTS) })}`,
-      );
-      const [query, largest] = await Promise.all([get(address), largestLabel(dataset)]);
-      if (requestNumber !== latestRequest) return;
-      const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
-      const { query_text: text } = query;
-      const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
-      replace(title, "Query ", link, text && h("small", { class: "hint" }, ` ${queryId}`));
-      const why = reasonsPanel(dataset, queryId, [
-        { ...left, ...systems[pair.a] },
-        { ...right, ...systems[pair.b] },
-      ]);
-      replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
-    } catch (error) {
-      if (requestNumber !== latestRequest) return;
-      replace(title, "One query, ranked by both systems");
-      replace(
-        place,
-        error instanceof Problem && error.status === 404
-          ? problemBox(error)
-          : failureBox(error, () => show(queryId, pair, metric)),
-      );
-    } finally {
-      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
-    }
+  function show(queryId, pair, metric) {
+    const query = new URLSearchParams({ query_id: queryId, top: String(TOP_DOCUMENTS) });
+    return read(
+      () => Promise.all([get(comparisonApi(id, `/rankings?${query}`)), largestLabel(dataset)]),
+      ([{ systems: rankings, query_text: text }, largest]) => {
+        const [left, right] = [rankings[pair.a], rankings[pair.b]];
+        const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
+        replace(title, "Query ", link, text && h("small.hint", ` ${queryId}`));
+        const why = reasonsPanel(dataset, queryId, [
+          { ...left, ...systems[pair.a] },
+          { ...right, ...systems[pair.b] },
+        ]);
+        replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
+      },
+    );
   }
+
   return { node, show };
 }

@@ -2,19 +2,7 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import {
-  dataTable,
-  disclosure,
-  h,
-  hint,
-  numberCell,
-  numberHeads,
-  panelHead,
-  replace,
-  rowHead,
-  setAttribute,
-  setText,
-} from "../page/dom.js";
+import { dataTable, disclosure, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -44,12 +32,12 @@ export function cutoffPanel(words) {
   const tabs = metricTabs([], choose, "Metric against its cutoff");
   const figure = figureView();
   const note = hint(words);
-  const numbers = h("div", {});
-  const title = h("h2", {});
+  const numbers = h("div");
+  const title = h("h2");
   const node = h(
-    "section",
-    { class: "panel cutoffs", hidden: true },
-    panelHead(title, tabs.node),
+    "section.panel.cutoffs",
+    { hidden: true },
+    h("div.panel-head", title, tabs.node),
     figure.node,
     note,
     disclosure("As a table", numbers),
@@ -106,9 +94,7 @@ function cutoffsByMetric(spellings) {
 const MIN_CUTOFFS = 4;
 
 /** @param {string} name */
-function displayName(name) {
-  return name.length <= 4 ? name.toUpperCase() : name;
-}
+const displayName = (name) => (name.length <= 4 ? name.toUpperCase() : name);
 
 /**
  * Return the figure of the systems; the bands are drawn first, then the lines, then the baselines.
@@ -171,12 +157,13 @@ function table(systems, name, cutoffs) {
   /** @param {MeasuredSystem} system @param {number} cutoff */
   const cell = ({ metrics, baseline }, cutoff) => {
     const interval = metrics[`${name}@${cutoff}`];
-    return numberCell(
+    return h(
+      "td.number",
       baseline
         ? metric(interval?.mean)
-        : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalLabel(interval))],
+        : [h("strong", metric(interval?.mean)), " ", h("small.missing", intervalLabel(interval))],
     );
   };
-  const rows = cutoffs.map((cutoff) => h("tr", {}, rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
+  const rows = cutoffs.map((cutoff) => h("tr", rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
   return dataTable(`${name} by cutoff`, ["k", numberHeads(...systems.map((system) => system.name))], rows);
 }

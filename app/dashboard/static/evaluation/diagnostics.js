@@ -7,7 +7,7 @@ import { iterationAxis, measuredPoints } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get, readOnce } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, hint, panelHead, replace, setAttribute } from "../page/dom.js";
+import { h, hint, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
@@ -16,18 +16,15 @@ import { lossValue, percent } from "../page/format.js";
 export const readDiagnostics = readOnce(async () => (await get("/v1/metrics")).diagnostics || []);
 
 /** Check whether a diagnostic is a share of queries, 0 to 1; other diagnostics are costs. @param {{unit: string}} diagnostic */
-export function isShare({ unit }) {
-  return unit === "share";
-}
+export const isShare = ({ unit }) => unit === "share";
 
 /** @param {Schemas["LossDiagnostics"]} diagnostics */
 export function diagnosticsPanel({ loss, cutoff, values }) {
-  const place = h("div", {});
+  const place = h("div");
   loadInto(place, async () => [diagnosticList(values, await readDiagnostics())]);
   return h(
-    "section",
-    { class: "panel diagnostics" },
-    panelHead(h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
+    "section.panel.diagnostics",
+    h("div.panel-head", h("h2", "Diagnostics"), helpLink("concepts/losses/", "Losses")),
     hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );
@@ -40,14 +37,13 @@ function diagnosticList(values, catalogue) {
   const entry = ([name, value]) => {
     const diagnostic = known.get(name) || { title: name, summary: "", source: "", unit: "" };
     return h(
-      "div",
-      { class: "diagnostic" },
-      h("dt", {}, diagnostic.title),
-      h("dd", { class: "value" }, diagnosticLabel(value, diagnostic)),
-      h("dd", { class: "hint" }, diagnostic.summary, diagnostic.source && h("small", {}, diagnostic.source)),
+      "div.diagnostic",
+      h("dt", diagnostic.title),
+      h("dd.value", diagnosticLabel(value, diagnostic)),
+      h("dd.hint", diagnostic.summary, diagnostic.source && h("small", diagnostic.source)),
     );
   };
-  return h("dl", {}, ...Object.entries(values).map(entry));
+  return h("dl", ...Object.entries(values).map(entry));
 }
 
 /** @param {number | null | undefined} value @param {{unit: string}} diagnostic */
@@ -64,9 +60,9 @@ export function diagnosticsCurve() {
   const figure = figureView();
   const note = hint();
   const node = h(
-    "section",
-    { class: "curve diagnostics-curve", "aria-label": "Diagnostics", hidden: true },
-    h("h3", {}, "Diagnostics"),
+    "section.curve.diagnostics-curve",
+    { "aria-label": "Diagnostics", hidden: true },
+    h("h3", "Diagnostics"),
     tabs.node,
     figure.node,
     note,
@@ -95,7 +91,7 @@ export function diagnosticsCurve() {
     tabs.show(name, [...groups.keys()]);
     figure.draw(diagnosticsFigure(history, name, group));
     setAttribute(figure.plot, "data-lines", group.length);
-    replace(note, ...group.map(({ title, summary: words }) => h("span", {}, h("strong", {}, title), ` ${words}`)));
+    replace(note, ...group.map(({ title, summary: words }) => h("span", h("strong", title), ` ${words}`)));
   }
   return { node, update };
 }
@@ -123,9 +119,7 @@ function grouped(catalogue, names) {
  * @param {LearningCurves} history
  * @param {string} name
  */
-function points({ iterations, curves }, name) {
-  return measuredPoints(iterations, curves.diagnostics[name] || []);
-}
+const points = ({ iterations, curves }, name) => measuredPoints(iterations, curves.diagnostics[name] || []);
 
 /**
  * Return the diagnostics of a group, with the training loss on a second axis.

@@ -1,6 +1,6 @@
 /** Labels of metric contracts, and tabs that select a metric. @module */
 import { findAll, h, replace, setAttribute } from "../page/dom.js";
-import { short } from "../page/format.js";
+import { short, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
 const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
@@ -41,10 +41,10 @@ export function contractLabel(contract) {
   const conventions = Object.entries(CONVENTION_LABELS).filter(
     ([name]) => contract?.[name] !== undefined && contract[name] !== null,
   );
-  return conventions
-    .map(([name, words]) => words(contract?.[name]))
-    .filter(Boolean)
-    .join(" · ");
+  return joined(
+    conventions.map(([name, words]) => words(contract?.[name])),
+    " · ",
+  );
 }
 
 /** @type {Record<string, string>} */
@@ -58,9 +58,7 @@ export const PRESET_WORDS = {
 };
 
 /** Return "preset default", or "custom conventions". @param {Contract | null | undefined} contract */
-export function presetLabel(contract) {
-  return contract?.preset ? `preset ${contract.preset}` : "custom conventions";
-}
+export const presetLabel = (contract) => (contract?.preset ? `preset ${contract.preset}` : "custom conventions");
 
 /**
  * Tabs that select one of several metrics; hidden for a single one.
@@ -72,7 +70,7 @@ export function presetLabel(contract) {
  *   replaces the names
  */
 export function metricTabs(names, choose, label = "Metric") {
-  const node = h("div", { class: "tabs small", role: "group", "aria-label": label });
+  const node = h("div.tabs.small", { role: "group", "aria-label": label });
   let drawnNames = "";
   /** @param {string} current */
   function show(current, among = names) {

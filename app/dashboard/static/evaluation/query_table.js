@@ -6,7 +6,7 @@ import { textInput } from "../forms/controls.js";
 import { histogram } from "../figures/marks.js";
 import { get, getAll } from "../page/api.js";
 import { latestReader } from "../page/content.js";
-import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, hint, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -50,17 +50,17 @@ const BIN_EDGE_EPSILON = 1e-12;
  */
 export function queryTable({ path, parameters = {}, query, columns, selection: initial = {}, changed = () => {} }) {
   const selection = initialSelection(initial, columns);
-  const words = h("p", { class: "hint", role: "status" });
+  const words = h("p.hint", { role: "status" });
   const segment = h("select", { change: () => changeSelection({ segment: chosenSegment() }) });
   const limits = { min: limitField("min"), max: limitField("max") };
-  const showAll = h("button", { class: "quiet small", click: clear }, "Show all");
+  const showAll = h("button.quiet.small", { click: clear }, "Show all");
   const segmentLabel = h("label", { hidden: true }, "Segment", segment);
-  const range = h("span", { class: "range-name" });
-  const chart = h("div", {});
+  const range = h("span.range-name");
+  const chart = h("div");
   const headings = columns.map(heading);
   const body = h("tbody");
-  const below = h("div", { class: "rows" });
-  const table = h("table", {}, tableHead("Query", ...headings), body);
+  const below = h("div.rows");
+  const table = h("table", tableHead("Query", ...headings), body);
   const load = latestReader(below);
   let typing = 0;
   /** Typed limits that are not applied yet. @type {Partial<QuerySelection>} */
@@ -97,7 +97,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
           ? { order: selection.order === "asc" ? "desc" : "asc" }
           : { sort, order: higherIsBetter ? "asc" : "desc", min: "", max: "" },
       );
-    return h("th", { scope: "col", class: "number" }, h("button", { class: "sort", click: press }, label));
+    return h("th.number", { scope: "col" }, h("button.sort", { click: press }, label));
   }
 
   function clear() {
@@ -153,7 +153,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     }
     if (!cursor) replace(body);
     body.append(...items.map(row));
-    const more = next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more");
+    const more = next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more");
     replace(below, more, !body.rows.length && hint("No query matches these filters."));
     const added = before ? body.rows[before]?.querySelector("a, button") : null;
     if (added instanceof HTMLElement) added.focus();
@@ -163,9 +163,8 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   function row(item) {
     return h(
       "tr",
-      {},
       rowHead(query(item)),
-      ...columns.map(({ value, words = metric }) => numberCell(words(value(item)))),
+      ...columns.map(({ value, words = metric }) => h("td.number", words(value(item)))),
     );
   }
 
@@ -201,17 +200,16 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   read();
   return [
     h(
-      "div",
-      { class: "browser-head query-filters" },
+      "div.browser-head.query-filters",
       segmentLabel,
-      h("span", { class: "range" }, range, " from", limits.min, "to", limits.max),
+      h("span.range", range, " from", limits.min, "to", limits.max),
       showAll,
       words,
     ),
     chart,
     scrollRegion(LABEL, table),
     below,
-    h("div", { class: "table-foot" }, csvButton(table, LABEL)),
+    h("div.table-foot", csvButton(table, LABEL)),
   ];
 }
 

@@ -34,17 +34,15 @@ export function recentVerdicts(comparisons, promotions) {
 }
 
 /** @param {Recent[]} entries */
-export function verdictList(entries) {
-  return h("ul", { class: "plain-list" }, ...entries.map(entry));
-}
+export const verdictList = (entries) => h("ul.plain-list", ...entries.map(entry));
 
 /** @param {Recent} entry */
 function entry({ at, href, title, verdict, sentence }) {
   return h(
-    "li",
-    { class: "recent-result", "data-verdict": verdict },
+    "li.recent-result",
+    { "data-verdict": verdict },
     verdict && verdictChip(verdict),
-    h("a", { class: "quiet-link", href }, sentence),
-    h("p", { class: "job-meta" }, title, " · ", timeElement(at)),
+    h("a.quiet-link", { href }, sentence),
+    h("p.job-meta", title, " · ", timeElement(at)),
   );
 }

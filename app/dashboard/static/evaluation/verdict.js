@@ -2,7 +2,7 @@
 import { linearScale } from "../figures/scales.js";
 import { h, svg } from "../page/dom.js";
 import { count, counted, metric, metricDigits, percent, pValue } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {"better" | "worse" | "no evidence"} Verdict */
 /** @typedef {Schemas["Pair"]} Pair */
@@ -14,13 +14,11 @@ import { sortableTable } from "../tables/table.js";
 const OPPOSITE = { better: "worse", worse: "better", "no evidence": "no evidence" };
 
 /** Return the verdict of A against B from that of B against A. @param {Verdict} verdict @returns {Verdict} */
-export function opposite(verdict) {
-  return OPPOSITE[verdict];
-}
+export const opposite = (verdict) => OPPOSITE[verdict];
 
 /** @param {string | null | undefined} verdict */
 export function verdictChip(verdict) {
-  return h("span", { class: "verdict", "data-verdict": verdict || "none" }, verdict || "not defined");
+  return h("span.verdict", { "data-verdict": verdict || "none" }, verdict || "not defined");
 }
 
 /** Return a difference with its sign: "+0.0123". @param {number | null | undefined} value @param {number} [digits] */
@@ -43,15 +41,9 @@ const HEIGHT = 100;
 export function differencePlot(differences, found, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
   return h(
-    "figure",
-    { class: "differences" },
-    h("figcaption", {}, `${metric} of ${names[1]} minus that of ${names[0]}, by query, sorted`),
-    h(
-      "div",
-      { class: "differences-plot" },
-      ticks(scale),
-      columns(differences, scale, higherIsBetter, summary(found, metric)),
-    ),
+    "figure.differences",
+    h("figcaption", `${metric} of ${names[1]} minus that of ${names[0]}, by query, sorted`),
+    h("div.differences-plot", ticks(scale), columns(differences, scale, higherIsBetter, summary(found, metric))),
     shares(found, higherIsBetter),
   );
 }
@@ -72,12 +64,10 @@ function columns(differences, scale, higherIsBetter, words) {
       role: "img",
       "aria-label": words,
     },
-    ...scale.ticks.map((tick) =>
-      svg("line", { class: "tick", x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) }),
-    ),
+    ...scale.ticks.map((tick) => svg("line.tick", { x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) })),
     svg("path", { class: higherIsBetter ? "gained" : "lost", d: area((value) => value > 0) }),
     svg("path", { class: higherIsBetter ? "lost" : "gained", d: area((value) => value < 0) }),
-    svg("line", { class: "zero", x1: 0, x2: differences.length, y1: zero, y2: zero }),
+    svg("line.zero", { x1: 0, x2: differences.length, y1: zero, y2: zero }),
   );
 }
 
@@ -88,14 +78,9 @@ function ticks(scale) {
     svg(
       "text",
       { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" },
-      tick ? signed(tick, decimals(scale, tick)) : "0",
+      tick ? signed(tick, scale.format(tick).split(".")[1]?.length ?? 0) : "0",
     );
-  return svg("svg", { class: "differences-ticks", "aria-hidden": "true" }, ...scale.ticks.map(words));
-}
-
-/** @param {Scale} scale @param {number} tick */
-function decimals(scale, tick) {
-  return scale.format(tick).split(".")[1]?.length ?? 0;
+  return svg("svg.differences-ticks", { "aria-hidden": "true" }, ...scale.ticks.map(words));
 }
 
 /**
@@ -120,20 +105,12 @@ function shares({ wins, ties, losses, queries }, higherIsBetter) {
     return svg("rect", { class: kind, x: `${x}%`, y: 0, width: `${(100 * number) / queries}%`, height: "100%" });
   };
   return h(
-    "div",
-    { class: "differences-shares" },
+    "div.differences-shares",
     svg("svg", { "aria-hidden": "true" }, ...parts.map(segment)),
     h(
       "ul",
-      {},
       ...parts.map(([number, words, kind]) =>
-        h(
-          "li",
-          { "data-kind": kind },
-          h("strong", {}, count(number)),
-          ` ${words} `,
-          h("small", {}, percent(number, queries)),
-        ),
+        h("li", { "data-kind": kind }, h("strong", count(number)), ` ${words} `, h("small", percent(number, queries))),
       ),
     ),
   );
@@ -164,27 +141,15 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
   /** @typedef {"mean_a" | "mean_b" | "difference" | "adjusted_p" | "randomisation_p" | "t_test_p" | "effect_size" | "queries_needed" | "skipped"} Key */
   /** @param {Key} key @returns {(row: DifferenceRow) => number | null} */
   const valueGetter = (key) => (row) => row.found?.[key] ?? null;
-  /**
-   * @param {string} label
-   * @param {Key} key
-   * @param {(value: number | null) => string} words
-   * @param {string} [title]
-   * @returns {DifferenceColumn}
-   */
-  const number = (label, key, words, title) => ({
-    label,
-    title,
-    number: true,
-    value: valueGetter(key),
-    cell: (row) => words(valueGetter(key)(row)),
-  });
+  /** @param {string} label @param {Key} key @param {(value: number | null) => string} words @param {string} [title] */
+  const number = (label, key, words, title) => numberColumn(label, valueGetter(key), words, { title });
   const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
   /** @type {(DifferenceColumn | false)[]} */
   const columns = [
     several && {
       label: "Pair, second against first",
       value: names,
-      cell: (row) => h("span", { class: "name", title: names(row) }, names(row)),
+      cell: (row) => h("span.name", { title: names(row) }, names(row)),
     },
     { label: "Metric", value: (row) => row.name },
     {
@@ -239,5 +204,5 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
 
 /** @param {DifferenceRow} row */
 function difference({ found }) {
-  return found ? [signed(found.difference), h("small", {}, `${signed(found.lower)} to ${signed(found.upper)}`)] : "–";
+  return found ? [signed(found.difference), h("small", `${signed(found.lower)} to ${signed(found.upper)}`)] : "–";
 }

@@ -1,5 +1,5 @@
 /** Labels of experiments, and the types of their reports and estimates. @module */
-import { counted, fixed } from "../page/format.js";
+import { counted, fixed, joined } from "../page/format.js";
 
 /** @typedef {Schemas["ExperimentTraining"]} Training */
 
@@ -56,9 +56,7 @@ import { counted, fixed } from "../page/format.js";
 /** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: MeasuredTraining[]}} Estimate */
 
 /** Check whether an experiment is preparing, running or reporting. @param {{status: string}} experiment */
-export function isRunning({ status }) {
-  return status === "preparing" || status === "running" || status === "reporting";
-}
+export const isRunning = ({ status }) => status === "preparing" || status === "running" || status === "reporting";
 
 /** Return the number of trainings of an experiment, of any status. @param {Schemas["ExperimentCounts"]} counts */
 export function trainingCount({ planned, queued, running, succeeded, failed, cancelled }) {
@@ -66,9 +64,7 @@ export function trainingCount({ planned, queued, running, succeeded, failed, can
 }
 
 /** Return "Table 4", "Figure 2". @param {string} name */
-export function tableName(name) {
-  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
-}
+export const tableName = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
 
 /** Return the number of succeeded trainings: "3 of 16, 1 failed". @param {Schemas["ExperimentCounts"]} counts */
 export function progressLabel(counts) {
@@ -81,18 +77,14 @@ export function progressLabel(counts) {
 
 /** Return the source of the data: "synthetic · folds 1, 2". @param {Schemas["ExperimentEntry"]} experiment */
 export function dataLabel({ data, corpus, folds }) {
-  return [data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`]
-    .filter(Boolean)
-    .join(" · ");
+  return joined([data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`], " · ");
 }
 
 /** @type {Record<string, number>} */
 const DIGITS = { fraction: 4, percent: 2, milliseconds: 1 };
 
 /** Return a number with the decimals of its unit. @param {number | null} value @param {string} unit */
-export function numberLabel(value, unit) {
-  return value === null ? "–" : fixed(value, DIGITS[unit] ?? 3);
-}
+export const numberLabel = (value, unit) => (value === null ? "–" : fixed(value, DIGITS[unit] ?? 3));
 
 /** Return a difference with its sign; a difference that rounds to zero has no plus sign. @param {number | null} value @param {string} unit */
 export function signedLabel(value, unit) {
@@ -101,6 +93,4 @@ export function signedLabel(value, unit) {
 }
 
 /** Return "percent", "milliseconds" or nothing. @param {string} unit */
-export function unitLabel(unit) {
-  return unit === "percent" || unit === "milliseconds" ? unit : "";
-}
+export const unitLabel = (unit) => (unit === "percent" || unit === "milliseconds" ? unit : "");

@@ -5,7 +5,7 @@
 import { lineStyle } from "../figures/legend.js";
 import { figureView } from "../figures/figure.js";
 import { changes, dataTable, disclosure, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
-import { counted, pValue } from "../page/format.js";
+import { counted, pValue, joined } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Cell} Cell */
@@ -22,7 +22,7 @@ const MIN_SERIES_COLUMNS = 4;
 
 /** Return the panels of a report, rebuilt when the report changes. */
 export function reportPanels() {
-  const node = h("div", { class: "view" });
+  const node = h("div.view");
   const isNew = changes();
   return {
     node,
@@ -33,8 +33,7 @@ export function reportPanels() {
         node,
         report &&
           h(
-            "div",
-            { class: "experiment-notes" },
+            "div.experiment-notes",
             !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
             ...report.notes.map((note) => hint(note)),
           ),
@@ -49,36 +48,33 @@ function tablePanel(table, figure) {
   const { name, caption, unit, test, cells, claims, deviations } = table;
   const title = tableName(name);
   return h(
-    "section",
-    { class: "panel experiment-table", "aria-label": title, "data-table": name },
-    h("h2", {}, `${title} `, h("small", {}, [caption, unitLabel(unit)].filter(Boolean).join(", "))),
+    "section.panel.experiment-table",
+    { "aria-label": title, "data-table": name },
+    h("h2", `${title} `, h("small", joined([caption, unitLabel(unit)], ", "))),
     figure,
     numbersTable(table, title),
     hint(
-      [
+      joined([
         test && `Marks: ${test}`,
         cells.some(({ lower }) => lower !== null) && "Intervals are 95% confidence intervals over queries.",
-      ]
-        .filter(Boolean)
-        .join(" "),
+      ]),
     ),
     claims.length > 0 &&
       h(
-        "ul",
-        { class: "experiment-claims", "aria-label": `Claims of ${title}` },
+        "ul.experiment-claims",
+        { "aria-label": `Claims of ${title}` },
         ...claims.map(({ verdict, statement, source, sentence }) =>
           h(
             "li",
-            {},
-            h("span", { class: "verdict", "data-verdict": verdict }, VERDICTS[verdict] ?? verdict),
-            h("div", {}, h("strong", {}, statement), h("p", {}, sentence), h("small", {}, source)),
+            h("span.verdict", { "data-verdict": verdict }, VERDICTS[verdict] ?? verdict),
+            h("div", h("strong", statement), h("p", sentence), h("small", source)),
           ),
         ),
       ),
     deviations.length > 0 &&
       disclosure(
         `${counted(deviations.length, "deviation")} from the paper's set-up`,
-        h("ol", { class: "experiment-deviations" }, ...deviations.map((text) => h("li", {}, text))),
+        h("ol.experiment-deviations", ...deviations.map((text) => h("li", text))),
       ),
   );
 }
@@ -103,8 +99,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       const numbers = [...notes].sort((one, other) => one - other).join(", ");
       return h(
         "tr",
-        {},
-        rowHead(row, numbers && h("sup", {}, ` ${numbers}`)),
+        rowHead(row, numbers && h("sup", ` ${numbers}`)),
         ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
       );
     }),
@@ -115,23 +110,23 @@ function numbersTable({ rows, columns, cells, unit }, title) {
 /** @param {Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
 function numbersOf(cell, unit, extraColumns) {
   /** @param {Child[]} words @param {string} [title] */
-  const number = (words, title) => h("td", { class: "number", title }, ...words);
+  const number = (words, title) => h("td.number", { title }, ...words);
   if (!cell) return Array.from({ length: 1 + extraColumns.length }, () => number(["–"]));
   const { ours, mark, lower, upper, printed, difference, missing } = cell;
   const measured = number(
     ours === null
-      ? ["–", missing && h("small", {}, missing)]
+      ? ["–", missing && h("small", missing)]
       : [
-          h("strong", {}, numberLabel(ours, unit)),
+          h("strong", numberLabel(ours, unit)),
           mark,
-          lower !== null && h("small", {}, `${numberLabel(lower, unit)} to ${numberLabel(upper, unit)}`),
+          lower !== null && h("small", `${numberLabel(lower, unit)} to ${numberLabel(upper, unit)}`),
         ],
     titleOf(cell),
   );
   const printedNumber = printed
     ? [
         numberLabel(printed.value, unit) + printed.mark,
-        printed.half_width !== null && h("small", {}, `±${numberLabel(printed.half_width, unit)}`),
+        printed.half_width !== null && h("small", `±${numberLabel(printed.half_width, unit)}`),
       ]
     : ["–"];
   const shown = { printed: number(printedNumber), difference: number([signedLabel(difference, unit)]) };
@@ -141,7 +136,7 @@ function numbersOf(cell, unit, extraColumns) {
 /** @param {Cell} cell */
 function titleOf({ p, queries }) {
   const words = [queries !== null && counted(queries, "query", "queries"), p !== null && `p ${pValue(p)}`];
-  return words.filter(Boolean).join(", ") || undefined;
+  return joined(words, ", ") || undefined;
 }
 
 /** Draw a figure of the paper: its curves by tree, or else a line for each row of its table. @param {Table} table */

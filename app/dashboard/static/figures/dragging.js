@@ -13,7 +13,7 @@ const THIN_PIXELS = 20;
  *   leave: () => void}} callbacks area: returns the box in which values are drawn
  */
 export function dragging(plot, { area, read, select, leave }) {
-  const selection = h("div", { class: "selection", hidden: true });
+  const selection = h("div.selection", { hidden: true });
   plot.append(selection);
   /** @type {[x: number, y: number] | null} */
   let origin = null;
@@ -79,6 +79,4 @@ export function boxOf(one, other, area) {
 }
 
 /** Return the position and size of a box as CSS properties in pixels. @param {Box} box */
-function styleOf({ left, right, top, bottom }) {
-  return { left, top, width: right - left, height: bottom - top };
-}
+const styleOf = ({ left, right, top, bottom }) => ({ left, top, width: right - left, height: bottom - top });

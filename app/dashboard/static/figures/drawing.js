@@ -22,13 +22,13 @@ export function drawing(figure, shown, frame) {
   const size = { width: end - start, height: bottom - top };
   // The nested SVG element clips marks beyond its edges.
   const area = svg(
-    "svg",
-    { class: "area", x: start, y: top, ...size, viewBox: `${start} ${top} ${size.width} ${size.height}` },
+    "svg.area",
+    { x: start, y: top, ...size, viewBox: `${start} ${top} ${size.width} ${size.height}` },
     ...shown.map((series) => mark(series, frame)),
   );
   return svg(
-    "svg",
-    { class: "drawing", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    "svg.drawing",
+    { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
     ...axes(figure, frame),
     area,
     ...(figure.innerAxes ?? []).flatMap((axis) => innerTicks(axis, frame)),
@@ -39,7 +39,7 @@ export function drawing(figure, shown, frame) {
 function innerTicks({ x, ticks }, frame) {
   const most = Math.floor((frame.x(1) - frame.x(0) - 10) / CHARACTER_PIXELS);
   return ticks.map(([value, label]) =>
-    svg("text", { class: "inside", x: frame.x(x) + 5, y: frame.y(value), dy: "0.35em" }, shortened(label, most)),
+    svg("text.inside", { x: frame.x(x) + 5, y: frame.y(value), dy: "0.35em" }, shortened(label, most)),
   );
 }
 
@@ -84,10 +84,10 @@ function mark(series, frame) {
   /** @type {Record<string, () => (Node | false)[]>} */
   const marks = {
     line: () => lines(series, places),
-    step: () => [svg("path", { class: "line", d: linePath(places, true), "stroke-width": width })],
+    step: () => [svg("path.line", { d: linePath(places, true), "stroke-width": width })],
     points: () => [
       ...(upright ? found.map(([x]) => ruler(x, frame)) : []),
-      svg("path", { class: "whisker", d: intervals(series, frame) }),
+      svg("path.whisker", { d: intervals(series, frame) }),
       ...found.map((place, index) =>
         svg("path", {
           class: symbol,
@@ -96,18 +96,17 @@ function mark(series, frame) {
         }),
       ),
     ],
-    band: () => [svg("path", { class: "band", d: bandPath(side(series, "high", frame), side(series, "low", frame)) })],
+    band: () => [svg("path.band", { d: bandPath(side(series, "high", frame), side(series, "low", frame)) })],
     spans: () => spans(series, found, frame),
     strokes: () => [
-      svg("path", {
-        class: "whisker",
+      svg("path.whisker", {
         d: series.x.map((x) => `M${frame.x(x).toFixed(1)} ${frame.bottom}v-${STROKE_PIXELS}`).join(""),
       }),
     ],
   };
   return svg(
-    "g",
-    { class: "series", "data-series": groupOf(series), "data-colour": colour, "stroke-dasharray": dash, opacity },
+    "g.series",
+    { "data-series": groupOf(series), "data-colour": colour, "stroke-dasharray": dash, opacity },
     ...marks[kind]().filter((node) => node instanceof Node),
   );
 }
@@ -117,16 +116,14 @@ function lines({ width = 2, dots, size = DOT_PIXELS }, places) {
   const kept = thinned(places);
   const marked = dots ? kept : isolated(kept);
   return [
-    svg("path", { class: "line", d: linePath(kept), "stroke-width": width }),
+    svg("path.line", { d: linePath(kept), "stroke-width": width }),
     marked.length > 0 &&
-      svg("path", { class: "circle", d: marked.map((place) => place && symbolPath("circle", place, size)).join("") }),
+      svg("path.circle", { d: marked.map((place) => place && symbolPath("circle", place, size)).join("") }),
   ];
 }
 
 /** @param {number} x @param {Frame} frame */
-function ruler(x, { top, bottom }) {
-  return svg("line", { class: "ruler", x1: x, x2: x, y1: top, y2: bottom });
-}
+const ruler = (x, { top, bottom }) => svg("line.ruler", { x1: x, x2: x, y1: top, y2: bottom });
 
 /** Return the lower or the upper ends of the intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
 function side({ x, right, low = [], high = [], ...series }, key, frame) {

@@ -20,18 +20,18 @@ const READOUT_GAP_PIXELS = 14;
  *   plot: the image, which has the text alternative; highlight: fade all series that are not in a group
  */
 export function figureView() {
-  const readout = h("div", { class: "readout", "aria-hidden": "true", hidden: true });
-  const pointer = svg("svg", { class: "pointer", "aria-hidden": "true" });
+  const readout = h("div.readout", { "aria-hidden": "true", hidden: true });
+  const pointer = svg("svg.pointer", { "aria-hidden": "true" });
   const plot = h(
-    "div",
-    { class: "plot", role: "img", tabindex: "0", "aria-keyshortcuts": "ArrowLeft ArrowRight Plus -", keydown: pressed },
-    h("div", {}),
+    "div.plot",
+    { role: "img", tabindex: "0", "aria-keyshortcuts": "ArrowLeft ArrowRight Plus -", keydown: pressed },
+    h("div"),
     pointer,
     readout,
   );
-  const showAll = h("button", { class: "quiet small", hidden: true, click: () => show({}) }, "Show all");
+  const showAll = h("button.quiet.small", { hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
-  const node = h("div", { class: "figure" }, h("div", { class: "figure-head" }, legend.node, showAll), plot);
+  const node = h("div.figure", h("div.figure-head", legend.node, showAll), plot);
   /** @type {Figure | null} */
   let figure = null;
   /** @type {import("./frame.js").View} */
@@ -117,16 +117,16 @@ export function figureView() {
     const { title, rows } = wordsOf(stop, figure, frame);
     replace(
       readout,
-      h("strong", {}, title),
+      h("strong", title),
       ...rows.map(({ series, words }) =>
-        h("span", {}, swatch(series), figure?.series.length === 1 ? "" : h("span", {}, series.name), h("b", {}, words)),
+        h("span", swatch(series), figure?.series.length === 1 ? "" : h("span", series.name), h("b", words)),
       ),
     );
     replace(
       pointer,
-      stop.y === null && svg("line", { class: "ruler", x1: stop.left, x2: stop.left, y1: frame.top, y2: frame.bottom }),
+      stop.y === null && svg("line.ruler", { x1: stop.left, x2: stop.left, y1: frame.top, y2: frame.bottom }),
       ...stop.points.map(({ series, place: [cx, cy] }) =>
-        svg("g", { class: "series", "data-colour": series.colour }, svg("circle", { class: "circle", cx, cy, r: 4 })),
+        svg("g.series", { "data-colour": series.colour }, svg("circle.circle", { cx, cy, r: 4 })),
       ),
     );
     if (stop.y !== null)

@@ -167,14 +167,10 @@ export function placesOf({ x, y, right }, frame) {
 const clipped = (share) => Math.min(1, Math.max(0, share));
 
 /** @param {Scale} scale @param {number[]} shares @returns {Range} */
-function rangeOf(scale, [low, high]) {
-  return [scale.value(low), scale.value(high)];
-}
+const rangeOf = (scale, [low, high]) => [scale.value(low), scale.value(high)];
 
 /** Return the range of all horizontal values. @param {Series[]} shown @returns {Range | null} */
-export function wholeRange(shown) {
-  return extent(valuesOf(shown, ["x", "end"]));
-}
+export const wholeRange = (shown) => extent(valuesOf(shown, ["x", "end"]));
 
 /** @param {Series[]} shown @param {("x" | "y" | "low" | "high" | "end")[]} keys @param {Range} [within] of the horizontal axis */
 function* valuesOf(shown, keys, within) {
@@ -188,9 +184,7 @@ function* valuesOf(shown, keys, within) {
 }
 
 /** @param {number | null} value @param {Range} range */
-function isWithin(value, [low, high]) {
-  return value === null || (value >= low && value <= high);
-}
+const isWithin = (value, [low, high]) => value === null || (value >= low && value <= high);
 
 /** @param {Axis} axis @param {Series[]} shown @param {Range | undefined} selected @param {number} most */
 function xScale(axis, shown, selected, most) {
@@ -224,9 +218,7 @@ function labels({ ticks, format }, scale) {
 }
 
 /** @param {{label: string}[]} ticks */
-function longest(ticks) {
-  return Math.max(0, ...ticks.map(({ label }) => label.length));
-}
+const longest = (ticks) => Math.max(0, ...ticks.map(({ label }) => label.length));
 
 /**
  * @param {Axis} axis
@@ -256,6 +248,5 @@ function nonOverlapping(ticks) {
 }
 
 /** @param {string} label */
-export function shortened(label, most = MAX_CHARACTERS) {
-  return label.length > most ? `${label.slice(0, most - 1)}…` : label;
-}
+export const shortened = (label, most = MAX_CHARACTERS) =>
+  label.length > most ? `${label.slice(0, most - 1)}…` : label;

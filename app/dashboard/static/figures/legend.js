@@ -6,9 +6,7 @@ const HUES = 10;
 const DASH = "6 4";
 
 /** Return the style of one of several lines: ten hues, and dashes from the eleventh line on. @param {number} index */
-export function lineStyle(index) {
-  return { colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH };
-}
+export const lineStyle = (index) => ({ colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH });
 
 /**
  * Return a swatch, a small sample of how a series is drawn.
@@ -18,24 +16,22 @@ export function lineStyle(index) {
 export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity }) {
   const isArea = kind === "band" || kind === "spans";
   return svg(
-    "svg",
-    { class: "swatch series", viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
+    "svg.swatch.series",
+    { viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
     kind === "points"
       ? svg("path", { class: symbol, d: symbolPath(symbol, [9, 5], 4) })
       : isArea
         ? svg("rect", { class: kind, x: 2, y: 0, width: 14, height: 10, rx: 2 })
-        : svg("path", { class: "line", d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
+        : svg("path.line", { d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
   );
 }
 
 /** Return the name of a series in the legend. @param {Series} series */
-export function groupOf({ group, name }) {
-  return group ?? name;
-}
+export const groupOf = ({ group, name }) => group ?? name;
 
 /** @param {() => void} changed called after series were hidden or shown */
 export function figureLegend(changed) {
-  const node = h("ul", { class: "figure-legend", "aria-label": "Legend", hidden: true });
+  const node = h("ul.figure-legend", { "aria-label": "Legend", hidden: true });
   /** @type {Set<string>} */
   const hidden = new Set();
   const isNew = changes();
@@ -49,7 +45,7 @@ export function figureLegend(changed) {
     node.hidden = names.length < 2;
     if (!isNew([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]))) return;
     const focused = node.contains(document.activeElement) && document.activeElement?.getAttribute("data-name");
-    replace(node, ...[...first].map(([name, each]) => h("li", {}, entry(name, each))));
+    replace(node, ...[...first].map(([name, each]) => h("li", entry(name, each))));
     if (focused)
       /** @type {HTMLElement | null} */ (node.querySelector(`[data-name="${CSS.escape(focused)}"]`))?.focus();
   }

@@ -1,7 +1,7 @@
 /** Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress. @module */
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
-import { h, numberCell, rowHead, setAttribute, setText, svg } from "../page/dom.js";
+import { h, rowHead, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
 /**
@@ -14,23 +14,20 @@ import { count, percent, short } from "../page/format.js";
 export function bars(caption, entries, words = count) {
   const largest = Math.max(0, ...entries.map(([, number]) => number)) || 1;
   return h(
-    "table",
-    { class: "bars" },
-    h("caption", {}, caption),
-    h("tbody", {}, ...entries.map(([name, number]) => row(name, words(number), number / largest))),
+    "table.bars",
+    h("caption", caption),
+    h("tbody", ...entries.map(([name, number]) => row(name, words(number), number / largest))),
   );
 }
 
 /** @param {Child} name @param {string} words @param {number} share */
-function row(name, words, share) {
-  return h("tr", {}, rowHead(name), h("td", { class: "bar-cell" }, bar(share)), numberCell(words));
-}
+const row = (name, words, share) => h("tr", rowHead(name), h("td.bar-cell", bar(share)), h("td.number", words));
 
 /** @param {number} share of the full width, 0 to 1 */
 export function bar(share) {
   return svg(
-    "svg",
-    { class: "bar-line", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+    "svg.bar-line",
+    { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6, rx: 1 }),
   );
 }
@@ -49,9 +46,8 @@ const MAX_TICKS = 6;
 export function histogram(columns, { caption, axis, summary }) {
   const largest = Math.max(1, ...columns.map((each) => each.count));
   const chart = svg(
-    "svg",
+    "svg.histogram-columns",
     {
-      class: "histogram-columns",
       viewBox: `0 0 ${columns.length} ${HEIGHT}`,
       preserveAspectRatio: "none",
       role: "img",
@@ -60,13 +56,12 @@ export function histogram(columns, { caption, axis, summary }) {
     ...columns.map((each, index) => column(each, index, largest)),
   );
   return h(
-    "figure",
-    { class: "histogram" },
-    h("figcaption", {}, caption),
-    h("div", { class: "histogram-scale", "aria-hidden": "true" }, h("span", {}, `up to ${count(largest)}`)),
+    "figure.histogram",
+    h("figcaption", caption),
+    h("div.histogram-scale", { "aria-hidden": "true" }, h("span", `up to ${count(largest)}`)),
     chart,
     ticks(columns),
-    h("p", { class: "histogram-axis", "aria-hidden": "true" }, axis),
+    h("p.histogram-axis", { "aria-hidden": "true" }, axis),
   );
 }
 
@@ -82,9 +77,9 @@ function column({ count: number, title, pick }, index, largest) {
   return svg(
     "g",
     pick ? { class: "pick", click: pick } : {},
-    svg("title", {}, title),
-    svg("rect", { class: "back", x: index, y: 0, width: 1, height: HEIGHT }),
-    svg("rect", { class: "column", x: index + GAP / 2, y: HEIGHT - height, width: 1 - GAP, height }),
+    svg("title", title),
+    svg("rect.back", { x: index, y: 0, width: 1, height: HEIGHT }),
+    svg("rect.column", { x: index + GAP / 2, y: HEIGHT - height, width: 1 - GAP, height }),
   );
 }
 
@@ -92,9 +87,9 @@ function column({ count: number, title, pick }, index, largest) {
 function ticks(columns) {
   const step = Math.ceil(columns.length / MAX_TICKS);
   return h(
-    "div",
-    { class: "histogram-ticks", "aria-hidden": "true" },
-    ...columns.map(({ label }, index) => h("span", {}, index % step === 0 && label)),
+    "div.histogram-ticks",
+    { "aria-hidden": "true" },
+    ...columns.map(({ label }, index) => h("span", index % step === 0 && label)),
   );
 }
 
@@ -108,9 +103,8 @@ const MAX_IN_LEGEND = 8;
  * @param {number | null | undefined} largest the largest label of the dataset
  */
 export function grade(label, largest) {
-  if (typeof label !== "number")
-    return h("span", { class: "grade", "data-grade": "none", title: "not judged" }, "none");
-  return h("span", { class: "grade", "data-grade": colourStep(label, largest) }, short(label));
+  if (typeof label !== "number") return h("span.grade", { "data-grade": "none", title: "not judged" }, "none");
+  return h("span.grade", { "data-grade": colourStep(label, largest) }, short(label));
 }
 
 /**
@@ -123,8 +117,7 @@ export function gradeLegend(statistics) {
   if (!labels.length || labels.length > MAX_IN_LEGEND) return null;
   const largest = Math.max(...labels);
   return h(
-    "p",
-    { class: "grade-legend" },
+    "p.grade-legend",
     "not relevant ",
     ...labels.sort((one, other) => one - other).map((label) => grade(label, largest)),
     " most relevant",
@@ -145,8 +138,8 @@ const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
 export function featureValue(value) {
   if (typeof value === "number") return short(value);
   return value === null
-    ? h("span", { class: "missing", title: "missing" }, "–")
-    : h("span", { class: "unusual", title: "infinite" }, INFINITE_LABELS[value] || value);
+    ? h("span.missing", { title: "missing" }, "–")
+    : h("span.unusual", { title: "infinite" }, INFINITE_LABELS[value] || value);
 }
 
 /** @param {{severity: string}[]} findings */
@@ -156,9 +149,8 @@ export function severityCounts(findings) {
     ? found.map(([severity, number]) => [severity, severityLabel(severity, number)])
     : [["none", "No problems found"]];
   return h(
-    "span",
-    { class: "severities" },
-    ...chips.map(([severity, words]) => h("span", { class: "severity", "data-severity": severity }, words)),
+    "span.severities",
+    ...chips.map(([severity, words]) => h("span.severity", { "data-severity": severity }, words)),
   );
 }
 
@@ -167,34 +159,21 @@ export function jobStatus(job) {
   const found = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
   const doubtful = found.length > 0 && "true";
   const title = found.join(", ") || null;
-  return h("span", { class: "status", "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
-}
-
-/** @param {Statistics} statistics */
-export function tiles(statistics) {
-  return tileList(facts(statistics));
+  return h("span.status", { "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 
 /** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: context of the figure */
 
 /** @param {Tile[]} entries */
-export function tileList(entries) {
-  return h("dl", { class: "tiles" }, ...entries.map(tile));
-}
+export const tileList = (entries) => h("dl.tiles", ...entries.map(tile));
 
 /** @param {Tile} tile */
 function tile([name, value, detail]) {
-  return h(
-    "div",
-    { class: "tile" },
-    h("dt", {}, name),
-    h("dd", {}, value),
-    detail && h("dd", { class: "tile-detail" }, detail),
-  );
+  return h("div.tile", h("dt", name), h("dd", value), detail && h("dd.tile-detail", detail));
 }
 
-/** @param {Statistics} statistics @returns {Tile[]} */
-function facts({
+/** @param {Statistics} statistics */
+export function tiles({
   queries,
   documents,
   features,
@@ -215,13 +194,11 @@ function facts({
       withoutRelevant > 0 && `${percent(withoutRelevant, queries)} of the queries`,
     ],
   ];
-  return entries.filter((entry) => !!entry);
+  return tileList(entries.filter((entry) => !!entry));
 }
 
 /** @param {{min: number, max: number}} lengths */
-function lengthDetail({ min, max }) {
-  return min === max ? "in every query" : `median of ${count(min)} – ${count(max)}`;
-}
+const lengthDetail = ({ min, max }) => (min === max ? "in every query" : `median of ${count(min)} – ${count(max)}`);
 
 /** @param {{missing: number, whole: boolean, minimum: number}} labels @param {number} documents */
 function labelDetail({ missing, whole, minimum }, documents) {
@@ -232,20 +209,14 @@ function labelDetail({ missing, whole, minimum }, documents) {
 
 /** Return a tile of the progress of a study or experiment. @param {string} name @param {string} value @param {Child} [detail] */
 export function progressTile(name, value, detail) {
-  return h(
-    "div",
-    { class: "study-tile" },
-    h("span", {}, name),
-    h("strong", {}, value),
-    detail && h("small", {}, detail),
-  );
+  return h("div.study-tile", h("span", name), h("strong", value), detail && h("small", detail));
 }
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function progressBar() {
   const bar = h("progress", { max: 1 });
-  const words = h("p", { class: "progress-words" });
-  const node = h("div", { class: "progress" }, bar, words);
+  const words = h("p.progress-words");
+  const node = h("div.progress", bar, words);
 
   /** @param {Job} job */
   function update(job) {

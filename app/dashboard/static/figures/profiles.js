@@ -21,16 +21,14 @@ export function profiles({ name, profile }, before, after) {
   const pairs = labels.map((label, index) =>
     svg(
       "g",
-      {},
       svg(
         "title",
-        {},
         pairLabel(label, [
           [before, profile.before[index]],
           [after, profile.after[index]],
         ]),
       ),
-      svg("rect", { class: "whole", x: index, y: 0, width: 1, height: HEIGHT }),
+      svg("rect.whole", { x: index, y: 0, width: 1, height: HEIGHT }),
       column(profile.before[index], index + GAP / 2, "before"),
       column(profile.after[index], index + GAP / 2 + width, "after"),
     ),
@@ -39,16 +37,8 @@ export function profiles({ name, profile }, before, after) {
     (label, index) => `${label}: ${percent(profile.before[index], 1)} and ${percent(profile.after[index], 1)}`,
   );
   return h(
-    "figure",
-    { class: "profiles" },
-    h(
-      "figcaption",
-      {},
-      h("strong", {}, name),
-      " ",
-      h("span", { class: "key before" }, before),
-      h("span", { class: "key after" }, after),
-    ),
+    "figure.profiles",
+    h("figcaption", h("strong", name), " ", h("span.key.before", before), h("span.key.after", after)),
     svg(
       "svg",
       {
@@ -59,7 +49,7 @@ export function profiles({ name, profile }, before, after) {
       },
       ...pairs,
     ),
-    h("div", { class: "profile-axis", "aria-hidden": "true" }, h("span", {}, labels[0]), h("span", {}, labels.at(-1))),
+    h("div.profile-axis", { "aria-hidden": "true" }, h("span", labels[0]), h("span", labels.at(-1))),
   );
 }
 

@@ -1,5 +1,6 @@
 /** The values that a figure shows at the pointer, or at a place chosen with the arrow keys. @module */
 import { placesOf } from "./frame.js";
+import { joined } from "../page/format.js";
 
 /** @typedef {import("./frame.js").Figure} Figure */
 /** @typedef {import("./frame.js").Frame} Frame */
@@ -68,9 +69,7 @@ function stopsByX(series) {
 }
 
 /** @param {Point | undefined} point @param {number} at */
-function distance(point, at) {
-  return point ? Math.abs(point.place[0] - at) : Infinity;
-}
+const distance = (point, at) => (point ? Math.abs(point.place[0] - at) : Infinity);
 
 /**
  * Return the index of the stop that is nearest to a place, or -1 if there are no stops.
@@ -100,9 +99,7 @@ export function wordsOf({ points, left }, figure, frame) {
   const origin = points.find(({ place }) => place[0] === left) ?? points[0];
   const at = frame.words(origin.series.x[origin.index]);
   return {
-    title:
-      origin.series.words?.[origin.index] ??
-      [figure.x.absent === at ? "" : figure.x.title, at].filter(Boolean).join(" "),
+    title: origin.series.words?.[origin.index] ?? joined([figure.x.absent === at ? "" : figure.x.title, at]),
     rows: points.map(({ series, index, place }) => {
       const axis = (series.right && figure.right) || figure.y;
       const value = Number(series.y[index]);

@@ -17,9 +17,7 @@ const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
  */
 
 /** Return a share as a tick: "2.5%". @param {number} value */
-export function shareLabel(value) {
-  return `${short(100 * value)}%`;
-}
+export const shareLabel = (value) => `${short(100 * value)}%`;
 
 /**
  * Return the least and the largest of the values that are numbers.

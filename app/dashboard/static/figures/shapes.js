@@ -25,14 +25,10 @@ export function linePath(places, stepped = false) {
 }
 
 /** Return the outline between two lines. @param {Place[]} upper @param {Place[]} lower */
-export function bandPath(upper, lower) {
-  return upper.length ? `${linePath([...upper, ...[...lower].reverse()])}Z` : "";
-}
+export const bandPath = (upper, lower) => (upper.length ? `${linePath([...upper, ...[...lower].reverse()])}Z` : "");
 
 /** Return the places of a line whose neighbours are absent: only a dot shows them. @param {(Place | null)[]} places */
-export function isolated(places) {
-  return places.filter((place, index) => place && !places[index - 1] && !places[index + 1]);
-}
+export const isolated = (places) => places.filter((place, index) => place && !places[index - 1] && !places[index + 1]);
 
 /**
  * Return the first, lowest, highest and last place of each column of pixels: they draw the same line as all

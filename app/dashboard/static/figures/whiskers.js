@@ -1,5 +1,5 @@
 /** Means with their intervals, one row per system or segment, all on one linear scale. @module */
-import { columnHead, h, numberCell, numberHeads, rowHead, svg } from "../page/dom.js";
+import { columnHead, h, numberHeads, rowHead, svg } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { linearScale } from "./scales.js";
 
@@ -31,9 +31,8 @@ export function whiskers(caption, groups, { reference = null, counted = false } 
     .filter((interval) => interval != null);
   const scale = linearScale([...intervals.flatMap(({ mean, lower, upper }) => [mean, lower, upper]), reference]);
   return h(
-    "table",
-    { class: "whiskers" },
-    h("caption", { class: "visually-hidden" }, caption),
+    "table.whiskers",
+    h("caption.visually-hidden", caption),
     heading(counted),
     ...groups.map((group) => body(group, scale, reference, counted)),
     axis(scale, counted),
@@ -47,9 +46,8 @@ function heading(counted) {
     { class: !counted && "visually-hidden" },
     h(
       "tr",
-      {},
-      h("td", {}),
-      h("td", {}),
+      h("td"),
+      h("td"),
       counted && columnHead("queries", { class: "number queries" }),
       numberHeads("mean, 95% interval"),
     ),
@@ -63,8 +61,8 @@ function heading(counted) {
  * @param {boolean} counted
  */
 function body({ name, rows }, scale, reference, counted) {
-  const title = name && h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: counted ? 4 : 3 }, name));
-  return h("tbody", {}, title, ...rows.map((each) => row(each, scale, reference, counted)));
+  const title = name && h("tr.group", h("th", { scope: "rowgroup", colspan: counted ? 4 : 3 }, name));
+  return h("tbody", title, ...rows.map((each) => row(each, scale, reference, counted)));
 }
 
 /** @param {Row} row @param {Scale} scale @param {number | null} reference @param {boolean} counted */
@@ -72,10 +70,10 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
   return h(
     "tr",
     { class: main && "main" },
-    rowHead(h("span", { class: "name" }, name), detail && h("small", {}, detail)),
-    h("td", { class: "whisker-cell" }, whisker(interval, scale, [reference])),
-    counted && h("td", { class: "number queries" }, count(queries)),
-    numberCell(h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalLabel(interval))),
+    rowHead(h("span.name", name), detail && h("small", detail)),
+    h("td.whisker-cell", whisker(interval, scale, [reference])),
+    counted && h("td.number.queries", count(queries)),
+    h("td.number", h("strong", metric(interval?.mean)), " ", h("small", intervalLabel(interval))),
   );
 }
 
@@ -101,14 +99,14 @@ export function whisker(interval, scale, references) {
   const known = references.filter((reference) => reference !== null);
   const { mean, lower, upper } = interval ?? { mean: null, lower: null, upper: null };
   return svg(
-    "svg",
-    { class: "whisker", "aria-hidden": "true" },
+    "svg.whisker",
+    { "aria-hidden": "true" },
     ...scale.ticks.map((tick) => upright(tick, "tick")),
     ...known.map((reference) => upright(reference, "reference")),
     typeof lower === "number" &&
       typeof upper === "number" &&
-      svg("line", { class: "range", x1: at(lower), x2: at(upper), y1: "50%", y2: "50%" }),
-    typeof mean === "number" && svg("circle", { class: "dot", cx: at(mean), cy: "50%", r: 4.5 }),
+      svg("line.range", { x1: at(lower), x2: at(upper), y1: "50%", y2: "50%" }),
+    typeof mean === "number" && svg("circle.dot", { cx: at(mean), cy: "50%", r: 4.5 }),
   );
 }
 
@@ -117,14 +115,7 @@ function axis(scale, counted) {
   return h(
     "tfoot",
     { "aria-hidden": "true" },
-    h(
-      "tr",
-      {},
-      h("td", {}),
-      h("td", { class: "whisker-cell" }, whiskerAxis(scale)),
-      counted && h("td", {}),
-      h("td", {}),
-    ),
+    h("tr", h("td"), h("td.whisker-cell", whiskerAxis(scale)), counted && h("td"), h("td")),
   );
 }
 
@@ -135,5 +126,5 @@ export function whiskerAxis(scale) {
     const anchor = index === 0 ? "start" : index === scale.ticks.length - 1 ? "end" : "middle";
     return svg("text", { x: `${100 * scale.share(tick)}%`, y: "1em", "text-anchor": anchor }, scale.format(tick));
   };
-  return svg("svg", { class: "whisker-axis", "aria-hidden": "true" }, ...scale.ticks.map(words));
+  return svg("svg.whisker-axis", { "aria-hidden": "true" }, ...scale.ticks.map(words));
 }

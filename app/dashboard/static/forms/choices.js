@@ -4,7 +4,7 @@ import { contractLabel, PRESET_WORDS } from "../evaluation/metrics.js";
 import { datasetApi } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { find, findAll, h, replace, setText } from "../page/dom.js";
-import { counted, short } from "../page/format.js";
+import { counted, short, joined } from "../page/format.js";
 import { follow } from "../page/stream.js";
 
 /**
@@ -71,7 +71,7 @@ function unusableLabels(datasets) {
 function labelField(label, documents, typed) {
   const pointer = `/label_map/${label}`;
   return field(
-    [label === MISSING ? "No label" : `Label ${label}`, h("small", {}, counted(documents, "document"))],
+    [label === MISSING ? "No label" : `Label ${label}`, h("small", counted(documents, "document"))],
     textInput({
       inputmode: "decimal",
       "data-pointer": pointer,
@@ -149,9 +149,7 @@ const STATISTICS_FIELDS = ["queries", "documents", "features", "labels", "label_
 const ROLE_LABELS = { test: "test data", validation: "validation data", train: "training data" };
 
 /** Return the fieldset of a form that replaces labels. @param {HTMLFormElement} form */
-export function labelMapOf(form) {
-  return find(form, "#label-map", HTMLFieldSetElement);
-}
+export const labelMapOf = (form) => find(form, "#label-map", HTMLFieldSetElement);
 
 /**
  * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The user's
@@ -163,7 +161,7 @@ export function labelMapOf(form) {
  * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
  */
 export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
-  const note = h("small", { class: "below", role: "status" });
+  const note = h("small.below", { role: "status" });
   select.after(note);
   /** @type {Schemas["Dataset"][]} */
   let datasets = [];
@@ -225,15 +223,11 @@ async function readCompatible(references, preferredId) {
 }
 
 /** Rank datasets: those that the systems were tested on first, those that they were trained on last. @param {Schemas["Dataset"]} dataset */
-function compatibilityRank({ fit }) {
-  return fit?.part === "test" ? 0 : fit?.part === "train" ? 2 : 1;
-}
+const compatibilityRank = ({ fit }) => (fit?.part === "test" ? 0 : fit?.part === "train" ? 2 : 1);
 
 /** @param {Schemas["Dataset"]} dataset */
 function compatibilityOption({ id, name, statistics, fit }) {
-  const words = [name, fit?.part && ROLE_LABELS[fit.part], fit?.reason || sizeLabel(statistics)]
-    .filter(Boolean)
-    .join(" · ");
+  const words = joined([name, fit?.part && ROLE_LABELS[fit.part], fit?.reason || sizeLabel(statistics)], " · ");
   return h("option", { value: id, disabled: fit?.fits === false }, words);
 }
 
@@ -248,13 +242,11 @@ function sizeLabel(statistics) {
 function compatibilityLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
-  return [
-    [fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
+  return joined([
+    joined([fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)], " · "),
     fit?.part === "train" && "A model was trained on these queries: metrics on them are optimistic.",
     absent.length > 0 && `Absent: ${counted(absent.length, "feature")} (${first}), which count as missing values.`,
-  ]
-    .filter(Boolean)
-    .join(" ");
+  ]);
 }
 
 /** Choose a dataset in the selects that offer it. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
@@ -268,9 +260,7 @@ const PAGE_SIZE = 200;
 const RANKING = /^rnk_/;
 
 /** Return the field of a request that names a model or ranking. @param {string} reference @returns {{model: string} | {ranking_id: string}} */
-export function asSystem(reference) {
-  return RANKING.test(reference) ? { ranking_id: reference } : { model: reference };
-}
+export const asSystem = (reference) => (RANKING.test(reference) ? { ranking_id: reference } : { model: reference });
 
 /** Return the newest models and uploaded runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
 export async function readOffered() {
@@ -282,10 +272,15 @@ export async function readOffered() {
     ...models.items.map(({ name, version, aliases, loss }) => ({
       reference: `${name}:${version}`,
       name: `${name}:${version}`,
-      detail: [loss?.name, ...aliases.map((alias) => `@${alias}`)].filter(Boolean).join(" "),
+      detail: joined([loss?.name, ...aliases.map((alias) => `@${alias}`)]),
     })),
     ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "uploaded run" })),
   ];
+}
+
+/** @param {{reference: string, name: string, detail: string}} system */
+export function systemOption({ reference, name, detail }) {
+  return h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
 }
 
 /**
@@ -299,12 +294,7 @@ export async function readOffered() {
 export async function offerSystems(input, { runs, chosen = () => {} }) {
   const offered = (await readOffered()).filter(({ reference, name }) => runs || reference === name);
   if (!input.list) throw new TypeError("The field has no list");
-  replace(
-    input.list,
-    ...offered.map(({ reference, name, detail }) =>
-      h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`),
-    ),
-  );
+  replace(input.list, ...offered.map(systemOption));
   if (!input.value) input.value = new URLSearchParams(location.search).get("model") ?? "";
   const notify = () => chosen(input.value.trim() ? [input.value.trim()] : []);
   input.addEventListener("change", notify);

@@ -8,7 +8,7 @@ export function textInput(attributes = {}) {
 
 /** Return a check box within its label. @param {Attributes} attributes of the box @param {...(Child | Child[])} words */
 export function checkBox(attributes, ...words) {
-  return h("label", { class: "check" }, h("input", { type: "checkbox", ...attributes }), ...words);
+  return h("label.check", h("input", { type: "checkbox", ...attributes }), ...words);
 }
 
 /**
@@ -18,9 +18,7 @@ export function checkBox(attributes, ...words) {
  * @param {HTMLElement} control
  * @param {Child} [note] below the control
  */
-export function field(words, control, note) {
-  return h("label", { class: "field" }, words, control, note && h("small", { class: "below" }, note));
-}
+export const field = (words, control, note) => h("label.field", words, control, note && h("small.below", note));
 
 /** Return a field for a search. @param {string} label @param {string} placeholder @param {Attributes} listeners */
 export function searchField(label, placeholder, listeners) {

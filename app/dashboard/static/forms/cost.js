@@ -73,9 +73,7 @@ export function scaled(plan, measured) {
 }
 
 /** @param {{documents: number, features: number}} data */
-function cells({ documents, features }) {
-  return Math.max(1, documents) * Math.max(1, features);
-}
+const cells = ({ documents, features }) => Math.max(1, documents) * Math.max(1, features);
 
 /**
  * Return the sentence about the cost of one or several trainings.

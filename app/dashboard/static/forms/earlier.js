@@ -77,9 +77,7 @@ function setControl(form, pointer, value) {
 }
 
 /** @param {HTMLElement} control @returns {control is HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */
-function isField(control) {
-  return control.matches("input, select, textarea");
-}
+const isField = (control) => control.matches("input, select, textarea");
 
 /**
  * Choose an option, and add one for a value that the form does not offer.

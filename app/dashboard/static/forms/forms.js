@@ -3,7 +3,7 @@
  * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
  * @module
  */
-import { placeLabel } from "../page/format.js";
+import { placeLabel, joined } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
 
@@ -61,14 +61,10 @@ export function valuesOf(control) {
 }
 
 /** @param {HTMLElement} control */
-function typed(control) {
-  return "value" in control ? String(control.value) : "";
-}
+const typed = (control) => ("value" in control ? String(control.value) : "");
 
 /** @param {HTMLElement} control */
-function ticked(control) {
-  return findAll(control, "input:checked", HTMLInputElement).map((box) => box.value);
-}
+const ticked = (control) => findAll(control, "input:checked", HTMLInputElement).map((box) => box.value);
 
 /** @param {string} text @param {string | undefined} type @param {string} [unit] @returns {Json | undefined} */
 function parseText(text, type, unit) {
@@ -128,9 +124,7 @@ function inUnits(value, unit) {
 }
 
 /** @param {string} text */
-function numberOrText(text) {
-  return Number.isNaN(Number(text)) ? text : Number(text);
-}
+const numberOrText = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
 
 /**
  * Set the value at a JSON pointer, and create the objects on its path.
@@ -171,7 +165,7 @@ export function showError(form, error) {
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
-    else unplaced.push([placeLabel(problem.pointer), problem.detail].filter(Boolean).join(": "));
+    else unplaced.push(joined([placeLabel(problem.pointer), problem.detail], ": "));
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
@@ -180,9 +174,7 @@ export function showError(form, error) {
 }
 
 /** @param {Problem | Unavailable} error @returns {FieldProblem[]} */
-function problemsOf(error) {
-  return error instanceof Problem ? error.errors : [];
-}
+const problemsOf = (error) => (error instanceof Problem ? error.errors : []);
 
 /**
  * Leave out a problem if a nested value has one as well: an invalid list is also reported as "not one of the names".
@@ -218,7 +210,7 @@ function showAtField(control, { pointer, detail }) {
   const words = below && !/^\/\d+$/.test(below) ? `${placeLabel(below)}: ${detail}` : detail;
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", id);
-  (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));
+  (control.closest(".field") ?? control.parentElement)?.append(h("span.field-error", { id }, words));
 }
 
 /** @param {HTMLFormElement} form @param {Problem | Unavailable} error @param {string[]} unplaced */
@@ -229,9 +221,9 @@ function showSummary(form, error, unplaced) {
     placed > 0 ? `${placed === 1 ? "One field needs" : `${placed} fields need`} your attention.` : error.message;
   replace(
     summary,
-    h("strong", {}, error instanceof Problem ? error.title : "Not sent"),
-    (placed > 0 || unplaced.length === 0) && h("p", {}, sentence),
-    unplaced.length > 0 && h("ul", {}, ...unplaced.map((line) => h("li", {}, line))),
+    h("strong", error instanceof Problem ? error.title : "Not sent"),
+    (placed > 0 || unplaced.length === 0) && h("p", sentence),
+    unplaced.length > 0 && h("ul", ...unplaced.map((line) => h("li", line))),
   );
   summary.className = "summary problem";
   summary.tabIndex = -1;
@@ -264,7 +256,8 @@ export function onSubmit(form, send) {
 /**
  * Bind forms in dialogs: a link to `#add` opens `add-dialog`, and so does a URL with that fragment. The fragment and the
  * id differ because the browser would focus an element whose id equals the fragment.
- * @param {Record<string, () => void>} [prepare] functions by fragment, called before a dialog first opens
+ * @param {Record<string, () => Promise<unknown>>} [prepare] functions by fragment, called before a dialog first opens;
+ *   an error is shown in the form
  */
 export function bindDialogs(prepare = {}) {
   const prepared = new Set();
@@ -273,7 +266,8 @@ export function bindDialogs(prepare = {}) {
     const name = location.hash.slice(1);
     const dialog = document.getElementById(`${name}-dialog`);
     if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
-    if (!prepared.has(name)) prepare[name]?.();
+    if (!prepared.has(name))
+      prepare[name]?.().catch((error) => showError(find(dialog, "form", HTMLFormElement), error));
     prepared.add(name);
     dialog.showModal();
     const [first] = findAll(dialog, "form :is(input, select, textarea):not(:disabled)", HTMLElement);

@@ -57,14 +57,10 @@ export async function offerData(form, requestedId) {
 }
 
 /** @param {HTMLFormElement} form */
-function findTestSelect(form) {
-  return find(form, 'select[name="test"]', HTMLSelectElement);
-}
+const findTestSelect = (form) => find(form, 'select[name="test"]', HTMLSelectElement);
 
 /** Return the goal of the form. @param {HTMLFormElement} form */
-export function goalOf(form) {
-  return String(new FormData(form).get("goal"));
-}
+export const goalOf = (form) => String(new FormData(form).get("goal"));
 
 /**
  * Offer parts of the training data for goals that support them. The select is sent only if a dataset is
@@ -128,8 +124,8 @@ function offerValues(form, role, values) {
 
 /** @param {Values[number]} entry */
 function box({ value, queries }) {
-  const words = h("span", { class: "name", title: value }, value || "(empty)");
-  return checkBox({ value }, words, h("small", {}, counted(queries, "query", "queries")));
+  const words = h("span.name", { title: value }, value || "(empty)");
+  return checkBox({ value }, words, h("small", counted(queries, "query", "queries")));
 }
 
 /**

@@ -3,7 +3,7 @@ import { field, textInput } from "./controls.js";
 import { onSubmit, tagsOf } from "./forms.js";
 import { request } from "../page/api.js";
 import { projectTag, tagList } from "../page/content.js";
-import { actionRow, announce, confirmed, h, hint, panelHead, replace } from "../page/dom.js";
+import { announce, confirmed, h, hint, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
@@ -25,9 +25,9 @@ import { actionRow, announce, confirmed, h, hint, panelHead, replace } from "../
 
 /** @param {Labels} labels @param {LabelsOptions} options */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
-  const body = h("div", { class: "labels-text" });
-  const edit = h("button", { class: "quiet small", click: showForm }, "Edit");
-  const node = h("section", { class: "panel" }, panelHead(h("h2", {}, heading), edit), body);
+  const body = h("div.labels-text");
+  const edit = h("button.quiet.small", { click: showForm }, "Edit");
+  const node = h("section.panel", h("div.panel-head", h("h2", heading), edit), body);
 
   /** @param {Labels} now */
   function show(now) {
@@ -37,9 +37,9 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const isMarked = Object.keys(tags).length > 0 || project;
     replace(
       body,
-      name && h("p", {}, h("strong", {}, name)),
-      notes ? h("p", { class: "description" }, notes) : hint(`No ${heading.toLowerCase()} yet.`),
-      isMarked && h("p", { class: "model-marks" }, project && projectTag(project, list), tagList(tags, list)),
+      name && h("p", h("strong", name)),
+      notes ? h("p.description", notes) : hint(`No ${heading.toLowerCase()} yet.`),
+      isMarked && h("p.model-marks", project && projectTag(project, list), tagList(tags, list)),
     );
   }
 
@@ -53,17 +53,14 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const lines = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
     const projectField = line(project, "/project");
     const form = h(
-      "form",
-      { class: "form", novalidate: true },
-      h("div", { class: "summary", hidden: true }),
-      field(["Display name ", h("small", {}, "leave empty for the default name")], nameField),
+      "form.form",
+      { novalidate: true },
+      h("div.summary", { hidden: true }),
+      field(["Display name ", h("small", "leave empty for the default name")], nameField),
       field(heading, words),
-      field(["Tags ", h("small", {}, "one per line, such as team: search")], lines),
-      field(["Project ", h("small", {}, "leave empty for none")], projectField),
-      actionRow(
-        h("button", { type: "submit", class: "primary" }, "Save"),
-        h("button", { class: "quiet", click: cancel }, "Cancel"),
-      ),
+      field(["Tags ", h("small", "one per line, such as team: search")], lines),
+      field(["Project ", h("small", "leave empty for none")], projectField),
+      h("div.actions", h("button.primary", { type: "submit" }, "Save"), h("button.quiet", { click: cancel }, "Cancel")),
     );
     onSubmit(form, async () => {
       const edited = {
@@ -73,7 +70,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
         project: projectField.value.trim() || null,
       };
       const others = overwritten(labels, edited, read((await request(path)).body));
-      if (others.length && !(await confirmed(overwritingWords(others, heading)))) return;
+      if (others.length && !(await confirmedOverwriting(others, heading))) return;
       const { name, notes, ...rest } = changedLabels(labels, edited);
       const json = {
         ...(name !== undefined && { [members.name]: name }),
@@ -146,16 +143,12 @@ export function overwritten(loaded, edited, now) {
 }
 
 /** @param {(string | null)[][]} others labels with their values @param {string} heading of the notes */
-function overwritingWords(others, heading) {
+function confirmedOverwriting(others, heading) {
   const values = others.map(
     ([name, value]) => `${name === "notes" ? heading.toLowerCase() : name}: ${value ?? "none"}`,
   );
-  return {
-    question: "Overwrite the changes of others?",
-    consequence: `Since you opened this form, someone else has saved ${values.join("; ")}`,
-    yes: "Overwrite",
-    no: "Go on editing",
-  };
+  const consequence = `Since you opened this form, someone else has saved ${values.join("; ")}`;
+  return confirmed("Overwrite the changes of others?", consequence, "Overwrite", "Go on editing");
 }
 
 /** @param {Record<string, string>} tags */

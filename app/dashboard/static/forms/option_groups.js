@@ -19,9 +19,7 @@ export function changesLabel(changes) {
 }
 
 /** Return a label for use within a sentence: "learning rate", but "L2 penalty". @param {string} label */
-function lowerCaseStart(label) {
-  return /^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
-}
+const lowerCaseStart = (label) => (/^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label);
 
 /**
  * Update the summaries of all groups when their controls change, and let a button expand all groups.

@@ -3,7 +3,7 @@ import { checkBox, textInput } from "./controls.js";
 import { withCode } from "../page/content.js";
 import { payloadOf, setAt, valuesOf } from "./forms.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
-import { count, short } from "../page/format.js";
+import { count, short, joined } from "../page/format.js";
 
 // A value of any other type is parsed as JSON if it looks like JSON.
 /** @type {Record<string, string>} */
@@ -45,15 +45,14 @@ const MAX_SHOWN_BOUND = 1e6;
 export function parameterField(pointer, parameter) {
   const [control, ...more] = controls(pointer, parameter);
   control.id = `field${pointer.replaceAll("/", "-")}`;
-  const words = [parameter.description.replace(/\.$/, ""), boundLabel(parameter)].filter(Boolean).join(" · ");
+  const words = joined([parameter.description.replace(/\.$/, ""), boundLabel(parameter)], " · ");
   setAttribute(control, "aria-description", words.replaceAll("`", ""));
   return h(
-    "div",
-    { class: "field" },
+    "div.field",
     h("label", { for: control.id }, label(parameter)),
     control,
     ...more,
-    h("small", { class: "below" }, parameter.label && [h("code", {}, parameter.name), " "], ...withCode(words)),
+    h("small.below", parameter.label && [h("code", parameter.name), " "], ...withCode(words)),
   );
 }
 
@@ -127,9 +126,8 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
   /** @param {string | number} value */
   const box = (value) => checkBox({ value }, value);
   const group = h(
-    "fieldset",
+    "fieldset.values",
     {
-      class: "values",
       "aria-label": "Values to try",
       "data-type": "several",
       "data-of": type,
@@ -159,9 +157,10 @@ function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
   const low = minimum != null && Math.abs(minimum) < MAX_SHOWN_BOUND;
   const high = maximum != null && maximum < MAX_SHOWN_BOUND;
   if (low && high && !above) return `${count(minimum)} to ${count(maximum)}`;
-  return [low && `${above ? "above" : "at least"} ${count(minimum)}`, high && `at most ${count(maximum)}`]
-    .filter(Boolean)
-    .join(", ");
+  return joined(
+    [low && `${above ? "above" : "at least"} ${count(minimum)}`, high && `at most ${count(maximum)}`],
+    ", ",
+  );
 }
 
 /** @param {Parameter} parameter */
@@ -200,7 +199,10 @@ const FIRST_PARAMETERS = ["target", "mu", "truncation_level", "pair_selection"];
 export function offerLosses(losses) {
   const select = elementById("loss", HTMLSelectElement);
   replace(select, ...grouped(losses));
-  const show = () => showLoss(losses.find((each) => each.name === select.value));
+  const show = () => {
+    const loss = losses.find((each) => each.name === select.value);
+    if (loss) showLoss(loss);
+  };
   select.addEventListener("change", show);
   if (losses.some((loss) => loss.name === DEFAULT_LOSS)) select.value = DEFAULT_LOSS;
   show();
@@ -230,7 +232,7 @@ function offerOthers(losses, select) {
   const place = find(document, "[data-also]");
   /** @param {Loss} loss */
   const box = ({ name, summary: words }) =>
-    h("label", { class: "check", title: words }, h("input", { type: "checkbox", value: name }), name);
+    h("label.check", { title: words }, h("input", { type: "checkbox", value: name }), name);
   place.append(...losses.map(box));
   const follow = () => {
     for (const each of findAll(place, "input", HTMLInputElement)) each.disabled = each.value === select.value;
@@ -239,15 +241,10 @@ function offerOthers(losses, select) {
   follow();
 }
 
-/** @param {Loss | undefined} loss */
-function showLoss(loss) {
-  if (loss) showDescription(loss);
-}
-
 /** @param {Loss} loss */
-function showDescription({ summary, formula, source, choose, parameters }) {
+function showLoss({ summary, formula, source, choose, parameters }) {
   setText(elementById("loss-formula"), formula || "");
-  setText(elementById("loss-summary"), [summary, source].filter(Boolean).join(" · "));
+  setText(elementById("loss-summary"), joined([summary, source], " · "));
   setText(elementById("loss-choose"), choose ? `${choose}.` : "");
   const first = parameters.filter(({ name }) => FIRST_PARAMETERS.includes(name));
   const others = parameters.filter((each) => !first.includes(each));
@@ -314,9 +311,7 @@ export function gridOf(form) {
 }
 
 /** @param {Record<string, Json>} request @returns {string | undefined} */
-function lossName({ loss }) {
-  return loss && typeof loss === "object" && "name" in loss ? String(loss.name) : undefined;
-}
+const lossName = ({ loss }) => (loss && typeof loss === "object" && "name" in loss ? String(loss.name) : undefined);
 
 /** @param {HTMLFormElement} form @returns {Axis[]} */
 function axesOf(form) {
@@ -344,14 +339,10 @@ function product(axes) {
 }
 
 /** @param {string} pointer @param {Json} value @returns {[string, Json]} */
-function pair(pointer, value) {
-  return [pointer, value];
-}
+const pair = (pointer, value) => [pointer, value];
 
 /** @param {Record<string, Json>} request */
-function tagsOf({ tags }) {
-  return tags && typeof tags === "object" && !Array.isArray(tags) ? tags : {};
-}
+const tagsOf = ({ tags }) => (tags && typeof tags === "object" && !Array.isArray(tags) ? tags : {});
 
 /** Return the name of a model's tag for a pointer, such as "num_leaves". @param {string} pointer */
 function tagOf(pointer) {
@@ -360,6 +351,4 @@ function tagOf(pointer) {
 }
 
 /** Return the tag that all models of one grid share: the time of the submission. @param {Date} now */
-function gridTag(now) {
-  return now.toISOString().slice(0, 19).replace("T", " ");
-}
+const gridTag = (now) => now.toISOString().slice(0, 19).replace("T", " ");

@@ -94,9 +94,7 @@ async function pause(seconds, signal) {
 }
 
 /** @param {File} file */
-function keyOf(file) {
-  return `rankery-upload:${file.name}:${file.size}:${file.lastModified}`;
-}
+const keyOf = (file) => `rankery-upload:${file.name}:${file.size}:${file.lastModified}`;
 
 /** Return the unfinished upload of a file, or null. @param {File} file */
 async function readUpload(file) {

@@ -108,9 +108,7 @@ function isSimple(property) {
 }
 
 /** Return the schema of a property without the alternative null. @param {Schema} property @returns {Schema} */
-function withoutNull(property) {
-  return property.anyOf?.find(({ type }) => type !== "null") || property;
-}
+const withoutNull = (property) => property.anyOf?.find(({ type }) => type !== "null") || property;
 
 /**
  * Convert a property to a declaration of a parameter, as the catalogue of losses has them.

@@ -1,6 +1,7 @@
 /** Fields for the scorer to train: trees, a linear scorer, a network or a sum, with its hyperparameters. @module */
 import { parameterField } from "./parameter_fields.js";
 import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { joined } from "../page/format.js";
 
 /** @typedef {Schemas["ScorerDescription"]} Scorer */
 /** @typedef {Schemas["ParameterDescription"]} Parameter */
@@ -56,7 +57,7 @@ const TRAINING_HINTS = {
 
 /** @param {Scorer} scorer */
 function showScorer({ kind, summary, parameters }) {
-  setText(elementById("scorer-words"), [`${summary}.`, TRAINING_HINTS[kind]].filter(Boolean).join(" "));
+  setText(elementById("scorer-words"), joined([`${summary}.`, TRAINING_HINTS[kind]]));
   const first = FIRST_PARAMETERS.flatMap((name) => parameters.find((each) => each.name === name) ?? []);
   const others = parameters.filter((each) => !first.includes(each));
   replace(

@@ -92,9 +92,7 @@ export function recordsOf(text, delimiter) {
 }
 
 /** @param {string} record */
-function hasOpenQuote(record) {
-  return record.includes('"') && record.split('"').length % 2 === 0;
-}
+const hasOpenQuote = (record) => record.includes('"') && record.split('"').length % 2 === 0;
 
 /** @param {string} record @param {string} delimiter */
 function cellsOf(record, delimiter) {

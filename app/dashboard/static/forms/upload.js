@@ -56,9 +56,7 @@ export function upload(path, form, onProgress) {
 }
 
 /** @param {FormDataEntryValue} value @returns {value is File} */
-function isLarge(value) {
-  return value instanceof File && value.size > RESUMABLE_BYTES;
-}
+const isLarge = (value) => value instanceof File && value.size > RESUMABLE_BYTES;
 
 /**
  * Send a form in one request.

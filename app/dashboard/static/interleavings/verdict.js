@@ -1,7 +1,7 @@
 /** Verdict of an interleaving: conclusions, credit, and the share of preferences so far. @module */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { dataTable, h, numberCell, numberHeads, rowHead, statusBadge } from "../page/dom.js";
+import { dataTable, h, numberHeads, rowHead, statusBadge } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
@@ -57,9 +57,7 @@ export function conclusionLabel({ conclusion, first, second }) {
 }
 
 /** @param {Pair} pair */
-export function conclusionChip(pair) {
-  return statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
-}
+export const conclusionChip = (pair) => statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
 
 /**
  * Draw the share of the decided units that prefer the first ranker, by the number of decided units, and the limits at
@@ -104,12 +102,11 @@ export function creditTable(pairs) {
   const row = (pair) =>
     h(
       "tr",
-      {},
       rowHead(`${pair.first} against ${pair.second}`),
-      ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => numberCell(count(value))),
-      numberCell(pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
-      numberCell(Number(pair.sequential_p.toPrecision(2))),
-      h("td", {}, conclusionChip(pair)),
+      ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => h("td.number", count(value))),
+      h("td.number", pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
+      h("td.number", Number(pair.sequential_p.toPrecision(2))),
+      h("td", conclusionChip(pair)),
     );
   return dataTable("Credit by pair", ["Pair", numbers, "Conclusion"], pairs.map(row));
 }

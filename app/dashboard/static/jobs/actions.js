@@ -23,7 +23,7 @@ import { poll } from "../page/poll.js";
  * @param {{page: boolean}} options page: whether to link to the page of the job
  */
 export function jobActions(changed, { page }) {
-  const node = h("div", { class: "actions" });
+  const node = h("div.actions");
   const isNew = changes();
   /** @param {Job} job */
   function update(job) {
@@ -33,15 +33,15 @@ export function jobActions(changed, { page }) {
       node,
       job.kind === "ingest" &&
         job.spec.dataset_id &&
-        h("a", { class: "button quiet", href: datasetPage(job.spec.dataset_id) }, "Dataset"),
+        h("a.button.quiet", { href: datasetPage(job.spec.dataset_id) }, "Dataset"),
       job.spec.auto_train_id &&
-        h("a", { class: "button quiet", href: jobPage(String(job.spec.auto_train_id)) }, "Automatic training"),
-      page && h("a", { class: "button", href: jobPage(job.id) }, "Open job page"),
+        h("a.button.quiet", { href: jobPage(String(job.spec.auto_train_id)) }, "Automatic training"),
+      page && h("a.button", { href: jobPage(job.id) }, "Open job page"),
       ...resultLinks(job),
-      form && h("a", { class: "button quiet", href: form }, "Clone and edit"),
+      form && h("a.button.quiet", { href: form }, "Clone and edit"),
       form &&
         job.status === "succeeded" &&
-        h("a", { class: "button quiet", href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
+        h("a.button.quiet", { href: `/schedules?from=${encodeURIComponent(job.id)}` }, "Schedule"),
       isActive(job) ? cancelButton(job, changed) : !page && deleteButton("jobs", job.id),
     );
   }
@@ -53,7 +53,7 @@ function resultLinks(job) {
   if (job.kind === "auto-train") return [];
   const { model_id: model, ranking_id: ranking } = job.result || {};
   /** @param {string} href @param {string} words @param {Attributes} [attributes] */
-  const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
+  const link = (href, words, attributes = {}) => h("a.button.quiet", { href, ...attributes }, words);
   const resultPage = resultLink(job);
   return [
     resultPage &&
@@ -73,7 +73,7 @@ function resultLinks(job) {
 /** @param {Job} job @param {() => void} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
-  const button = h("button", { class: "danger quiet", disabled: job.cancel_requested, click: cancel }, words);
+  const button = h("button.danger.quiet", { disabled: job.cancel_requested, click: cancel }, words);
   async function cancel() {
     button.disabled = true;
     try {

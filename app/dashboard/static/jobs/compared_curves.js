@@ -3,8 +3,8 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { jobPage } from "../page/addresses.js";
-import { findAll, h, panelHead, replace, setAttribute, setText } from "../page/dom.js";
-import { count, metric } from "../page/format.js";
+import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, metric, joined } from "../page/format.js";
 import { iterationAxis } from "./curves.js";
 import { LOSS } from "./labels.js";
 
@@ -22,9 +22,9 @@ export function comparedCurves(start, { chosen, smoothed }) {
   const tabs = metricTabs([], choose, "Metric of the curves");
   const figure = figureView();
   figure.node.hidden = true;
-  const note = h("p", { class: "plot-note" }, "Waiting for the first iteration.");
-  const chips = h("ul", { class: "line-chips", "aria-label": "Lines of the figure" });
-  const words = h("p", { class: "hint drawn" });
+  const note = h("p.plot-note", "Waiting for the first iteration.");
+  const chips = h("ul.line-chips", { "aria-label": "Lines of the figure" });
+  const words = h("p.hint.drawn");
   const slider = h("input", {
     type: "range",
     min: "0",
@@ -33,11 +33,11 @@ export function comparedCurves(start, { chosen, smoothed }) {
     value: start.smoothing,
     input: smooth,
   });
-  const amount = h("output", {});
+  const amount = h("output");
   const node = h(
-    "section",
-    { class: "panel curve compared-curves", "aria-label": "Learning curves" },
-    panelHead(h("h2", {}, "Learning curves"), h("label", { class: "smoothing" }, "Smoothing ", slider, amount)),
+    "section.panel.curve.compared-curves",
+    { "aria-label": "Learning curves" },
+    h("div.panel-head", h("h2", "Learning curves"), h("label.smoothing", "Smoothing ", slider, amount)),
     tabs.node,
     words,
     figure.node,
@@ -111,12 +111,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
 
 /** Return the legend entry of a line. @param {Line} line */
 export function chip({ id, name, title, slot }) {
-  return h(
-    "li",
-    { "data-job": id, title },
-    swatch(lineStyle(slot)),
-    h("a", { class: "quiet-link", href: jobPage(id) }, name),
-  );
+  return h("li", { "data-job": id, title }, swatch(lineStyle(slot)), h("a.quiet-link", { href: jobPage(id) }, name));
 }
 
 /**
@@ -131,9 +126,7 @@ function curveMetrics(lines) {
 }
 
 /** @param {LearningCurves} history @param {string} name */
-function valuesOf({ curves }, name) {
-  return curves.validation?.[name] || curves.train?.[name] || [];
-}
+const valuesOf = ({ curves }, name) => curves.validation?.[name] || curves.train?.[name] || [];
 
 /**
  * Return "validation ndcg@5", "training ndcg@5", or both where only some trainings have validation data.
@@ -146,7 +139,7 @@ function axisTitle(lines, name) {
     lines.some(({ history }) => history.curves.validation?.[name]) && "validation",
     lines.some(({ history }) => !history.curves.validation?.[name] && history.curves.train?.[name]) && "training",
   ];
-  return `${parts.filter(Boolean).join(" or ")} ${name}`;
+  return `${joined(parts, " or ")} ${name}`;
 }
 
 /** Return the exponential moving average with bias correction. @param {(number | null)[]} values @param {number} share weight of the previous values */
@@ -183,9 +176,7 @@ function seriesOf({ id, title, slot, history }, name, share) {
 }
 
 /** Return "iteration", "epoch" or, where there are trees and networks, "iteration or epoch". @param {Line[]} lines */
-export function iterationLabel(lines) {
-  return [...new Set(lines.map(({ word }) => word))].sort().reverse().join(" or ");
-}
+export const iterationLabel = (lines) => [...new Set(lines.map(({ word }) => word))].sort().reverse().join(" or ");
 
 /** @param {Line[]} lines @param {string} name */
 function summary(lines, name) {

@@ -4,7 +4,7 @@ import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric, pValue } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
 import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
@@ -28,7 +28,11 @@ const SCORER = "scorer kind";
  * @returns {Setting[]}
  */
 export function differingSettings(jobs, catalogue) {
-  const specs = jobs.map(({ id, spec }) => ({ id, spec: new Map([scorerOf(spec), ...flatten(spec)]) }));
+  // The specification of trees names no scorer.
+  const specs = jobs.map(({ id, spec }) => ({
+    id,
+    spec: new Map([[SCORER, spec.scorer?.kind ?? "trees"], ...flatten(spec)]),
+  }));
   const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
   /** @param {string} name */
   const differs = (name) => {
@@ -53,16 +57,6 @@ export function lacksSettings(jobs) {
   );
   const allNames = new Set(names.flat());
   return names.some(({ length }) => length < allNames.size);
-}
-
-/**
- * Return the kind of scorer as a setting, also for trees, whose specification names no scorer.
- *
- * @param {Job["spec"]} spec
- * @returns {[string, unknown]}
- */
-function scorerOf({ scorer }) {
-  return [SCORER, scorer?.kind ?? "trees"];
 }
 
 /** @param {Map<string, unknown>} spec @param {string} name @param {Catalogue} catalogue */
@@ -159,9 +153,9 @@ const TRAINING = {
   label: "Training",
   value: ({ name }) => name,
   cell: ({ job, name, title, slot, ranked }) => [
-    slot === null ? h("span", { class: "swatch" }) : swatch(lineStyle(slot)),
+    slot === null ? h("span.swatch") : swatch(lineStyle(slot)),
     h("a", { href: jobPage(job.id), title }, name),
-    ranked.model && h("small", {}, " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
+    ranked.model && h("small", " ", h("a", { href: modelPage(ranked.model) }, ranked.model)),
   ],
 };
 /** @type {Column} */
@@ -175,7 +169,7 @@ const STATUS = { label: "Status", value: ({ job }) => job.status, cell: ({ job }
  *   callbacks
  */
 export function comparedTable(order, { sorted, pointed }) {
-  const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
+  const node = h("section.panel.compared", { "aria-labelledby": "compared-title" });
   const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
@@ -232,8 +226,8 @@ function rankedColumns({ metric: name }, tested) {
       value: ({ ranked }) => ranked.validation?.mean ?? null,
       cell: ({ ranked, isBest }) => [
         h(isBest ? "strong" : "span", { class: isBest && "best" }, metric(ranked.validation?.mean)),
-        isBest && h("span", { class: "visually-hidden" }, " (best)"),
-        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (not significantly worse than the best)"),
+        isBest && h("span.visually-hidden", " (best)"),
+        ranked.tied && !isBest && h("span.visually-hidden", " (not significantly worse than the best)"),
         interval(ranked.validation),
       ],
     },
@@ -246,7 +240,7 @@ function rankedColumns({ metric: name }, tested) {
       cell: ({ ranked, isBest }) =>
         isBest || ranked.difference === null
           ? "–"
-          : [fixed(ranked.difference, 4), h("small", {}, ` p ${pValue(ranked.p)}`)],
+          : [fixed(ranked.difference, 4), h("small", ` p ${pValue(ranked.p)}`)],
     },
     ...(tested ? [testColumn(name)] : []),
   ];
@@ -260,14 +254,12 @@ function testColumn(name) {
     title: "Do not select by this column: the test data would no longer be independent",
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
-    cell: ({ ranked }) => h("span", { class: "test-value" }, metric(ranked.test?.mean), interval(ranked.test)),
+    cell: ({ ranked }) => h("span.test-value", metric(ranked.test?.mean), interval(ranked.test)),
   };
 }
 
 /** @param {Ranked["validation"]} summary */
-function interval(summary) {
-  return typeof summary?.lower === "number" && h("small", {}, " ", intervalLabel(summary));
-}
+const interval = (summary) => typeof summary?.lower === "number" && h("small", " ", intervalLabel(summary));
 
 /** @param {Setting} setting @returns {Column} */
 function settingColumn({ name, values }) {
@@ -289,13 +281,7 @@ function settingColumn({ name, values }) {
 
 /** @param {string} name @param {string} part @returns {Column} */
 function metricColumn(name, part) {
-  return {
-    key: name,
-    label: `${part} ${name}`,
-    number: true,
-    value: ({ metrics }) => metrics[name] ?? null,
-    cell: ({ metrics }) => metric(metrics[name]),
-  };
+  return numberColumn(`${part} ${name}`, ({ metrics }) => metrics[name] ?? null, metric, { key: name });
 }
 
 /** @param {Row[]} rows @param {string} part */
@@ -312,7 +298,6 @@ function footnote(ranking, rows, settings, part) {
     tied > 0 && [
       h(
         "strong",
-        {},
         `${counted(tied, "grey row")} ${tied === 1 ? "is" : "are"} not significantly worse than the best one. `,
       ),
     ],

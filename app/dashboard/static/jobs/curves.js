@@ -81,9 +81,7 @@ function changesEarlierIterations({ spec }) {
 }
 
 /** @returns {LearningCurves} */
-function emptyHistory() {
-  return { best_iteration: null, iterations: [], curves: {}, milliseconds: {} };
-}
+const emptyHistory = () => ({ best_iteration: null, iterations: [], curves: {}, milliseconds: {} });
 
 /**
  * Append new iterations to a history; return the same object if there are none.
@@ -115,20 +113,18 @@ function extend(history, more) {
 }
 
 /** @param {object} one @param {object} other */
-function namesOf(one, other) {
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])];
-}
+const namesOf = (one, other) => [...new Set([...Object.keys(one), ...Object.keys(other)])];
 
 /** @returns {{node: HTMLElement, update: (job: Job, history: LearningCurves) => void}} */
 export function learningCurve() {
   const tabs = metricTabs([], choose, "Metric or loss of the curve");
   const figure = figureView();
-  const note = h("p", { class: "plot-note" }, "Reading the learning curve…");
+  const note = h("p.plot-note", "Reading the learning curve…");
   figure.node.hidden = true;
   const node = h(
-    "section",
-    { class: "curve", "aria-label": "Learning curve" },
-    h("h3", {}, "Learning curve"),
+    "section.curve",
+    { "aria-label": "Learning curve" },
+    h("h3", "Learning curve"),
     tabs.node,
     figure.node,
     note,
@@ -176,9 +172,7 @@ export function learningCurve() {
 const MAX_DRAWN_FOLDS = 20;
 
 /** Return the names of the folds of a cross-validation. @param {object} measured values by part of the data */
-export function foldsOf(measured) {
-  return Object.keys(measured).filter((part) => part.toLowerCase().startsWith("fold"));
-}
+export const foldsOf = (measured) => Object.keys(measured).filter((part) => part.toLowerCase().startsWith("fold"));
 
 /** Return the names of the curves, the loss last. @param {LearningCurves} history */
 export function metricsOf(history) {
@@ -202,9 +196,7 @@ export function measuredPoints(iterations, values) {
 }
 
 /** Return the horizontal axis of curves by iteration. @param {string} [word] noun of an iteration, such as epoch */
-export function iterationAxis(word = "iteration") {
-  return { title: word, zero: true, whole: true, format: count };
-}
+export const iterationAxis = (word = "iteration") => ({ title: word, zero: true, whole: true, format: count });
 
 /**
  * Return the curves of one metric, or of the loss.

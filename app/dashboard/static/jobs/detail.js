@@ -10,7 +10,6 @@ import {
   dataTable,
   h,
   hint,
-  numberCell,
   numberHeads,
   problemBox,
   replace,
@@ -18,7 +17,7 @@ import {
   setAttribute,
   svg,
 } from "../page/dom.js";
-import { count, lossValue, metric, milliseconds } from "../page/format.js";
+import { count, lossValue, metric, milliseconds, joined } from "../page/format.js";
 
 const GAP_PERCENT = 0.25;
 const MIN_WIDTH_PERCENT = 0.6;
@@ -29,13 +28,13 @@ const MIN_WIDTH_PERCENT = 0.6;
  *   recorded
  */
 function iterationTimes(word) {
-  const bar = svg("svg", { class: "stacked-bar", role: "img" });
-  const legend = h("ul", { class: "legend" });
+  const bar = svg("svg.stacked-bar", { role: "img" });
+  const legend = h("ul.legend");
   const note = hint();
   const node = h(
-    "section",
-    { class: "iteration-times", "aria-label": `Time of an ${word}`, hidden: true },
-    h("div", { class: "iteration-times-head" }, h("h3", {}, `Time of an ${word}`), note),
+    "section.iteration-times",
+    { "aria-label": `Time of an ${word}`, hidden: true },
+    h("div.iteration-times-head", h("h3", `Time of an ${word}`), note),
     bar,
     legend,
   );
@@ -50,7 +49,11 @@ function iterationTimes(word) {
     node.hidden = !means;
     if (!means) return;
     const { first, last, parts } = means;
-    setAttribute(bar, "aria-label", `Mean time of an ${word}: ${parts.map(timeLabel).join(", ")}.`);
+    setAttribute(
+      bar,
+      "aria-label",
+      `Mean time of an ${word}: ${parts.map(({ name, time }) => `${name} ${milliseconds(time)}`).join(", ")}.`,
+    );
     replace(bar, ...segments(parts));
     replace(
       legend,
@@ -59,7 +62,7 @@ function iterationTimes(word) {
           "li",
           { "data-part": part.name, title: TIME_PARTS[part.name] },
           `${part.name} `,
-          h("strong", {}, milliseconds(part.time)),
+          h("strong", milliseconds(part.time)),
         ),
       ),
     );
@@ -68,11 +71,6 @@ function iterationTimes(word) {
     replace(note, `${milliseconds(total)} in total; means of ${which}.`);
   }
   return { node, update };
-}
-
-/** @param {TimePart} part */
-function timeLabel({ name, time }) {
-  return `${name} ${milliseconds(time)}`;
 }
 
 /** @typedef {{name: string, time: number}} TimePart milliseconds */
@@ -131,8 +129,8 @@ const PARTS = [
 
 /** @returns {{node: HTMLElement, update: (job: Job, evaluation: Evaluation | null) => void}} */
 function metricsTable() {
-  const body = h("div", {}, hint("Reading the metrics…"));
-  const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
+  const body = h("div", hint("Reading the metrics…"));
+  const node = h("section.metrics", { "aria-label": "Metrics" }, h("h3", "Metrics"), body);
   const isNew = changes();
   return {
     node,
@@ -181,17 +179,16 @@ function content(job, evaluation) {
 function row(name, parts, metrics, summary, hasEvaluation) {
   return h(
     "tr",
-    {},
     rowHead(name),
-    ...parts.map(([part]) => numberCell(metric(metrics[part][name]))),
-    hasEvaluation && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
+    ...parts.map(([part]) => h("td.number", metric(metrics[part][name]))),
+    hasEvaluation && h("td.number.tested", h("strong", metric(summary?.mean)), interval(summary)),
   );
 }
 
 /** @param {Schemas["MetricSummary"] | null} summary */
 function interval(summary) {
   const words = intervalLabel(summary);
-  return words && h("small", {}, words);
+  return words && h("small", words);
 }
 
 /** @param {Job} job */
@@ -211,7 +208,7 @@ function footnote(job, intervals, names) {
     summary &&
       `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
   ];
-  const words = sentences.filter(Boolean).join(" ");
+  const words = joined(sentences);
   return words && hint(words);
 }
 
@@ -220,7 +217,7 @@ function trainingLoss(job) {
   const value = job.metrics?.train?.[LOSS];
   if (typeof value !== "number") return null;
   const when = job.status === "succeeded" ? `at the best ${iterationWord(job)}` : "at the last measurement";
-  return hint(`Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
+  return hint(`Training loss ${when}: `, h("span.training-loss", lossValue(value)));
 }
 
 /**
@@ -255,7 +252,7 @@ async function diagnosticsOf({ kind, spec }) {
  *   update: fetches the data for the job's state; the data of a job that has ended is fetched once
  */
 export function jobDetail(first) {
-  const problem = h("div", { class: "job-problem" });
+  const problem = h("div.job-problem");
   const curve = trains(first) ? learningCurve() : null;
   const times = trains(first) ? iterationTimes(iterationWord(first)) : null;
   const folds = trains(first) ? foldsTable() : null;
@@ -264,10 +261,9 @@ export function jobDetail(first) {
   const resultPlace = h("div", { hidden: true });
   const diagnosticsPlace = h("div", { hidden: true });
   const node = h(
-    "div",
-    { class: "job-detail" },
+    "div.job-detail",
     problem,
-    (curve || table) && h("div", { class: "curve-and-metrics" }, curve?.node, table?.node),
+    (curve || table) && h("div.curve-and-metrics", curve?.node, table?.node),
     resultPlace,
     folds?.node,
     times?.node,
@@ -284,7 +280,7 @@ export function jobDetail(first) {
     const advice = problemHint(job);
     const outcome = outcomeDetail(job);
     if (isNew([job.problem, advice, outcome]))
-      replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
+      replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", outcome));
     if (lastReadStatus === job.status && !isActive(job)) return;
     try {
       await read(job);

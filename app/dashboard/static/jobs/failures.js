@@ -47,17 +47,16 @@ export function failureLine(jobs, more, dismissed) {
     dismissed();
   }
   return h(
-    "p",
-    { class: "failure-line" },
-    h("a", { class: "status", "data-status": "failed", href: "/jobs?status=failed" }, `${many} failed`),
+    "p.failure-line",
+    h("a.status", { "data-status": "failed", href: "/jobs?status=failed" }, `${many} failed`),
     h(
-      "span",
-      { class: "failure", "data-job": last.id },
-      h("a", { class: "quiet-link", href: jobPage(last.id) }, h("strong", {}, last.title)),
+      "span.failure",
+      { "data-job": last.id },
+      h("a.quiet-link", { href: jobPage(last.id) }, h("strong", last.title)),
       `: ${last.problem?.detail || last.problem?.title || "no reason was recorded"}`,
     ),
     timeElement(endOf(last)),
-    h("button", { class: "quiet small", click: dismiss }, "Dismiss"),
+    h("button.quiet.small", { click: dismiss }, "Dismiss"),
   );
 }
 

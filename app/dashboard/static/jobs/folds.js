@@ -3,21 +3,23 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
-import { changes, h, hint, numberCell, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
+import { changes, h, hint, numberHeads, replace, rowHead, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {{name: string, queries?: number, bestIteration?: number, metrics: Metrics}} Fold */
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */
 export function foldsTable() {
-  const body = h("div", {});
-  const node = h("section", { class: "folds", "aria-label": "Folds", hidden: true }, h("h3", {}, "Folds"), body);
+  const body = h("div");
+  const node = h("section.folds", { "aria-label": "Folds", hidden: true }, h("h3", "Folds"), body);
   const isNew = changes();
 
   /** @param {Job} job */
   function update(job) {
     const found = job.result?.cross_validation ?? null;
-    const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar(job);
+    const latest = job.metrics ?? {};
+    const measuredSoFar = foldsOf(latest).map((name) => ({ name, metrics: latest[name] }));
+    const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar;
     if (!isNew([folds, found])) return;
     node.hidden = folds.length === 0;
     replace(body, ...content(folds, found, iterationsHeading(job)));
@@ -28,11 +30,6 @@ export function foldsTable() {
 /** @param {CrossValidation["cross_validation"]["folds"][number]} measured @returns {Fold} */
 function fold({ fold: name, queries, best_iteration: bestIteration, metrics }) {
   return { name, queries, bestIteration, metrics };
-}
-
-/** Return the latest values of the folds of a running job. @param {Job} job @returns {Fold[]} */
-function measuredSoFar({ metrics }) {
-  return foldsOf(metrics || {}).map((name) => ({ name, metrics: metrics?.[name] || {} }));
 }
 
 /**
@@ -48,10 +45,9 @@ function content(folds, found, word) {
       "Metrics by fold",
       h(
         "table",
-        {},
         tableHead("Fold", numberHeads("Queries", word, ...names)),
-        h("tbody", {}, ...folds.map((measured) => row(measured, names))),
-        found && h("tfoot", {}, ...summaryRows(found, names)),
+        h("tbody", ...folds.map((measured) => row(measured, names))),
+        found && h("tfoot", ...summaryRows(found, names)),
       ),
     ),
     hint(...notes(found, word.toLowerCase())),
@@ -62,11 +58,10 @@ function content(folds, found, word) {
 function row({ name, queries, bestIteration, metrics }, names) {
   return h(
     "tr",
-    {},
-    rowHead(h("span", { class: "name", title: name }, name)),
-    numberCell(queries === undefined ? "–" : count(queries)),
-    numberCell(bestIteration === undefined ? "–" : count(bestIteration)),
-    ...names.map((each) => numberCell(metric(metrics[each]))),
+    rowHead(h("span.name", { title: name }, name)),
+    h("td.number", queries === undefined ? "–" : count(queries)),
+    h("td.number", bestIteration === undefined ? "–" : count(bestIteration)),
+    ...names.map((each) => h("td.number", metric(metrics[each]))),
   );
 }
 
@@ -74,18 +69,16 @@ function row({ name, queries, bestIteration, metrics }, names) {
 function summaryRows({ metrics, queries, cross_validation: validation }, names) {
   const { best_iteration: bestIteration, over_folds: overFolds } = validation;
   /** @param {MeanInterval | null | undefined} summary */
-  const mean = (summary) =>
-    numberCell(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
+  const mean = (summary) => h("td.number", h("strong", metric(summary?.mean)), " ", h("small", intervalLabel(summary)));
   return [
     h(
       "tr",
-      {},
       rowHead("All queries"),
-      numberCell(count(queries)),
-      numberCell(count(bestIteration)),
+      h("td.number", count(queries)),
+      h("td.number", count(bestIteration)),
       ...names.map((name) => mean(metrics[name])),
     ),
-    h("tr", {}, rowHead("Mean over folds"), numberCell(), numberCell(), ...names.map((name) => mean(overFolds[name]))),
+    h("tr", rowHead("Mean over folds"), h("td.number"), h("td.number"), ...names.map((name) => mean(overFolds[name]))),
   ];
 }
 

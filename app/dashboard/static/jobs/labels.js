@@ -1,35 +1,37 @@
 /** Labels of jobs: status, progress, outcome, limits and hints. @module */
 import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
-import { count, duration, elapsed, percent, size } from "../page/format.js";
+import { count, duration, elapsed, percent, size, joined } from "../page/format.js";
 
 /** @param {Job} job */
-export function isActive(job) {
-  return job.status === "queued" || job.status === "running";
-}
+export const isActive = (job) => job.status === "queued" || job.status === "running";
 
 /** Check whether a job is a training or a reproduction of one; trials of studies are not. @param {Job} job */
-export function trains(job) {
-  return job.kind === "train" || job.kind === "reproduce";
-}
+export const trains = (job) => job.kind === "train" || job.kind === "reproduce";
 
 /** Check whether an interrupted job resumes from a checkpoint if it has one. @param {Job} job */
-export function hasCheckpoints(job) {
-  return trains(job) || job.kind === "trial";
-}
+export const hasCheckpoints = (job) => trains(job) || job.kind === "trial";
 
 /** Return "iteration" or "epoch". @param {{spec?: Job["spec"]}} job */
-export function iterationWord({ spec }) {
-  return trainsByEpochs(spec?.scorer?.kind) ? "epoch" : "iteration";
-}
+export const iterationWord = ({ spec }) => (trainsByEpochs(spec?.scorer?.kind) ? "epoch" : "iteration");
 
 /** Return the heading of a column of iterations: "Trees" or "Epochs". @param {{spec?: Job["spec"]}} job */
-export function iterationsHeading(job) {
-  return iterationWord(job) === "epoch" ? "Epochs" : "Trees";
-}
+export const iterationsHeading = (job) => (iterationWord(job) === "epoch" ? "Epochs" : "Trees");
 
 /** Check whether a kind of scorer is trained by epochs. @param {string | null | undefined} kind */
-export function trainsByEpochs(kind) {
-  return kind === "linear" || kind === "mlp";
+export const trainsByEpochs = (kind) => kind === "linear" || kind === "mlp";
+
+/** Results that have pages, the most specific first: the field of a job's result, the label and the page. */
+const RESULTS = /** @type {const} */ ([
+  ["drift_report_id", "Drift report", driftPage],
+  ["comparison_id", "Comparison", comparisonPage],
+  ["inspection_id", "Inspection", inspectionPage],
+  ["evaluation_id", "Evaluation", evaluationPage],
+  ["ranking_id", "Ranking", rankingPage],
+]);
+
+/** @param {string} id @param {Job} job */
+function inspectionPage(id, { spec }) {
+  return `${modelPage(spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(id)}`;
 }
 
 /**
@@ -39,22 +41,11 @@ export function trainsByEpochs(kind) {
  * @returns {{href: string, label: string} | null}
  */
 export function resultLink(job) {
-  const {
-    comparison_id: comparison,
-    evaluation_id: evaluation,
-    inspection_id: inspection,
-    ranking_id: ranking,
-    drift_report_id: drift,
-  } = job.result || {};
-  if (drift) return { href: driftPage(drift), label: "Drift report" };
-  if (comparison) return { href: comparisonPage(comparison), label: "Comparison" };
-  if (inspection)
-    return {
-      href: `${modelPage(job.spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(inspection)}`,
-      label: "Inspection",
-    };
-  if (evaluation) return { href: evaluationPage(evaluation), label: "Evaluation" };
-  return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
+  const links = RESULTS.map(([field, label, page]) => {
+    const id = job.result?.[field];
+    return id ? { href: page(id, job), label } : null;
+  });
+  return links.find((link) => link) ?? null;
 }
 
 /** Describe the result of a promotion or reproduction, which has no page. @param {Job} job @returns {string | null} */
@@ -69,7 +60,7 @@ export function outcomeDetail({ kind, result }) {
     isDamaged && result.sha256 === result.expected_sha256
       ? ["The missing or damaged model file was replaced", ...changed]
       : [outcome, ...changed, isDamaged && "the stored model has changed since"];
-  return `${words.filter(Boolean).join("; ")}.`;
+  return `${joined(words, "; ")}.`;
 }
 
 /** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
@@ -78,14 +69,10 @@ export function errorsAndWarnings({ status, findings }) {
 }
 
 /** Check whether a job succeeded with errors or warnings among its findings. @param {Job} job */
-export function isDoubtful(job) {
-  return errorsAndWarnings(job).length > 0;
-}
+export const isDoubtful = (job) => errorsAndWarnings(job).length > 0;
 
 /** @param {Job} job */
-export function statusWord(job) {
-  return isActive(job) && job.cancel_requested ? "cancelling" : job.status;
-}
+export const statusWord = (job) => (isActive(job) && job.cancel_requested ? "cancelling" : job.status);
 
 /** Return marks of an unusual state: "high priority", "resumed". @param {Job} job */
 export function marks(job) {
@@ -97,25 +84,19 @@ export function marks(job) {
   ].filter((words) => typeof words === "string");
 }
 
-/** @param {Job} job @returns {{seconds?: number | null, memory_bytes?: number | null}} */
-function limitsOf(job) {
-  return job.spec.limits ?? {};
-}
-
 /** "budget 5 min · at most 1 h and 2.0 GB" or nothing. @param {Job} job */
 export function limitLabel(job) {
-  const { seconds, memory_bytes: bytes } = limitsOf(job);
+  const { seconds, memory_bytes: bytes } = job.spec.limits ?? { seconds: null, memory_bytes: null };
   const { budget_seconds: budget } = job.spec;
   const words = [seconds && duration(seconds), bytes && size(bytes)].filter(Boolean);
-  return [budget && `budget ${duration(Number(budget))}`, words.length > 0 && `at most ${words.join(" and ")}`]
-    .filter(Boolean)
-    .join(" · ");
+  return joined(
+    [budget && `budget ${duration(Number(budget))}`, words.length > 0 && `at most ${words.join(" and ")}`],
+    " · ",
+  );
 }
 
 /** Return the dataset of a job. @param {Job} job */
-export function datasetOf(job) {
-  return job.spec?.dataset_id || job.result?.dataset_id || null;
-}
+export const datasetOf = (job) => job.spec?.dataset_id || job.result?.dataset_id || null;
 
 /** Phases whose steps are shown as a percentage. */
 const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
@@ -201,6 +182,4 @@ const HINTS = {
 };
 
 /** @param {Job} job @returns {string | null} */
-export function problemHint(job) {
-  return HINTS[job.problem?.title ?? ""] || null;
-}
+export const problemHint = (job) => HINTS[job.problem?.title ?? ""] || null;

@@ -5,7 +5,7 @@ import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { shareLabel } from "../figures/scales.js";
 import { helpLink } from "../page/content.js";
-import { h, hint, panelHead, replace, setAttribute, setText } from "../page/dom.js";
+import { h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { milliseconds } from "../page/format.js";
 import { chip, iterationLabel } from "./compared_curves.js";
 import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
@@ -39,12 +39,12 @@ export function overlay(title, { help, find }) {
   const tabs = metricTabs([], choose, `${title}: quantity`);
   const figure = figureView();
   const words = hint();
-  const absent = h("p", { class: "hint", hidden: true });
-  const chips = h("ul", { class: "line-chips", "aria-label": `Lines of ${title.toLowerCase()}` });
+  const absent = h("p.hint", { hidden: true });
+  const chips = h("ul.line-chips", { "aria-label": `Lines of ${title.toLowerCase()}` });
   const node = h(
-    "section",
-    { class: "panel overlay", "aria-label": title, hidden: true },
-    panelHead(h("h2", {}, title, " ", helpLink(...help)), tabs.node),
+    "section.panel.overlay",
+    { "aria-label": title, hidden: true },
+    h("div.panel-head", h("h2", title, " ", helpLink(...help)), tabs.node),
     words,
     figure.node,
     chips,
@@ -75,7 +75,7 @@ export function overlay(title, { help, find }) {
       quantities.map((each) => each.label),
     );
     const measured = lines.filter(({ history }) => quantity.values(history).some((value) => value !== null));
-    replace(words, quantity.words, quantity.source && h("small", {}, ` ${quantity.source}`));
+    replace(words, quantity.words, quantity.source && h("small", ` ${quantity.source}`));
     replace(chips, ...measured.map(chip));
     const missing = lines.length - measured.length;
     absent.hidden = missing === 0;
@@ -95,9 +95,7 @@ export function overlay(title, { help, find }) {
 }
 
 /** Return the iterations at which a quantity was measured, with its values. @param {LearningCurves} history @param {Quantity} quantity */
-function points(history, quantity) {
-  return measuredPoints(history.iterations, quantity.values(history));
-}
+const points = (history, quantity) => measuredPoints(history.iterations, quantity.values(history));
 
 /** @param {Line} line @param {Quantity} quantity @returns {Series} */
 function seriesOf({ id, name, slot, history }, quantity) {

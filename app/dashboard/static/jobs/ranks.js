@@ -1,18 +1,7 @@
 /** Ranks of a distributed training: their hosts, their data, and the time that they wait for each other. @module */
 import { isActive } from "./labels.js";
-import {
-  changes,
-  columnHead,
-  h,
-  hint,
-  numberCell,
-  replace,
-  rowHead,
-  scrollRegion,
-  setText,
-  tableHead,
-} from "../page/dom.js";
-import { count, percent, size } from "../page/format.js";
+import { changes, columnHead, h, hint, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
+import { count, percent, size, joined } from "../page/format.js";
 
 /** @typedef {Schemas["RankProgress"]} Rank */
 
@@ -28,15 +17,13 @@ const NUMBERS = [
 export function ranksPanel() {
   const words = hint();
   const rows = h("tbody");
+  const heads = NUMBERS.map(([label, title]) => columnHead(label, { class: "number", title }));
   const node = h(
-    "section",
-    { class: "panel ranks", hidden: true },
-    h("h2", {}, "Ranks"),
+    "section.panel.ranks",
+    { hidden: true },
+    h("h2", "Ranks"),
     words,
-    scrollRegion(
-      "Work of each rank",
-      h("table", {}, tableHead("Rank", "Host", "Stage", NUMBERS.map(numberHead)), rows),
-    ),
+    scrollRegion("Work of each rank", h("table", tableHead("Rank", "Host", "Stage", heads), rows)),
   );
   const isNew = changes();
 
@@ -51,11 +38,6 @@ export function ranksPanel() {
   return { node, update };
 }
 
-/** @param {typeof NUMBERS[number]} column */
-function numberHead([words, title]) {
-  return columnHead(words, { class: "number", title });
-}
-
 /** "All ranks were restarted once after a rank was lost." @param {Job} job */
 function ranksLabel(job) {
   const restarts = job.progress?.restarts ?? 0;
@@ -65,7 +47,7 @@ function ranksLabel(job) {
     restarts > 0 && `All ranks were restarted ${times} after a rank was lost.`,
     !isActive(job) && "These are the last values before the end.",
   ];
-  return sentences.filter(Boolean).join(" ");
+  return joined(sentences);
 }
 
 /**
@@ -84,10 +66,9 @@ function row(rank, active) {
   ];
   return h(
     "tr",
-    {},
     rowHead(rank.rank),
-    h("td", {}, h("span", { class: "name", title: rank.host }, rank.host)),
-    h("td", { class: "stage" }, active ? rank.stage : "ended"),
-    ...numbers.map((words) => numberCell(words)),
+    h("td", h("span.name", { title: rank.host }, rank.host)),
+    h("td.stage", active ? rank.stage : "ended"),
+    ...numbers.map((words) => h("td.number", words)),
   );
 }

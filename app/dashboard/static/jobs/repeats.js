@@ -1,5 +1,5 @@
 /** Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits. @module */
-import { dataTable, h, hint, numberCell, rowHead, panel } from "../page/dom.js";
+import { dataTable, h, hint, rowHead, panel } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -52,10 +52,9 @@ function row(setting, data, values) {
   const numbers = [mean, deviation, Math.min(...values), Math.max(...values)];
   return h(
     "tr",
-    {},
     rowHead(setting),
-    h("td", {}, data),
-    numberCell(count(values.length)),
-    ...numbers.map((number) => numberCell(metric(number))),
+    h("td", data),
+    h("td.number", count(values.length)),
+    ...numbers.map((number) => h("td.number", metric(number))),
   );
 }

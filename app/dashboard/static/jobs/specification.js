@@ -7,9 +7,7 @@ import { disclosure, factList, h, hint, panel } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
-export async function isSubmitted(kind) {
-  return kind in (await get("/v1/job-schemas")).kinds;
-}
+export const isSubmitted = async (kind) => kind in (await get("/v1/job-schemas")).kinds;
 
 /**
  * Return the request that submits a job again, without the settings that equal their defaults.
@@ -61,9 +59,7 @@ function presetOrContract(contract, presets) {
  * @param {JobSpecification} spec
  * @returns {{loss?: LossParameters}}
  */
-function unseeded({ loss, seed }) {
-  return loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {};
-}
+const unseeded = ({ loss, seed }) => (loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {});
 
 /** Replace references by fixed model versions, because an alias may have moved since. @param {unknown} value @returns {any} */
 function pinned(value) {
@@ -129,24 +125,16 @@ function shrinker(schemas) {
 }
 
 /** Check whether a property accepts null. An empty object then requests the feature with its defaults. @param {Schema} property */
-function isNullable({ anyOf = [] }) {
-  return anyOf.some(({ type }) => type === "null");
-}
+const isNullable = ({ anyOf = [] }) => anyOf.some(({ type }) => type === "null");
 
 /** @param {unknown} value @returns {value is Record<string, unknown>} */
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** @param {unknown} value */
-function isEmpty(value) {
-  return isObject(value) && Object.keys(value).length === 0;
-}
+const isEmpty = (value) => isObject(value) && Object.keys(value).length === 0;
 
 /** Check whether values are equal, in any order of their properties. @param {unknown} one @param {unknown} other */
-function same(one, other) {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
-}
+const same = (one, other) => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 
 /** @param {unknown} value */
 function sorted(value) {
@@ -166,7 +154,7 @@ export async function specification(job) {
     "Specification",
     facts(changed, job),
     atDefault.length > 0 && disclosure(`${counted(atDefault.length, "setting")} at the default`, facts(atDefault, job)),
-    disclosure("As JSON", h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
+    disclosure("As JSON", h("pre", JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   );
 }
 
@@ -264,8 +252,8 @@ async function readDefaults(spec) {
 
 /** @param {Job} job */
 export function asCode(job) {
-  const place = h("div", {});
-  const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
+  const place = h("div");
+  const node = h("details.panel.as-code", h("summary", h("h2", "Submit again with code")), place);
   node.addEventListener(
     "toggle",
     () => node.open && !place.hasChildNodes() && loadInto(place, async () => await commands(job)),

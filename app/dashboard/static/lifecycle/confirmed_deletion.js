@@ -2,30 +2,36 @@
 import { refusal, request } from "../page/api.js";
 import { alertText, confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
+import { openAfterDeletion, trashed } from "./undo.js";
+import { openPage } from "../page/addresses.js";
 
 /**
- * @param {string} name of the object
- * @param {string} path of the API
+ * Return the button that deletes the object of a page after a confirmation, and opens the list of its kind. The list
+ * offers to restore an object from the trash.
+ *
+ * @param {"click-logs" | "datasets" | "interleavings" | "studies"} kind
+ * @param {{id: string, name: string}} object
  * @param {string} consequence a sentence
- * @param {() => void} leave opens another page after the deletion
  */
-export function confirmedDeleteButton(name, path, consequence, leave) {
-  const button = h("button", { class: "quiet danger", "aria-label": `Delete ${name}`, click }, "Delete");
+export function confirmedDeleteButton(kind, { id, name }, consequence) {
+  const button = h("button.quiet.danger", { "aria-label": `Delete ${name}`, click }, "Delete");
   async function click() {
     button.parentElement?.querySelector(".error")?.remove();
-    if (await confirmed({ question: `Delete ${name}?`, consequence, yes: "Delete", no: "Keep it" })) await remove();
+    if (await confirmed(`Delete ${name}?`, consequence, "Delete")) await remove();
     button.focus();
   }
   async function remove() {
     await pausePolling();
     try {
-      await request(path, { method: "DELETE" });
+      await request(`/v1/${kind}/${encodeURIComponent(id)}`, { method: "DELETE" });
     } catch (error) {
       resumePolling();
       button.after(alertText(refusal(error).message));
       return;
     }
-    leave();
+    // Interleavings are deleted permanently.
+    if (kind === "interleavings") openPage("/interleavings");
+    else openAfterDeletion(`/${kind}`, trashed(`${name} deleted.`, [id]));
   }
   return button;
 }

@@ -2,17 +2,7 @@
  * Dialog that moves objects to the trash. A preview lists all objects to delete, and refusals with their reasons.
  * @module
  */
-import {
-  comparisonPage,
-  datasetPage,
-  evaluationPage,
-  experimentPage,
-  interleavingPage,
-  jobPage,
-  modelPage,
-  rankingPage,
-  studyPage,
-} from "../page/addresses.js";
+import { modelPage, OBJECT_PAGES } from "../page/addresses.js";
 import { messageOf, request } from "../page/api.js";
 import { h, hint, replace, setAttribute, setText, showDialog } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
@@ -55,9 +45,7 @@ export function deleteTicked({ kind, ids, clear, filters }, words = "Delete…")
 }
 
 /** @param {string} words @param {() => void} click */
-function dialogButton(words, click) {
-  return h("button", { class: "danger quiet", click }, words);
-}
+const dialogButton = (words, click) => h("button.danger.quiet", { click }, words);
 
 /**
  * @param {string} kind
@@ -67,38 +55,32 @@ function dialogButton(words, click) {
  */
 function openDialog(kind, ids, done, filters) {
   const scope = scopeChoice(kind, ids, filters, preview);
-  const question = h("h2", {});
+  const question = h("h2");
   const withResults = h("input", { type: "checkbox", name: "with_results", change: preview });
   const permanently = h("input", { type: "checkbox", name: "permanently", change: preview });
-  const outcome = h("div", { class: "deletion", "aria-live": "polite" });
-  const confirm = h("button", { type: "submit", class: "danger", disabled: true }, "Delete");
-  const cancel = h("button", { class: "quiet", click: close }, "Cancel");
+  const outcome = h("div.deletion", { "aria-live": "polite" });
+  const confirm = h("button.danger", { type: "submit", disabled: true }, "Delete");
+  const cancel = h("button.quiet", { click: () => dialog.close() }, "Cancel");
   /** @type {HTMLDialogElement} */
   const dialog = h(
-    "dialog",
-    { class: "form-dialog" },
+    "dialog.form-dialog",
     h(
-      "form",
-      { class: "form", submit: send },
+      "form.form",
+      { submit: send },
       question,
       scope.node,
       ["jobs", "models", "rankings"].includes(kind) &&
         h(
-          "label",
-          { class: "check" },
+          "label.check",
           withResults,
           ` With ${kind === "jobs" ? "their results" : "their evaluations, rankings and inspections"}`,
         ),
-      h("label", { class: "check" }, permanently, " Delete permanently, without the trash"),
+      h("label.check", permanently, " Delete permanently, without the trash"),
       outcome,
-      h("div", { class: "actions end" }, cancel, confirm),
+      h("div.actions.end", cancel, confirm),
     ),
   );
   let latestRequest = 0;
-
-  function close() {
-    dialog.close();
-  }
 
   /** @param {number | null} number of the objects that match, null before it is known */
   function showQuestion(number) {
@@ -124,8 +106,7 @@ function openDialog(kind, ids, done, filters) {
       replace(outcome, ...summary(found));
       confirm.disabled = Object.keys(found.deleted).length === 0;
     } catch (error) {
-      if (requestNumber === latestRequest)
-        replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+      if (requestNumber === latestRequest) replace(outcome, h("p.error", { role: "alert" }, messageOf(error)));
     } finally {
       if (requestNumber === latestRequest) outcome.removeAttribute("aria-busy");
     }
@@ -152,7 +133,7 @@ function openDialog(kind, ids, done, filters) {
       }
       dialog.close();
     } catch (error) {
-      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+      replace(outcome, h("p.error", { role: "alert" }, messageOf(error)));
       confirm.disabled = false;
       resumePolling();
     }
@@ -168,19 +149,18 @@ function openDialog(kind, ids, done, filters) {
 function summary(deletion) {
   const { deleted, size_bytes: bytes, purge_at: purge, refused, refused_count: refusals, complete } = deletion;
   const nodes = [];
-  if (!complete) nodes.push(h("p", {}, "There are too many objects to count in a minute. Counted so far:"));
-  if (complete && refusals === 0 && Object.keys(deleted).length === 0)
-    nodes.push(h("p", {}, "Nothing will be deleted."));
+  if (!complete) nodes.push(h("p", "There are too many objects to count in a minute. Counted so far:"));
+  if (complete && refusals === 0 && Object.keys(deleted).length === 0) nodes.push(h("p", "Nothing will be deleted."));
   if (Object.keys(deleted).length > 0) {
     const until = purge
-      ? h("span", {}, "They stay in the trash and are deleted permanently ", timeElement(purge), ".")
+      ? h("span", "They stay in the trash and are deleted permanently ", timeElement(purge), ".")
       : "They cannot be restored.";
-    nodes.push(h("p", {}, h("strong", {}, deletedLabel(deletion)), ` will be deleted, ${size(bytes)}. `, until));
+    nodes.push(h("p", h("strong", deletedLabel(deletion)), ` will be deleted, ${size(bytes)}. `, until));
   }
   if (refusals > 0) {
     nodes.push(
-      h("p", {}, h("strong", {}, counted(refusals, "object")), " will be kept, because they are active or needed:"),
-      h("ul", { class: "holders" }, ...refused.slice(0, MAX_LISTED).map(refusal)),
+      h("p", h("strong", counted(refusals, "object")), " will be kept, because they are active or needed:"),
+      h("ul.holders", ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
     if (refusals > MAX_LISTED) nodes.push(hint(`And ${count(refusals - MAX_LISTED)} more.`));
   }
@@ -191,26 +171,14 @@ function summary(deletion) {
 function refusal({ name, holders }) {
   return h(
     "li",
-    {},
-    h("strong", {}, name),
+    h("strong", name),
     ": ",
     ...holders.flatMap((holder, index) => [index > 0 && ", ", holderLink(holder)]),
   );
 }
 
-/** @type {Record<string, (id: string) => string>} */
-const PAGES = {
-  job: jobPage,
-  model: modelPage,
-  alias: (reference) => `${modelPage(reference)}#view=aliases`,
-  evaluation: evaluationPage,
-  comparison: comparisonPage,
-  ranking: rankingPage,
-  dataset: datasetPage,
-  study: studyPage,
-  experiment: experimentPage,
-  interleaving: interleavingPage,
-};
+/** @type {typeof OBJECT_PAGES} */
+const PAGES = { ...OBJECT_PAGES, alias: (reference) => `${modelPage(reference)}#view=aliases` };
 
 /** @param {Holder} holder */
 function holderLink({ kind, id, name, reason }) {

@@ -15,45 +15,39 @@ import { scopeChoice } from "./scope.js";
 const MAX_LISTED = 20;
 
 /** Return a button that opens the dialog. @param {Ticked} ticked */
-export function labelTicked(ticked) {
-  return h("button", { click: () => openDialog(ticked) }, "Label…");
-}
+export const labelTicked = (ticked) => h("button", { click: () => openDialog(ticked) }, "Label…");
 
 /** @param {Ticked} ticked */
 function openDialog({ kind, ids, clear, filters, reload }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
-  const question = h("h2", {});
+  const question = h("h2");
   const tagsToSet = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });
   const tagsToRemove = textInput();
   const project = textInput({ "data-pointer": "/project", list: "known-projects" });
   const known = h("datalist", { id: "known-projects" });
   const outcome = h("div", { "aria-live": "polite" });
-  const save = h("button", { type: "submit", class: "primary" });
+  const save = h("button.primary", { type: "submit" });
   const form = h(
-    "form",
-    { class: "form", novalidate: true, input: edited },
+    "form.form",
+    { novalidate: true, input: edited },
     question,
-    h("div", { class: "summary", hidden: true }),
+    h("div.summary", { hidden: true }),
     scope.node,
-    field(["Tags to set ", h("small", {}, "one per line: team: search")], tagsToSet),
-    field(["Tags to remove ", h("small", {}, "names, separated by commas")], tagsToRemove),
+    field(["Tags to set ", h("small", "one per line: team: search")], tagsToSet),
+    field(["Tags to remove ", h("small", "names, separated by commas")], tagsToRemove),
     field(
       [
         "Project ",
-        h(
-          "small",
-          {},
-          `empty for no change, - for no project${kind === "models" ? "; moves all versions of a name" : ""}`,
-        ),
+        h("small", `empty for no change, - for no project${kind === "models" ? "; moves all versions of a name" : ""}`),
       ],
       project,
     ),
     known,
     outcome,
-    h("div", { class: "actions end" }, h("button", { class: "quiet", click: () => dialog.close() }, "Cancel"), save),
+    h("div.actions.end", h("button.quiet", { click: () => dialog.close() }, "Cancel"), save),
   );
   /** @type {HTMLDialogElement} */
-  const dialog = h("dialog", { class: "form-dialog" }, form);
+  const dialog = h("dialog.form-dialog", form);
   /** The previewed request as text; only the same request is sent. @type {string | null} */
   let previewed = null;
 
@@ -120,21 +114,17 @@ function openDialog({ kind, ids, clear, filters, reload }) {
 /** @param {Labelled} labelled @returns {Node[]} */
 function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused, refused_count: refusals, complete }) {
   const nodes = [];
-  if (!complete) nodes.push(h("p", {}, "There are too many objects to count in a minute. Counted so far:"));
+  if (!complete) nodes.push(h("p", "There are too many objects to count in a minute. Counted so far:"));
   const others = unchanged ? ` ${count(unchanged)} have these labels already.` : "";
-  nodes.push(h("p", {}, h("strong", {}, count(changed)), dry ? ` will change.${others}` : " were changed."));
+  nodes.push(h("p", h("strong", count(changed)), dry ? ` will change.${others}` : " were changed."));
   if (names.length)
     nodes.push(
-      h("p", {}, `All versions ${dry ? "of these names will move" : "of these names moved"}: ${names.join(", ")}.`),
+      h("p", `All versions ${dry ? "of these names will move" : "of these names moved"}: ${names.join(", ")}.`),
     );
   if (refusals) {
     nodes.push(
-      h("p", {}, h("strong", {}, count(refusals)), " keep their labels:"),
-      h(
-        "ul",
-        { class: "holders" },
-        ...refused.slice(0, MAX_LISTED).map(({ id, reason }) => h("li", {}, h("code", {}, id), `: ${reason}`)),
-      ),
+      h("p", h("strong", count(refusals)), " keep their labels:"),
+      h("ul.holders", ...refused.slice(0, MAX_LISTED).map(({ id, reason }) => h("li", h("code", id), `: ${reason}`))),
     );
   }
   return nodes;

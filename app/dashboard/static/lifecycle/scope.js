@@ -13,7 +13,7 @@ import { count, counted } from "../page/format.js";
  */
 export function scopeChoice(kind, ids, filters, changed) {
   const words = filters?.map(({ label, text }) => `${label} ${text}`).join(", ");
-  const matching = h("span", {});
+  const matching = h("span");
   const all = h("input", { type: "radio", name: "scope", value: "matching", change: changed });
   const selected = h("input", { type: "radio", name: "scope", value: "selected", checked: true, change: changed });
 
@@ -28,11 +28,10 @@ export function scopeChoice(kind, ids, filters, changed) {
     node:
       filters &&
       h(
-        "fieldset",
-        { class: "inner" },
-        h("legend", {}, "Selection"),
-        h("label", { class: "check" }, selected, ` ${count(ids.length)} selected`),
-        h("label", { class: "check" }, all, matching),
+        "fieldset.inner",
+        h("legend", "Selection"),
+        h("label.check", selected, ` ${count(ids.length)} selected`),
+        h("label.check", all, matching),
       ),
     /** Return the part of the request that selects the objects. @returns {Scope} */
     payload: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
@@ -59,6 +58,4 @@ function valueOf(name, value) {
 }
 
 /** "1 job", "3 jobs" @param {string} kind plural @param {number} number */
-export function countedKind(kind, number) {
-  return counted(number, kind.slice(0, -1), kind);
-}
+export const countedKind = (kind, number) => counted(number, kind.slice(0, -1), kind);

@@ -24,32 +24,26 @@ export function trashLabel() {
 }
 
 /** Return a deletion, with ids only if there is a trash. @param {string} words @param {string[]} ids */
-export function trashed(words, ids) {
-  return { words, ids: Number(document.body.dataset.trashDays) ? ids : [] };
-}
+export const trashed = (words, ids) => ({ words, ids: Number(document.body.dataset.trashDays) ? ids : [] });
 
 /** Announce a deletion, and offer to undo it. @param {Deleted} deleted */
 export function offerUndo({ words, ids, create }) {
   const notice = elementById("undo");
-  const close = h(
-    "button",
-    { class: "quiet small", "aria-label": "Dismiss", click: () => (notice.hidden = true) },
-    "×",
-  );
-  const undo = h("button", { class: "small", click: restore }, "Undo");
+  const close = h("button.quiet.small", { "aria-label": "Dismiss", click: () => (notice.hidden = true) }, "×");
+  const undo = h("button.small", { click: restore }, "Undo");
   async function restore() {
     undo.disabled = true;
     try {
-      replace(notice, h("span", {}, await (create ? create() : restored(ids))), close);
+      replace(notice, h("span", await (create ? create() : restored(ids))), close);
       close.focus();
       resumePolling();
     } catch (error) {
       undo.disabled = false;
-      replace(notice, h("span", { class: "error" }, messageOf(error)), undo, close);
+      replace(notice, h("span.error", messageOf(error)), undo, close);
     }
   }
   notice.hidden = false;
-  replace(notice, h("span", {}, words), (create || ids.length > 0) && undo, close);
+  replace(notice, h("span", words), (create || ids.length > 0) && undo, close);
 }
 
 /** Restore objects, and return a sentence about whether that succeeded. @param {string[]} ids */

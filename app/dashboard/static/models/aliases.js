@@ -10,7 +10,6 @@ import { jobPage, modelApi, modelPage } from "../page/addresses.js";
 import { creator, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
 import {
-  actionRow,
   announce,
   confirmed,
   dataTable,
@@ -19,9 +18,7 @@ import {
   factList,
   h,
   hint,
-  numberCell,
   numberHeads,
-  panelHead,
   replace,
   rowHead,
   setText,
@@ -43,8 +40,8 @@ const STATUSES = { promoted: "succeeded", refused: "refused", rolled_back: "queu
 
 /** @param {string} name @param {string} alias @returns {{node: HTMLElement, refresh: () => void}} */
 function aliasHistory(name, alias) {
-  const place = h("div", {});
-  const node = h("details", { class: "more alias-history", open: true }, h("summary", {}, "History"), place);
+  const place = h("div");
+  const node = h("details.more.alias-history", { open: true }, h("summary", "History"), place);
   const refresh = () => loadInto(place, () => read());
 
   /** @param {string | null} [cursor] @returns {Promise<Child[]>} */
@@ -56,10 +53,10 @@ function aliasHistory(name, alias) {
         `/history?${new URLSearchParams({ limit: String(HISTORY_PAGE_SIZE), ...(cursor && { cursor }) })}`,
       ),
     );
-    const list = h("ol", { class: "moves-made" }, ...page.items.map((move) => entry(name, move)));
-    const more = page.next_cursor && h("button", { class: "quiet small", click: older }, "Older");
+    const list = h("ol.moves-made", ...page.items.map((move) => entry(name, move)));
+    const more = page.next_cursor && h("button.quiet.small", { click: older }, "Older");
     async function older() {
-      const rest = h("div", {});
+      const rest = h("div");
       if (more) more.replaceWith(rest);
       await loadInto(rest, () => read(page.next_cursor));
     }
@@ -80,19 +77,16 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
     statusBadge(STATUSES[kind] || "running", KINDS[kind] || kind),
     h(
       "div",
-      {},
       h(
         "p",
-        {},
         version(from),
         " → ",
         version(to),
         h(
           "small",
-          {},
           " · ",
           timeElement(at),
-          key && [" · by ", h("code", {}, key)],
+          key && [" · by ", h("code", key)],
           job && [" · ", h("a", { href: jobPage(job) }, "job")],
         ),
       ),
@@ -134,13 +128,12 @@ function segmentTable(slices) {
   const row = ({ by, value, queries, champion, challenger, drop, refused }) =>
     h(
       "tr",
-      {},
       rowHead(`${by}: ${value || "(empty)"}`),
-      numberCell(count(queries)),
-      numberCell(metric(champion)),
-      numberCell(metric(challenger)),
-      numberCell(signed(drop)),
-      h("td", {}, refused && verdictChip("worse")),
+      h("td.number", count(queries)),
+      h("td.number", metric(champion)),
+      h("td.number", metric(challenger)),
+      h("td.number", signed(drop)),
+      h("td", refused && verdictChip("worse")),
     );
   return dataTable("Segments", heads, slices.map(row));
 }
@@ -155,7 +148,7 @@ function segmentTable(slices) {
 function aliasCard(model, assignment, changed) {
   const { alias, version, updated_at: updated } = assignment;
   const { name } = model;
-  const place = h("div", { class: "alias-job", hidden: true });
+  const place = h("div.alias-job", { hidden: true });
   const history = aliasHistory(name, alias);
   const postOnce = creator();
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
@@ -172,26 +165,25 @@ function aliasCard(model, assignment, changed) {
   }
 
   async function rollBack() {
-    const words = {
-      question: `Roll ${name}@${alias} back?`,
-      consequence: `The alias returns to the version before its last move, immediately and without its gate. From then on, that version serves all requests to the alias.`,
-      yes: "Roll back",
-      no: "Leave it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Roll ${name}@${alias} back?`,
+      `The alias returns to the version before its last move, immediately and without its gate. From then on, that version serves all requests to the alias.`,
+      "Roll back",
+      "Leave it",
+    );
+    if (!sure) return;
     const { version: restored } = await postOnce(aliasApi(name, alias, "/rollback"), undefined);
     announce(`${name}@${alias} is version ${restored} again.`);
     changed();
   }
 
   async function remove() {
-    const words = {
-      question: `Remove ${name}@${alias}?`,
-      consequence: "From then on, requests to the alias are refused. Its history and its gate are kept.",
-      yes: "Remove",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Remove ${name}@${alias}?`,
+      "From then on, requests to the alias are refused. Its history and its gate are kept.",
+      "Remove",
+    );
+    if (!sure) return;
     await request(aliasApi(name, alias), { method: "DELETE" });
     offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: recreate });
     changed();
@@ -205,20 +197,21 @@ function aliasCard(model, assignment, changed) {
   }
 
   return h(
-    "article",
-    { class: "panel alias", "data-alias": alias },
-    panelHead(
+    "article.panel.alias",
+    { "data-alias": alias },
+    h(
+      "div.panel-head",
       h(
         "h2",
-        {},
-        h("span", { class: "alias-name" }, `@${alias}`),
+        h("span.alias-name", `@${alias}`),
         " is ",
         version === model.version
           ? "this version"
           : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
-        h("small", {}, " since ", timeElement(updated)),
+        h("small", " since ", timeElement(updated)),
       ),
-      actionRow(
+      h(
+        "div.actions",
         version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
@@ -232,7 +225,7 @@ function aliasCard(model, assignment, changed) {
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function aliasesView(model) {
-  const list = h("div", { class: "models" });
+  const list = h("div.models");
   const form = newAliasForm(model, refresh);
   await refresh();
   return [list, form.node];
@@ -256,15 +249,15 @@ const DEFAULT_ALIAS = "champion";
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAliasForm(model, done) {
   const name = textInput({ "data-pointer": "/alias", placeholder: DEFAULT_ALIAS });
-  const heading = h("h2", {});
+  const heading = h("h2");
   const place = h("div", { hidden: true });
   const form = h(
-    "form",
-    { class: "panel form alias-form", novalidate: true },
+    "form.panel.form.alias-form",
+    { novalidate: true },
     heading,
-    h("div", { class: "summary", hidden: true }),
-    field(["Name ", h("small", {}, "lower case letters, digits, . _ -")], name),
-    actionRow(h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`)),
+    h("div.summary", { hidden: true }),
+    field(["Name ", h("small", "lower case letters, digits, . _ -")], name),
+    h("div.actions", h("button.primary", { type: "submit" }, `Promote version ${model.version}`)),
     place,
   );
   onSubmit(form, async () => {

@@ -9,9 +9,7 @@ import { metric, timeElement } from "../page/format.js";
 const SPARK = { width: 160, height: 36, margin: 4 };
 
 /** @param {Champion[]} champions */
-export function championList(champions) {
-  return h("ul", { class: "plain-list" }, ...champions.map(champion));
-}
+export const championList = (champions) => h("ul.plain-list", ...champions.map(champion));
 
 /** @param {Champion} champion */
 function champion({ name, version, updated_at: moved, metrics, trend }) {
@@ -19,12 +17,10 @@ function champion({ name, version, updated_at: moved, metrics, trend }) {
   const [main] = Object.entries(metrics ?? {});
   const newer = newest(trend, version);
   return h(
-    "li",
-    { class: "champion" },
-    h("a", { class: "job-title quiet-link", href: modelPage(reference) }, reference),
+    "li.champion",
+    h("a.job-title.quiet-link", { href: modelPage(reference) }, reference),
     h(
-      "p",
-      { class: "job-meta" },
+      "p.job-meta",
       "In use since ",
       timeElement(moved),
       newer && [
@@ -34,8 +30,8 @@ function champion({ name, version, updated_at: moved, metrics, trend }) {
     ),
     trend && sparkline(trend, version),
     main
-      ? h("span", { class: "job-figure" }, h("strong", {}, metric(main[1])), h("small", {}, `${main[0]} test`))
-      : h("span", { class: "hint" }, "Not tested"),
+      ? h("span.job-figure", h("strong", metric(main[1])), h("small", `${main[0]} test`))
+      : h("span.hint", "Not tested"),
   );
 }
 
@@ -64,9 +60,9 @@ function sparkline({ metric: name, versions, values }, version) {
   const words = `${name} on the same test data: ${metric(values[0])} of version ${versions[0]} to ${metric(values.at(-1))} of version ${versions.at(-1)}`;
   const [x, y] = points[versions.indexOf(version)] ?? [];
   return svg(
-    "svg",
-    { class: "sparkline", viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": words },
-    svg("title", {}, words),
+    "svg.sparkline",
+    { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": words },
+    svg("title", words),
     svg("polyline", { points: points.map((point) => point.map((each) => each.toFixed(1)).join(",")).join(" ") }),
     x !== undefined && svg("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 3 }),
   );

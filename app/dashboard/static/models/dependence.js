@@ -2,7 +2,7 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { dataTable, h, hint, numberCell, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
+import { dataTable, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, percent, score, short } from "../page/format.js";
 
 const HEIGHT = 340;
@@ -32,9 +32,7 @@ function scoresOf(all) {
 }
 
 /** Return a value, or the text of a category. @param {{value: number, text?: string | null}} point */
-function featureValue({ value, text }) {
-  return text ?? short(value);
-}
+const featureValue = ({ value, text }) => text ?? short(value);
 
 /**
  * Return the figure of one feature.
@@ -105,20 +103,19 @@ export function dependencePanel(node, wanted, remember) {
   const picker = h("select", { "aria-label": "Feature", change: () => void choose(picker.value) });
   const tabs = metricTabs(AXES, chooseAxis, "Scale of the feature axis");
   const controls = h(
-    "div",
-    { class: "dependence-controls", hidden: true },
-    h("label", {}, "Feature ", picker),
-    h("span", { class: "axis-choice" }, "by ", tabs.node),
+    "div.dependence-controls",
+    { hidden: true },
+    h("label", "Feature ", picker),
+    h("span.axis-choice", "by ", tabs.node),
   );
   const figure = figureView();
   figure.node.hidden = true;
   const note = h(
-    "p",
-    { class: "plot-note" },
+    "p.plot-note",
     "Inspect the model on a dataset below to see how its scores depend on the most important features.",
   );
   const words = hint();
-  const numbers = h("details", { class: "more", hidden: true });
+  const numbers = h("details.more", { hidden: true });
   /** @type {Schemas["Inspection"] | null} */
   let inspection = null;
   let axis = AXES[0];
@@ -171,7 +168,7 @@ export function dependencePanel(node, wanted, remember) {
       words,
       `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes on the axis mark the percentiles of the values.${tailsHint}` : "The distance between two values is the share of documents between them."}`,
     );
-    replace(numbers, h("summary", {}, "As a table"), table(found));
+    replace(numbers, h("summary", "As a table"), table(found));
     numbers.hidden = false;
     note.hidden = true;
     figure.node.hidden = false;
@@ -201,7 +198,7 @@ function summary({ feature, points, missing }) {
 function table({ feature, points, missing }) {
   /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
   const row = (name, share, { mean, lower, upper }) =>
-    h("tr", {}, rowHead(name), ...[share, score(mean), score(lower), score(upper)].map((cell) => numberCell(cell)));
+    h("tr", rowHead(name), ...[share, score(mean), score(lower), score(upper)].map((cell) => h("td.number", cell)));
   return dataTable(
     `Scores by ${feature}`,
     [feature, numberHeads("Documents at or below", "Mean score", "10%", "90%")],

@@ -5,7 +5,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { actionRow, h, hint, numberCell, replace, rowHead, statusBadge } from "../page/dom.js";
+import { h, hint, replace, rowHead, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 
 const PAGE_SIZE = 20;
@@ -18,14 +18,14 @@ export const VERDICTS = {
 
 /** @param {Schemas["Model"]} model @returns {Promise<Child[]>} */
 export async function driftView(model) {
-  const list = h("div", { class: "rows" });
+  const list = h("div.rows");
   const refresh = () => {
     const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE_SIZE) });
     replace(list, ...pagedTable("Drift reports", heads, `/v1/drift-reports?${query}`, row, "No drift report yet."));
   };
   refresh();
-  return [h("section", { class: "panel" }, h("h2", {}, "Drift reports"), list), driftForm(model, refresh)];
+  return [h("section.panel", h("h2", "Drift reports"), list), driftForm(model, refresh)];
 }
 
 /** @param {Schemas["DriftReportEntry"]} report */
@@ -35,10 +35,10 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
     "tr",
     { "data-report": id },
     rowHead(h("a", { href: driftPage(id) }, timeElement(at))),
-    h("td", {}, statusBadge(status, words)),
-    h("td", {}, h("span", { class: "wrap" }, sentence)),
-    numberCell(count(documents)),
-    h("td", {}, timeElement(since)),
+    h("td", statusBadge(status, words)),
+    h("td", h("span.wrap", sentence)),
+    h("td.number", count(documents)),
+    h("td", timeElement(since)),
   );
 }
 
@@ -48,19 +48,19 @@ function driftForm(model, done) {
   const create = creator();
   const days = textInput({ inputmode: "numeric", "data-pointer": "/days", "data-type": "number", placeholder: "7" });
   const form = h(
-    "form",
-    { class: "form", novalidate: true },
+    "form.form",
+    { novalidate: true },
     hint(
       "Compares features and scores of the sampled scoring requests with the training data, and with the days before.",
     ),
-    h("div", { class: "summary", hidden: true }),
+    h("div.summary", { hidden: true }),
     field("Days of samples", days),
-    actionRow(h("button", { type: "submit", class: "primary" }, "Look for drift")),
+    h("div.actions", h("button.primary", { type: "submit" }, "Look for drift")),
   );
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });
     replace(place, noResultNotice(await followJob(place, job)));
     done();
   });
-  return h("section", { class: "panel" }, h("h2", {}, "Look for drift"), form, place);
+  return h("section.panel", h("h2", "Look for drift"), form, place);
 }

@@ -8,7 +8,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
-import { actionRow, dataTable, disclosure, h, hint, numberCell, panelHead, problemBox, replace } from "../page/dom.js";
+import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -59,8 +59,7 @@ function optionFields(options, features) {
 
 /** @param {string[]} features */
 function featureNamesField(features) {
-  const control = h("textarea", {
-    class: "code",
+  const control = h("textarea.code", {
     rows: 4,
     spellcheck: "false",
     "data-pointer": "/feature_names",
@@ -68,10 +67,9 @@ function featureNamesField(features) {
     placeholder: `${features[0]} = bm25(title)`,
   });
   return h(
-    "label",
-    { class: "field wide" },
+    "label.field.wide",
     "Feature names in the engine ",
-    h("small", {}, `one per line, “${features[0]} = engine name”; other features keep their names`),
+    h("small", `one per line, “${features[0]} = engine name”; other features keep their names`),
     control,
   );
 }
@@ -89,7 +87,7 @@ function parityReport(report, { filename }, { file, archive }) {
   const verdicts = trees
     ? ["The export decides as the model does", "The export does not always decide as the model does"]
     : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
-  const box = h("div", {});
+  const box = h("div");
   /** @param {string} words @param {string} kind @param {() => Promise<void>} download */
   const button = (words, kind, download) =>
     actionButton(
@@ -102,11 +100,12 @@ function parityReport(report, { filename }, { file, archive }) {
       (error, retry) => replace(box, failureBox(error, retry)),
     );
   return h(
-    "section",
-    { class: "panel parity", "aria-label": "Parity of the export with the model" },
-    panelHead(
-      h("h2", {}, verdicts[exact ? 0 : 1]),
-      h("span", { class: "verdict", "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
+    "section.panel.parity",
+    { "aria-label": "Parity of the export with the model" },
+    h(
+      "div.panel-head",
+      h("h2", verdicts[exact ? 0 : 1]),
+      h("span.verdict", { "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
     ),
     hint(
       dataset
@@ -116,19 +115,13 @@ function parityReport(report, { filename }, { file, archive }) {
       shift !== 0 && ` All scores are ${shift > 0 ? "raised" : "lowered"} by ${short(Math.abs(shift))}.`,
     ),
     ...engines.map(engine),
-    notes.length > 0 &&
-      h(
-        "div",
-        { class: "notes" },
-        h("h3", {}, "Notes"),
-        h("ul", {}, ...notes.map((note) => h("li", {}, ...withCode(note)))),
-      ),
-    actionRow(
+    notes.length > 0 && h("div.notes", h("h3", "Notes"), h("ul", ...notes.map((note) => h("li", ...withCode(note))))),
+    h(
+      "div.actions",
       button(`Download ${filename}`, "primary", file),
       button("Download with parity files (zip)", "", archive),
       h(
-        "span",
-        { class: "hint" },
+        "span.hint",
         "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
       ),
     ),
@@ -139,12 +132,11 @@ function parityReport(report, { filename }, { file, archive }) {
 /** @param {Schemas["EngineParity"]} engine */
 function engine({ engine: name, arithmetic, data, neighbours, slack_residue: slack, edge_cases: edges }) {
   return h(
-    "section",
-    { class: "engine" },
-    h("h3", {}, name),
+    "section.engine",
+    h("h3", name),
     hint(arithmetic),
-    data && h("dl", { class: "figures" }, ...dataFacts(data).map(fact)),
-    h("dl", { class: "figures" }, ...(edges ? edgeFacts(edges) : neighbourFacts(neighbours)).map(fact)),
+    data && h("dl.figures", ...dataFacts(data).map(fact)),
+    h("dl.figures", ...(edges ? edgeFacts(edges) : neighbourFacts(neighbours)).map(fact)),
     neighbours.examples.length > 0 && examples(neighbours.examples),
     slack &&
       slack.splits > 0 &&
@@ -158,9 +150,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
 /** @typedef {[name: string, value: string, differs?: boolean]} Fact */
 
 /** @param {Fact} fact */
-function fact([name, value, differs]) {
-  return h("div", {}, h("dt", {}, name), h("dd", { class: differs && "unusual" }, value));
-}
+const fact = ([name, value, differs]) => h("div", h("dt", name), h("dd", { class: differs && "unusual" }, value));
 
 /** @param {Schemas["DataParity"]} data @returns {Fact[]} */
 function dataFacts(data) {
@@ -206,12 +196,11 @@ function examples(found) {
   const row = ({ tree, feature, threshold, loaded, value, lightgbm }) =>
     h(
       "tr",
-      {},
-      h("td", {}, count(tree + 1)),
-      h("td", {}, h("span", { class: "name", title: feature }, feature)),
-      ...[threshold, loaded].map((number) => numberCell(number === null ? "∞" : String(number))),
-      h("td", {}, value),
-      h("td", {}, lightgbm),
+      h("td", count(tree + 1)),
+      h("td", h("span.name", { title: feature }, feature)),
+      ...[threshold, loaded].map((number) => h("td.number", number === null ? "∞" : String(number))),
+      h("td", value),
+      h("td", lightgbm),
     );
   return disclosure("Mismatched values", dataTable("Mismatched values", heads, found.map(row)));
 }
@@ -225,34 +214,34 @@ export async function exportView(model) {
     ...formats.map(({ name, reader }) => h("option", { value: name }, `${name}: ${reader}`)),
   );
   const dataset = h("select", { "data-pointer": "/dataset_id" });
-  const words = h("div", { class: "export-words" });
-  const options = h("div", { class: "grid" });
+  const words = h("div.export-words");
+  const options = h("div.grid");
   const report = h("div", { "aria-live": "polite" });
   const form = h(
-    "form",
-    { class: "panel form", novalidate: true },
-    panelHead(h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
+    "form.panel.form",
+    { novalidate: true },
+    h("div.panel-head", h("h2", "Export"), helpLink("how-to/elsewhere/", "Exports")),
     hint(
       "Before the download, the export is read back and evaluated as the engine does it. Inputs are judged documents, and values around the thresholds of trees or edge cases of other models.",
     ),
-    h("div", { class: "summary", hidden: true }),
-    h("div", { class: "row" }, field("Format", format), field("Compared with the model on ", dataset)),
+    h("div.summary", { hidden: true }),
+    h("div.row", field("Format", format), field("Compared with the model on ", dataset)),
     words,
     options,
-    actionRow(h("button", { type: "submit", class: "primary" }, "Export and compare")),
+    h("div.actions", h("button.primary", { type: "submit" }, "Export and compare")),
   );
 
   function choose() {
     const chosen = formats.find(({ name }) => name === format.value);
     if (!chosen) return;
-    replace(words, h("p", {}, ...withCode(chosen.summary), "."), chosen.limits.length > 0 && limits(chosen));
+    replace(words, h("p", ...withCode(chosen.summary), "."), chosen.limits.length > 0 && limits(chosen));
     replace(options, ...optionFields(chosen.options, model.feature_names));
     options.hidden = !chosen.options.length;
     replace(report);
   }
 
   onSubmit(form, async () => {
-    replace(report, h("div", { class: "skeleton chart" }));
+    replace(report, h("div.skeleton.chart"));
     const asked = payloadOf(form);
     try {
       const found = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: asked })).body;
@@ -279,10 +268,7 @@ export async function exportView(model) {
 
 /** @param {{limits: string[]}} format */
 function limits({ limits: all }) {
-  return disclosure(
-    "Limits of the format",
-    h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, ...withCode(words)))),
-  );
+  return disclosure("Limits of the format", h("ul.hint", ...all.map((words) => h("li", ...withCode(words)))));
 }
 
 /**

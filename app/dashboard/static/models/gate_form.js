@@ -4,25 +4,24 @@ import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
 import { offerReadyUnselected } from "../forms/choices.js";
 import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
-import { actionRow, h, replace } from "../page/dom.js";
+import { h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
 export function gateForm(gate, cancel) {
-  const dataset = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/dataset_id" }));
+  const dataset = h("select", { "data-pointer": "/dataset_id" });
   const clicks = clickRules(gate);
-  const form = /** @type {HTMLFormElement} */ (
+  const form = h(
+    "form.form",
+    { novalidate: true },
+    h("div.summary", { hidden: true }),
+    ...judgmentRules(gate, dataset),
+    clicks.node,
     h(
-      "form",
-      { class: "form", novalidate: true },
-      h("div", { class: "summary", hidden: true }),
-      ...judgmentRules(gate, dataset),
-      clicks.node,
-      actionRow(
-        h("button", { type: "submit", class: "primary small" }, "Set gate"),
-        h("button", { class: "quiet small", click: cancel }, "Cancel"),
-      ),
-    )
+      "div.actions",
+      h("button.primary.small", { type: "submit" }, "Set gate"),
+      h("button.quiet.small", { click: cancel }, "Cancel"),
+    ),
   );
   bindChoices(form);
   return { form, dataset, offerClicks: clicks.offer };
@@ -40,8 +39,7 @@ export function gatePayload(form) {
 function judgmentRules(gate, dataset) {
   return [
     h(
-      "div",
-      { class: "grid" },
+      "div.grid",
       field("Compared on the queries of", dataset),
       field("Metric", text("/metric", gate?.metric ?? "ndcg@10")),
       field(
@@ -69,18 +67,15 @@ function judgmentRules(gate, dataset) {
  */
 function clickRules(gate) {
   const rule = gate?.counterfactual ?? null;
-  const log = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/counterfactual/click_log_id" }));
-  const features = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/counterfactual/dataset_id" }));
+  const log = h("select", { "data-pointer": "/counterfactual/click_log_id" });
+  const features = h("select", { "data-pointer": "/counterfactual/dataset_id" });
   const normalised = check("/counterfactual/normalised", rule?.normalised, "Divide by the mean weight");
   normalised.dataset.when = NORMALISED_WHEN;
-  const estimation = /** @type {HTMLFieldSetElement} */ (
-    h(
-      "fieldset",
-      { class: "inner" },
-      h("legend", {}, "Estimate from the click log"),
-      ...estimationFields(rule, features),
-      normalised,
-    )
+  const estimation = h(
+    "fieldset.inner",
+    h("legend", "Estimate from the click log"),
+    ...estimationFields(rule, features),
+    normalised,
   );
   const showEstimation = () => {
     estimation.hidden = estimation.disabled = !log.value;
@@ -88,12 +83,11 @@ function clickRules(gate) {
   log.addEventListener("change", showEstimation);
   showEstimation();
   const node = h(
-    "details",
-    { class: "more", open: Boolean(rule || gate?.interleaving) },
-    h("summary", {}, "Clicks of users"),
+    "details.more",
+    { open: Boolean(rule || gate?.interleaving) },
+    h("summary", "Clicks of users"),
     h(
-      "div",
-      { class: "grid" },
+      "div.grid",
       field(
         "Interleaving",
         select("/interleaving", gate?.interleaving ?? "", [
@@ -135,10 +129,9 @@ function estimationFields(rule, features) {
     ...estimatorOptions(rule?.estimator ?? "item_position"),
   );
   return [
-    h("div", { class: "row" }, field("Dataset with the features", features), field("Estimator", estimator)),
+    h("div.row", field("Dataset with the features", features), field("Estimator", estimator)),
     h(
-      "div",
-      { class: "grid" },
+      "div.grid",
       field(
         "Metric",
         text("/counterfactual/metric", rule?.metric ?? "dcg@10"),
@@ -156,9 +149,7 @@ function estimationFields(rule, features) {
 }
 
 /** @param {string} pointer @param {string | number} value @param {string} [type] */
-function text(pointer, value, type) {
-  return textInput({ "data-pointer": pointer, "data-type": type, value: value ?? "" });
-}
+const text = (pointer, value, type) => textInput({ "data-pointer": pointer, "data-type": type, value: value ?? "" });
 
 /** @param {string} pointer @param {string | undefined} chosen @param {string[][]} options */
 function select(pointer, chosen, options) {
@@ -169,5 +160,5 @@ function select(pointer, chosen, options) {
 /** @param {string} pointer @param {boolean | undefined} checked @param {string} words */
 function check(pointer, checked, words) {
   const box = h("input", { type: "checkbox", "data-pointer": pointer, checked: checked ?? false });
-  return h("label", { class: "check" }, box, words);
+  return h("label.check", box, words);
 }

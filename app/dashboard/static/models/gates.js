@@ -7,7 +7,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { actionRow, announce, confirmed, h, replace } from "../page/dom.js";
+import { announce, confirmed, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
 
@@ -44,7 +44,7 @@ export async function setAlias({ name, version }, alias, place) {
 /** Show the gate of an alias, with the form that changes it. @param {string} name @param {{alias: string, gated: boolean}} assignment */
 export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
-  const node = h("div", { class: "gate" });
+  const node = h("div.gate");
   /** @param {string} words @param {() => void} click @param {string} [kind] */
   const button = (words, click, kind = "quiet small") => h("button", { class: kind, click }, words);
   if (gated) loadInto(node, async () => gateContents(await get(path)));
@@ -60,12 +60,16 @@ export function gatePanel(name, { alias, gated }) {
   function gateContents(gate) {
     if (!gate)
       return [
-        h("p", {}, h("strong", {}, "No gate: "), "the alias moves to any version immediately."),
-        actionRow(button("Set a gate", () => edit(null))),
+        h("p", h("strong", "No gate: "), "the alias moves to any version immediately."),
+        h(
+          "div.actions",
+          button("Set a gate", () => edit(null)),
+        ),
       ];
     return [
-      h("p", {}, h("strong", {}, "Gate: "), ...ruleLabel(gate)),
-      actionRow(
+      h("p", h("strong", "Gate: "), ...ruleLabel(gate)),
+      h(
+        "div.actions",
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",
@@ -78,13 +82,12 @@ export function gatePanel(name, { alias, gated }) {
 
   /** @param {Schemas["Gate"]} gate */
   async function remove(gate) {
-    const words = {
-      question: `Delete the gate of ${name}@${alias}?`,
-      consequence: "The alias then moves to any version immediately.",
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Delete the gate of ${name}@${alias}?`,
+      "The alias then moves to any version immediately.",
+      "Delete",
+    );
+    if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name: _name, alias: _alias, key_id: _key, updated_at: _at, contract, ...rule } = gate;
     offerUndo({
@@ -143,9 +146,7 @@ async function aliasExists(name, alias) {
 }
 
 /** Return the name of the preset that a contract equals, else its conventions. @param {Contract} contract */
-function conventions({ preset, ...all }) {
-  return preset || all;
-}
+const conventions = ({ preset, ...all }) => preset || all;
 
 /** @param {Schemas["Gate"]} gate */
 function ruleLabel(gate) {

@@ -14,7 +14,7 @@ import { datasetPage, setHashValues, hashValue, modelApi } from "../page/address
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox } from "../page/content.js";
 import { elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
-import { count, counted, lossValue, metric, percent } from "../page/format.js";
+import { count, counted, lossValue, metric, percent, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Inspection"]} Inspection */
 /** @typedef {Schemas["InspectionEntry"]} Entry */
@@ -43,8 +43,8 @@ const WORDS = {
 function importancePanel(node, importance, { by, choose, remember }) {
   const features = importance?.features ?? [];
   const tabs = metricTabs(KINDS, pick, "Importance by");
-  const picker = h("div", { class: "inspection-choice" });
-  const body = h("div", { class: "importance" });
+  const picker = h("div.inspection-choice");
+  const body = h("div.importance");
   let current = importance ? (by && KINDS.includes(by) ? by : "gain") : "permutation";
   /** @type {Inspection | null} */
   let inspection = null;
@@ -76,7 +76,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     return [
       bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
       folded(ordered.map((each) => each[share])),
-      hint(words.filter(Boolean).join(" ")),
+      hint(joined(words)),
     ];
   }
 
@@ -84,8 +84,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     if (!inspection)
       return [
         h(
-          "p",
-          { class: "hint nothing" },
+          "p.hint.nothing",
           "Not measured yet. Inspect the model on a dataset below: each feature is shuffled alone, and the drop of the metric is its importance.",
         ),
       ];
@@ -103,7 +102,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     return [
       whiskers(`Drop of ${spelling} when a feature is shuffled, with 95% intervals`, [{ rows }], { reference: 0 }),
       folded(used.map(() => null)),
-      hint(words.filter(Boolean).join(" ")),
+      hint(joined(words)),
     ];
   }
 
@@ -123,10 +122,9 @@ function importancePanel(node, importance, { by, choose, remember }) {
       draw();
     };
     return h(
-      "p",
-      { class: "folded" },
+      "p.folded",
       `${counted(rest.length, "more feature")}${together} `,
-      h("button", { class: "quiet small", click: open }, `Show all ${count(shares.length)}`),
+      h("button.quiet.small", { click: open }, `Show all ${count(shares.length)}`),
     );
   }
 
@@ -154,9 +152,7 @@ function unusedLabel(number) {
 }
 
 /** @param {string} feature @param {string} [title] */
-function name(feature, title = feature) {
-  return h("span", { class: "name", title }, feature);
-}
+const name = (feature, title = feature) => h("span.name", { title }, feature);
 
 /** @param {Entry[]} inspections @param {{id: string}} shown @param {(inspection: string) => void} choose */
 function chooser(inspections, { id }, choose) {

@@ -1,6 +1,6 @@
 /** Structure of a linear scorer or a network: layers as a picture and a sentence, inputs and parameters. @module */
 import { factList, h, svg } from "../page/dom.js";
-import { count, counted } from "../page/format.js";
+import { count, counted, joined } from "../page/format.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
@@ -12,14 +12,10 @@ const INPUTS = {
 };
 
 /** Check whether a model consists of trees, which have views that other kinds lack. @param {{kind: string}} model */
-export function isTrees({ kind }) {
-  return kind === "trees";
-}
+export const isTrees = ({ kind }) => kind === "trees";
 
 /** Return the label of a kind of scorer. @param {string} kind */
-export function kindName(kind) {
-  return KINDS[kind] ?? kind;
-}
+export const kindName = (kind) => KINDS[kind] ?? kind;
 
 /** Return the units of the hidden layers. @param {Model} model @returns {number[]} */
 function hiddenOf({ scorer }) {
@@ -53,23 +49,24 @@ export function parameterCount(model) {
 
 /** Describe the input transform. @param {Model} model */
 function inputLabel({ scorer }) {
-  return [
-    INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
-    scorer?.log1p && "after logarithms",
-    scorer?.missing_indicators ? "with indicators of missing values" : "missing values as 0",
-  ]
-    .filter(Boolean)
-    .join(", ");
+  return joined(
+    [
+      INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
+      scorer?.log1p && "after logarithms",
+      scorer?.missing_indicators ? "with indicators of missing values" : "missing values as 0",
+    ],
+    ", ",
+  );
 }
 
 /** @param {Model} model a linear scorer or a network */
 export function networkPanel(model) {
   return h(
-    "section",
-    { class: "panel", "aria-labelledby": "network-title" },
+    "section.panel",
+    { "aria-labelledby": "network-title" },
     h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
     picture([model.feature_names.length, ...hiddenOf(model), 1]),
-    h("p", { class: "layer-words" }, layerLabel(model)),
+    h("p.layer-words", layerLabel(model)),
     factList("facts", [
       ["inputs", inputLabel(model)],
       ["parameters", parameterCount(model)],
@@ -99,8 +96,8 @@ function picture(sizes) {
     return svg("polygon", { points: corners.map((corner) => corner.join(",")).join(" ") });
   });
   return svg(
-    "svg",
-    { class: "layers", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
+    "svg.layers",
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
     ...bands,
     ...bars.map(({ x, top, height }) => svg("rect", { x, y: top, width: BAR, height, rx: 3 })),
   );

@@ -3,7 +3,7 @@ import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { columnHead, h, numberCell, rowHead, svg } from "../page/dom.js";
+import { columnHead, h, rowHead, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
 
 const FIRST_ROWS = 8;
@@ -29,15 +29,13 @@ export function contributions({ base, contributions: all }) {
   const rows = entries.filter((each) => each !== false);
   const scale = Math.max(...rows.map(({ adds }) => Math.abs(adds)), Number.MIN_VALUE);
   return h(
-    "table",
-    { class: "contributions" },
-    h("caption", {}, "Contribution of each feature to the score"),
+    "table.contributions",
+    h("caption", "Contribution of each feature to the score"),
     h(
-      "thead",
-      { class: "visually-hidden" },
-      h("tr", {}, ...["Feature", "Value", "Bar", "Contribution"].map((words) => columnHead(words))),
+      "thead.visually-hidden",
+      h("tr", ...["Feature", "Value", "Bar", "Contribution"].map((words) => columnHead(words))),
     ),
-    h("tbody", {}, ...rows.map((each) => row(each, scale))),
+    h("tbody", ...rows.map((each) => row(each, scale))),
   );
 }
 
@@ -46,10 +44,10 @@ function row({ name, value = "", adds, kind }, scale) {
   return h(
     "tr",
     { class: kind },
-    rowHead(h("span", { class: "name", title: name }, name)),
-    numberCell(value),
-    h("td", { class: "bar-cell" }, signedBar(adds / scale)),
-    numberCell(signed(adds, 4)),
+    rowHead(h("span.name", { title: name }, name)),
+    h("td.number", value),
+    h("td.bar-cell", signedBar(adds / scale)),
+    h("td.number", signed(adds, 4)),
   );
 }
 
@@ -57,8 +55,8 @@ function row({ name, value = "", adds, kind }, scale) {
 export function signedBar(share) {
   const width = 50 * Math.min(1, Math.abs(share));
   return svg(
-    "svg",
-    { class: "balance", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+    "svg.balance",
+    { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: share < 0 ? "lowers" : "raises", x: share < 0 ? 50 - width : 50, y: 1, width, height: 6 }),
     svg("line", { x1: 50, x2: 50, y1: 0, y2: 8 }),
   );

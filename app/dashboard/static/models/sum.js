@@ -1,6 +1,6 @@
 /** The members of a sum of models, with their weights. @module */
 import { modelPage } from "../page/addresses.js";
-import { h, hint, numberCell, numberHeads, rowHead, tableHead } from "../page/dom.js";
+import { h, hint, numberHeads, rowHead, tableHead } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /**
@@ -28,12 +28,12 @@ export function membersOf({ scorer, lineage }) {
 export function membersPanel(model) {
   /** @param {Member} member */
   const row = ({ name, weight, id }) =>
-    h("tr", {}, rowHead(id ? h("a", { class: "name", href: modelPage(id) }, name) : name), numberCell(short(weight)));
+    h("tr", rowHead(id ? h("a.name", { href: modelPage(id) }, name) : name), h("td.number", short(weight)));
   return h(
-    "section",
-    { class: "panel members", "aria-labelledby": "members-title" },
+    "section.panel.members",
+    { "aria-labelledby": "members-title" },
     h("h2", { id: "members-title" }, "Members"),
-    h("table", {}, tableHead("Model", numberHeads("Weight")), h("tbody", {}, ...membersOf(model).map(row))),
+    h("table", tableHead("Model", numberHeads("Weight")), h("tbody", ...membersOf(model).map(row))),
     hint("The score is the sum of the members' raw scores, each times its weight."),
   );
 }

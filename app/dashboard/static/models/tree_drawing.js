@@ -26,9 +26,7 @@ import { count, counted, percent, short } from "../page/format.js";
 const ZERO = 1.1e-35;
 
 /** @param {TreeNode} node */
-function threshold({ threshold: value }) {
-  return short(Math.abs(value ?? 0) < ZERO ? 0 : value);
-}
+const threshold = ({ threshold: value }) => short(Math.abs(value ?? 0) < ZERO ? 0 : value);
 
 /** Return "≤ 12.5", "in 1, 4, 7", "is present" or "is missing". @param {TreeNode} node */
 export function condition(node) {
@@ -123,9 +121,7 @@ function linearLabel({ constant, coefficients }) {
 const MAX_LEVELLED_ENDS = 12; // a tree with more visible end nodes is drawn as an outline
 
 /** @param {TreeNode} node */
-function keyOf(node) {
-  return node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${node.split}`;
-}
+const keyOf = (node) => (node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${node.split}`);
 
 /**
  * Return the positions of the visible nodes of a tree.
@@ -209,17 +205,15 @@ export function treeDrawing({ nodes, outline, rows, levels }, { label, current, 
   const width = 2 * MARGIN + BOX.width + (levels - 1) * step;
   const height = 2 * MARGIN + rows * (BOX.height + GAP.y) - GAP.y;
   return svg(
-    "svg",
-    { class: "tree", role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
+    "svg.tree",
+    { role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
     ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all })),
     ...nodes.map((each) => box(each, { step, current, most, open })),
   );
 }
 
 /** @param {Placed} each @param {number} step */
-function corner({ level, row }, step) {
-  return { x: MARGIN + level * step, y: MARGIN + row * (BOX.height + GAP.y) };
-}
+const corner = ({ level, row }, step) => ({ x: MARGIN + level * step, y: MARGIN + row * (BOX.height + GAP.y) });
 
 /** @param {Placed} each @param {Placed} parent @param {{outline: boolean, step: number, all: number | null}} how */
 function edge(each, parent, { outline, step, all }) {
@@ -234,8 +228,8 @@ function edge(each, parent, { outline, step, all }) {
   const missing = parent.node.missing_goes === side;
   const words = `${side === "left" ? "yes" : "no"}${missing ? " ∅" : ""}`;
   return svg(
-    "g",
-    { class: "edge", "data-missing": missing, "aria-hidden": "true" },
+    "g.edge",
+    { "data-missing": missing, "aria-hidden": "true" },
     svg("path", { d: line, "stroke-width": width.toFixed(2) }),
     svg("text", { x: to.x - 5, y: outline || side === "left" ? y2 - 6 : y2 + 14, "text-anchor": "end" }, words),
   );
@@ -266,24 +260,18 @@ function box(each, { step, current, most, open }) {
       "aria-expanded": !leaf && String(!folded),
       "aria-label": `${each.side ? `${each.side === "left" ? "yes" : "no"}: ` : ""}${sentence(node)}`,
     },
-    folded && svg("rect", { class: "pile", x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
-    svg("rect", { class: "box", width: BOX.width, height: BOX.height, rx: 6 }),
-    leaf && svg("rect", { class: "tint", width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
-    svg("text", { class: "first", x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
-    svg("text", { class: "second", x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
+    folded && svg("rect.pile", { x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
+    svg("rect.box", { width: BOX.width, height: BOX.height, rx: 6 }),
+    leaf && svg("rect.tint", { width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
+    svg("text.first", { x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
+    svg("text.second", { x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
     !leaf &&
-      svg(
-        "text",
-        { class: "count", x: BOX.width - 8, y: 30, "text-anchor": "end" },
-        folded ? `▸ ${count(node.leaves)}` : "",
-      ),
+      svg("text.count", { x: BOX.width - 8, y: 30, "text-anchor": "end" }, folded ? `▸ ${count(node.leaves)}` : ""),
   );
 }
 
 /** @param {TreeNode} node */
-function documentsOf({ documents }) {
-  return documents === null ? "" : counted(documents, "document");
-}
+const documentsOf = ({ documents }) => (documents === null ? "" : counted(documents, "document"));
 
 /** @param {string | undefined} words */
 function clipped(words) {

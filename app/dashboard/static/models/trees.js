@@ -14,7 +14,6 @@ import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, latestReader } from "../page/content.js";
 import {
-  actionRow,
   dataTable,
   factList,
   find,
@@ -64,13 +63,13 @@ export function treePanel(node, model, trees, wanted, remember) {
     "aria-label": "Number of the tree",
     change: () => void go(Number(field.value) - 1 || 0),
   });
-  const before = h("button", { class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) }, "←");
-  const after = h("button", { class: "quiet", "aria-label": "Next tree", click: () => go(index + 1) }, "→");
-  const fold = h("button", { class: "quiet small", click: () => unfold(FIRST_LEVELS) }, `${FIRST_LEVELS} levels`);
-  const all = h("button", { class: "quiet small", click: () => unfold(MAX_DEPTH) }, "All levels");
-  const canvas = h("div", { class: "tree-canvas", role: "region", "aria-label": "Tree" });
-  const detail = h("div", { class: "tree-detail" });
-  const numbers = h("details", { class: "more" });
+  const before = h("button.quiet", { "aria-label": "Previous tree", click: () => go(index - 1) }, "←");
+  const after = h("button.quiet", { "aria-label": "Next tree", click: () => go(index + 1) }, "→");
+  const fold = h("button.quiet.small", { click: () => unfold(FIRST_LEVELS) }, `${FIRST_LEVELS} levels`);
+  const all = h("button.quiet.small", { click: () => unfold(MAX_DEPTH) }, "All levels");
+  const canvas = h("div.tree-canvas", { role: "region", "aria-label": "Tree" });
+  const detail = h("div.tree-detail");
+  const numbers = h("details.more");
   let index = Math.min(trees, Math.max(1, Number(wanted) || 1)) - 1;
   /** @type {import("./tree_drawing.js").TreeNode | null} */
   let root = null;
@@ -85,18 +84,17 @@ export function treePanel(node, model, trees, wanted, remember) {
   });
 
   node.firstElementChild?.append(
-    h("div", { class: "tree-controls" }, before, h("label", {}, "Tree ", field, ` of ${count(trees)}`), after),
+    h("div.tree-controls", before, h("label", "Tree ", field, ` of ${count(trees)}`), after),
   );
   node.append(
     h(
-      "div",
-      { class: "tree-bar" },
+      "div.tree-bar",
       hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
-      actionRow(fold, all),
+      h("div.actions", fold, all),
     ),
-    h("div", { class: "tree-view" }, canvas, detail),
+    h("div.tree-view", canvas, detail),
     numbers,
   );
   canvas.addEventListener("click", (event) => focusAndToggle(keyAt(event)));
@@ -164,7 +162,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     if (!found || !root) return;
     const title =
       found.node.kind === "leaf" ? `Leaf ${found.node.leaf}` : `${found.node.feature} ${condition(found.node)}?`;
-    replace(detail, h("h3", {}, title), factList("", facts(found.node, pathTo(found), root.documents)));
+    replace(detail, h("h3", title), factList("", facts(found.node, pathTo(found), root.documents)));
   }
 
   /** @param {string | undefined} key */
@@ -245,25 +243,19 @@ export function treePanel(node, model, trees, wanted, remember) {
 }
 
 /** @param {Event} event */
-function keyAt({ target }) {
-  return target instanceof Element ? keyOf(target.closest("[data-node]")) : undefined;
-}
+const keyAt = ({ target }) => (target instanceof Element ? keyOf(target.closest("[data-node]")) : undefined);
 
 /** @param {EventTarget | null} node */
-function keyOf(node) {
-  return node instanceof SVGElement ? node.dataset.node : undefined;
-}
+const keyOf = (node) => (node instanceof SVGElement ? node.dataset.node : undefined);
 
 /** @param {HTMLDetailsElement} details */
 function summaryOf(details) {
-  if (!details.querySelector("summary")) details.prepend(h("summary", {}, ""));
+  if (!details.querySelector("summary")) details.prepend(h("summary", ""));
   return find(details, "summary");
 }
 
 /** @param {import("./tree_drawing.js").Placed} each @returns {string[]} */
-function pathTo({ parent, side }) {
-  return parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : [];
-}
+const pathTo = ({ parent, side }) => (parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : []);
 
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {
@@ -282,7 +274,6 @@ function table(nodes) {
           ];
     return h(
       "tr",
-      {},
       rowHead(numbered.get(key)),
       ...cells.map((cell, index) => h("td", { class: index && "number" }, cell)),
     );

@@ -10,13 +10,10 @@ import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../p
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import {
-  actionRow,
   disclosure,
   findAll,
   h,
   hint,
-  numberCell,
-  panelHead,
   replace,
   rowHead,
   scrollRegion,
@@ -33,7 +30,7 @@ function scoringCode(reference, asked) {
   const body = JSON.stringify({ queries: asked.queries }).replaceAll("'", "'\\''");
   const queries = asked.queries.map(pythonQuery).join("\n");
   const python = `import rankery\n\nclient = rankery.Client(${pythonLiteral(serviceUrl())})\nqueries = [\n${queries}\n]\nranked = client.rank(${pythonLiteral(reference)}, queries)\n`;
-  return h("div", {}, snippet("curl", `curl ${address} --json '${body}'`), snippet("Python", python));
+  return h("div", snippet("curl", `curl ${address} --json '${body}'`), snippet("Python", python));
 }
 
 /** Return a query as Python code, one document per line. @param {import("./scored.js").RankRequest["queries"][number]} query */
@@ -53,8 +50,7 @@ function pythonQuery({ id, documents }) {
  * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the candidates of an edited text
  */
 function candidateText({ feature_names: names }, take) {
-  const area = h("textarea", {
-    class: "code",
+  const area = h("textarea.code", {
     rows: 10,
     spellcheck: "false",
     "data-pointer": "/queries",
@@ -65,7 +61,7 @@ function candidateText({ feature_names: names }, take) {
     hint(
       "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),
-    h("div", { class: "field" }, area),
+    h("div.field", area),
   );
   let shown = "";
 
@@ -107,9 +103,7 @@ function candidatesOf(text, names) {
 }
 
 /** @param {(number | null)[]} values @param {string[]} names */
-function byName(values, names) {
-  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
-}
+const byName = (values, names) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 
 /**
  * Return the table of candidate documents in the order of the model, with editable features and explanations.
@@ -121,7 +115,7 @@ function candidateTable(shown) {
   const heads = ["Rank", "", "Document", "Label", "Score", ...shown, ""];
   const node = scrollRegion(
     "Documents in the order of the model",
-    h("table", { class: "candidates" }, tableHead(...heads.map(head)), body),
+    h("table.candidates", tableHead(...heads.map(head)), body),
   );
   /** @type {import("./scored.js").Candidate[]} */
   let candidates = [];
@@ -132,11 +126,11 @@ function candidateTable(shown) {
 
   /** @param {string} words @param {number} index */
   function head(words, index) {
-    if (!words) return h("td", {});
+    if (!words) return h("td");
     return h(
       "th",
       { scope: "col", class: index > 3 && "number" },
-      index > 4 ? h("span", { class: "name", title: words }, words) : words,
+      index > 4 ? h("span.name", { title: words }, words) : words,
     );
   }
 
@@ -165,14 +159,13 @@ function candidateTable(shown) {
    */
   function rows(candidate, { id, rank, score, explanation }, largest) {
     const reasons = h(
-      "tr",
-      { class: "reasons", hidden: !open.has(id) },
-      h("td", { colspan: heads.length }, h("div", { class: "in-sight" }, contributions(explanation))),
+      "tr.reasons",
+      { hidden: !open.has(id) },
+      h("td", { colspan: heads.length }, h("div.in-sight", contributions(explanation))),
     );
     const why = h(
-      "button",
+      "button.quiet.small",
       {
-        class: "quiet small",
         "aria-expanded": String(open.has(id)),
         "aria-label": `Why ${id} has its score`,
         click: toggle,
@@ -188,13 +181,13 @@ function candidateTable(shown) {
     const row = h(
       "tr",
       { "data-document": id },
-      numberCell(rank),
-      h("td", {}, moved(before.get(id), rank)),
+      h("td.number", rank),
+      h("td", moved(before.get(id), rank)),
       rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
-      numberCell(candidate.label === null ? "–" : grade(candidate.label, largest)),
-      numberCell(fixed(score, 4)),
-      ...shown.map((feature) => numberCell(field(candidate, feature))),
-      h("td", {}, why),
+      h("td.number", candidate.label === null ? "–" : grade(candidate.label, largest)),
+      h("td.number", fixed(score, 4)),
+      ...shown.map((feature) => h("td.number", field(candidate, feature))),
+      h("td", why),
     );
     return [row, reasons];
   }
@@ -245,12 +238,12 @@ function storeValue(candidate, feature, input) {
 
 /** Show how far a document has moved since the previous ranking. @param {number | undefined} from @param {number} to */
 function moved(from, to) {
-  if (from === undefined || from === to) return h("span", { class: "shift" }, from === undefined ? "" : "=");
+  if (from === undefined || from === to) return h("span.shift", from === undefined ? "" : "=");
   const risen = from - to;
   const words = `${Math.abs(risen)} ${Math.abs(risen) === 1 ? "place" : "places"} ${risen > 0 ? "up" : "down"}`;
   return h(
-    "span",
-    { class: "shift", "data-shift": risen > 0 ? "up" : "down", role: "img", title: words, "aria-label": words },
+    "span.shift",
+    { "data-shift": risen > 0 ? "up" : "down", role: "img", title: words, "aria-label": words },
     `${risen > 0 ? "↑" : "↓"}${Math.abs(risen)}`,
   );
 }
@@ -289,7 +282,7 @@ export async function tryView(model) {
     change: () => void choose(query.value.trim()),
   });
   const known = h("datalist", { id: "try-queries" });
-  const words = h("p", { class: "hint", role: "status" });
+  const words = h("p.hint", { role: "status" });
   const [{ features: shown, words: shownLabel }, datasets] = await Promise.all([
     shownFeatures(model),
     offerReady([dataset], hashValue("dataset") ?? model.dataset_id),
@@ -299,16 +292,17 @@ export async function tryView(model) {
     turn += 1; // a pending response must not replace these documents
     table.take(candidates);
   });
-  const code = h("div", {});
+  const code = h("div");
   const form = h(
-    "form",
-    { class: "try-form", novalidate: true, "aria-label": "Documents" },
-    h("div", { class: "summary", hidden: true }),
+    "form.try-form",
+    { novalidate: true, "aria-label": "Documents" },
+    h("div.summary", { hidden: true }),
     table.node,
     text.node,
-    actionRow(
-      h("button", { type: "submit", class: "primary" }, "Rank"),
-      h("button", { class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
+    h(
+      "div.actions",
+      h("button.primary", { type: "submit" }, "Rank"),
+      h("button.quiet", { click: () => choose(query.value.trim()) }, "Start over"),
     ),
   );
   /** Number of the last document change; responses for earlier documents are dropped. */
@@ -356,7 +350,7 @@ export async function tryView(model) {
         total > candidates.length
           ? `The first ${counted(candidates.length, "document")} of ${total}`
           : counted(total, "document");
-      replace(words, searched && [h("strong", {}, searched), ": "], `${documents}.`);
+      replace(words, searched && [h("strong", searched), ": "], `${documents}.`);
       table.take(candidates);
       await rank();
       form.hidden = false;
@@ -380,10 +374,11 @@ export async function tryView(model) {
     return (items.find(({ relevant }) => relevant > 0) || items[0]).query_id;
   }
 
-  const problem = h("div", {});
-  const head = panelHead(
-    h("h2", {}, "Try the model on documents"),
-    h("div", { class: "try-choice" }, h("label", {}, "Dataset ", dataset), h("label", {}, "Query ", query), known),
+  const problem = h("div");
+  const head = h(
+    "div.panel-head",
+    h("h2", "Try the model on documents"),
+    h("div.try-choice", h("label", "Dataset ", dataset), h("label", "Query ", query), known),
   );
   const explanation = hint(
     `Edit feature values and rank again. The table shows ${shownLabel}; other features keep their values from the data.`,
@@ -399,5 +394,5 @@ export async function tryView(model) {
     setText(words, "There is no dataset to take documents from. These two documents have no features yet.");
     await rank();
   }
-  return [h("section", { class: "panel" }, head, explanation, words, problem, form), panel("Rank with code", code)];
+  return [h("section.panel", head, explanation, words, problem, form), panel("Rank with code", code)];
 }

@@ -4,7 +4,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
 import { tagList } from "../page/content.js";
-import { findAll, h, numberCell, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, numberHeads, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /**
@@ -79,32 +79,32 @@ export function versionTable(name, { tick, current }) {
     return h(
       "tr",
       { "data-model": id },
-      rowHead(h("span", { class: "check" }, tick(model), link)),
-      h("td", {}, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`)), tagList(tags)),
-      h("td", {}, metricLabel(model.metrics)),
-      h("td", {}, kindName(model.kind)),
-      h("td", {}, loss?.name || source),
-      h("td", {}, dataset ? datasetName(dataset) : "–"),
-      numberCell(count(iterations)),
-      h("td", {}, timeElement(created)),
+      rowHead(h("span.check", tick(model), link)),
+      h("td", ...aliases.map((alias) => h("span.tag", `@${alias}`)), tagList(tags)),
+      h("td", metricLabel(model.metrics)),
+      h("td", kindName(model.kind)),
+      h("td", loss?.name || source),
+      h("td", dataset ? datasetName(dataset) : "–"),
+      h("td.number", count(iterations)),
+      h("td", timeElement(created)),
     );
   }
 
   const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE_SIZE) })}`);
-  return h("div", { class: "versions rows" }, ...pagedTable(`Versions of ${name}`, heads, address, row));
+  return h("div.versions.rows", ...pagedTable(`Versions of ${name}`, heads, address, row));
 }
 
 /** @param {Schemas["Model"]["metrics"]} metrics */
 function metricLabel(metrics) {
   const entries = Object.entries(metrics || {});
-  if (!entries.length) return h("span", { class: "missing" }, "not tested");
+  if (!entries.length) return h("span.missing", "not tested");
   const [[name, value], ...others] = entries;
   const all = entries.map(([each, number]) => `${each} ${metric(number)}`).join(", ");
   return h(
     "span",
     { title: all },
-    h("strong", {}, metric(value)),
+    h("strong", metric(value)),
     ` ${name}`,
-    others.length > 0 && h("small", {}, ` and ${others.length} more`),
+    others.length > 0 && h("small", ` and ${others.length} more`),
   );
 }

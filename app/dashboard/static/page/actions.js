@@ -1,5 +1,5 @@
 /** Action buttons, and functions that run actions and show the API's refusals. @module */
-import { messageOf, Problem, refusal } from "./api.js";
+import { refusal } from "./api.js";
 import { h, problemBox, replace } from "./dom.js";
 
 /**
@@ -7,7 +7,7 @@ import { h, problemBox, replace } from "./dom.js";
  *
  * @param {HTMLElement} outcome where a refusal is shown
  * @param {() => unknown} done called after each action
- * @returns {(act: () => Promise<void>) => Promise<void>}
+ * @returns {(act: () => Promise<unknown>) => Promise<void>}
  */
 export function actionRunner(outcome, done) {
   return async (act) => {
@@ -15,8 +15,7 @@ export function actionRunner(outcome, done) {
     try {
       await act();
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+      replace(outcome, h("p.error", { role: "alert" }, refusal(error).message));
     }
     done();
   };

@@ -121,6 +121,20 @@ export function modelPage(ref) {
   return `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;
 }
 
+/** Pages of objects by the API's names of their kinds. @type {Record<string, (id: string) => string>} */
+export const OBJECT_PAGES = {
+  model: modelPage,
+  job: jobPage,
+  dataset: datasetPage,
+  evaluation: evaluationPage,
+  comparison: comparisonPage,
+  ranking: rankingPage,
+  study: studyPage,
+  experiment: experimentPage,
+  "click-log": clickLogPage,
+  interleaving: interleavingPage,
+};
+
 /** Return the path of the comparison form with systems and a dataset selected. @param {string[]} systems references of models, ids of rankings */
 export function compareWith(systems, dataset = "") {
   const chosen = new URLSearchParams(systems.map((system) => ["system", system]));

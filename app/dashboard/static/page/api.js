@@ -77,9 +77,7 @@ export function failure(status, text) {
  * @param {unknown} error
  * @returns {error is Problem}
  */
-export function isFinal(error) {
-  return error instanceof Problem && error.status < 500 && error.status !== 429;
-}
+export const isFinal = (error) => error instanceof Problem && error.status < 500 && error.status !== 429;
 
 /** Return an error of the API; an error of the page is thrown again. @param {unknown} error */
 export function refusal(error) {
@@ -88,9 +86,7 @@ export function refusal(error) {
 }
 
 /** Return the message of a thrown value. @param {unknown} error */
-export function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
-}
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /**
  * Return the body of the API's answer, whose type follows from the path.
@@ -99,9 +95,7 @@ export function messageOf(error) {
  * @param {Path} path
  * @returns {Promise<Answer<Path>>}
  */
-export async function get(path) {
-  return (await request(path)).body;
-}
+export const get = async (path) => (await request(path)).body;
 
 /**
  * Return a function that reads at its first call and keeps the result; after a failure, the next call reads again.
@@ -143,9 +137,7 @@ export async function getAll(path, read = get) {
 let newAnswerCount = 0;
 
 /** Return the number of responses to conditional readers that were not 304. */
-export function newAnswers() {
-  return newAnswerCount;
-}
+export const newAnswers = () => newAnswerCount;
 
 /**
  * Return a reader that keeps the last response for a path and sends If-None-Match.

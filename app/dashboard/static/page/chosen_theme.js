@@ -4,9 +4,7 @@ const KEY = "rankery-theme";
 export const THEMES = ["system", "light", "dark"];
 
 /** Return the chosen theme, "system" by default. */
-export function chosenTheme() {
-  return document.documentElement.dataset.theme ?? "system";
-}
+export const chosenTheme = () => document.documentElement.dataset.theme ?? "system";
 
 /**
  * Show the page in a theme and keep the choice; the document gets the event `themechange`.

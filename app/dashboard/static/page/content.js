@@ -14,7 +14,7 @@ const readers = new WeakMap();
  * @param {() => Promise<Child[]>} read what to show in the place
  */
 export async function loadInto(place, read) {
-  replace(place, h("div", { class: "skeleton chart" }));
+  replace(place, h("div.skeleton.chart"));
   const run = readers.get(place) ?? latestReader(place);
   readers.set(place, run);
   await run(read, (content) => replace(place, ...content));
@@ -28,7 +28,7 @@ export async function loadInto(place, read) {
  */
 export function failureBox(error, retry) {
   const box = problemBox(refusal(error));
-  box.append(h("div", { class: "actions" }, h("button", { class: "small", click: retry }, "Try again")));
+  box.append(h("div.actions", h("button.small", { click: retry }, "Try again")));
   return box;
 }
 
@@ -106,9 +106,7 @@ export async function openObject(place, draw, missing) {
 }
 
 /** Return a text of the API with the parts between backticks as code. @param {string} words @returns {(Node | string)[]} */
-export function withCode(words) {
-  return words.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
-}
+export const withCode = (words) => words.split("`").map((part, index) => (index % 2 ? h("code", part) : part));
 
 /** @param {any} value @param {string} [margin] indentation of further lines @returns {string} */
 export function pythonLiteral(value, margin = "") {
@@ -131,7 +129,7 @@ export function pythonLiteral(value, margin = "") {
  * @param {string} [what] the text in a sentence, such as "curl code"
  */
 export function snippet(name, code, what = `${name} code`) {
-  const button = h("button", { class: "quiet small", "aria-label": `Copy the ${what}`, click: copy }, "Copy");
+  const button = h("button.quiet.small", { "aria-label": `Copy the ${what}`, click: copy }, "Copy");
   async function copy() {
     try {
       await navigator.clipboard.writeText(code);
@@ -145,7 +143,7 @@ export function snippet(name, code, what = `${name} code`) {
     announce(`The ${what} was copied.`);
   }
   const text = h("pre", { tabindex: "0", "aria-label": what, "data-code": name }, code);
-  return h("div", { class: "snippet" }, h("div", { class: "panel-head" }, h("h3", {}, name), button), text);
+  return h("div.snippet", h("div.panel-head", h("h3", name), button), text);
 }
 
 /** Download the response to a POST request as a file. @param {string} path @param {unknown} json */
@@ -175,7 +173,7 @@ export function saveFile(name, content) {
 /** Link a question mark to a page of the guide. @param {string} page such as "concepts/doctor/" @param {string} label of the page */
 export function helpLink(page, label) {
   const words = `${label} in the guide`;
-  return h("a", { class: "help", href: `/guide/${page}`, title: words, "aria-label": words }, "?");
+  return h("a.help", { href: `/guide/${page}`, title: words, "aria-label": words }, "?");
 }
 
 /** Return links from tags to lists of the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
@@ -183,16 +181,12 @@ export function tagList(tags, list = "/models") {
   return Object.entries(tags).map(([name, value]) => {
     const filter = value ? `${name}:${value}` : name;
     const href = `${list}?${new URLSearchParams({ tag: filter })}`;
-    return h(
-      "a",
-      { class: "tag plain", href, title: "Show everything with this tag" },
-      value ? `${name}: ${value}` : name,
-    );
+    return h("a.tag.plain", { href, title: "Show everything with this tag" }, value ? `${name}: ${value}` : name);
   });
 }
 
 /** @param {string} project @param {string} list page */
 export function projectTag(project, list) {
   const href = `${list}?${new URLSearchParams({ project })}`;
-  return h("a", { class: "tag", href, title: "Show everything in this project" }, project);
+  return h("a.tag", { href, title: "Show everything in this project" }, project);
 }

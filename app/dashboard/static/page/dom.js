@@ -6,43 +6,42 @@ const SVG = "http://www.w3.org/2000/svg";
 const URLS = new Set(["action", "href", "src"]);
 
 /**
- * Return an HTML element. Attributes that are functions become listeners. Attributes and children that are false,
- * null or undefined are left out. A button submits its form only with the type submit.
+ * Return an HTML element: `h("a.name", { href }, "Name")` is a link of the class `name`. Attributes that are functions
+ * become listeners. Attributes and children that are false, null or undefined are left out. A button submits its form
+ * only with the type submit.
  *
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} [attributes]
- * @param {...(Child | Child[])} children
- * @returns {HTMLElementTagNameMap[Tag]}
+ * @template {Selector<keyof HTMLElementTagNameMap>} Given
+ * @param {Given} selector the tag, and classes after dots
+ * @param {Content} content
+ * @returns {HTMLElementTagNameMap[TagOf<Given> & keyof HTMLElementTagNameMap]}
  */
-export function h(tag, attributes = {}, ...children) {
-  const all = tag === "button" ? { type: "button", ...attributes } : attributes;
-  return fill(document.createElement(tag), all, children);
+export function h(selector, ...content) {
+  const [tag, ...classes] = selector.split(".");
+  const node = document.createElement(tag);
+  if (tag === "button") node.setAttribute("type", "button");
+  return /** @type {any} */ (fill(node, classes, content));
 }
 
 /**
  * Return an SVG element, as `h` does for HTML.
  *
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} [attributes]
- * @param {...(Child | Child[])} children
- * @returns {SVGElementTagNameMap[Tag]}
+ * @template {Selector<keyof SVGElementTagNameMap>} Given
+ * @param {Given} selector
+ * @param {Content} content
+ * @returns {SVGElementTagNameMap[TagOf<Given> & keyof SVGElementTagNameMap]}
  */
-export function svg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
+export function svg(selector, ...content) {
+  const [tag, ...classes] = selector.split(".");
+  return /** @type {any} */ (fill(document.createElementNS(SVG, tag), classes, content));
 }
 
-/**
- * @template {Element} Kind
- * @param {Kind} node
- * @param {Attributes} attributes
- * @param {(Child | Child[])[]} children
- * @returns {Kind}
- */
-function fill(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, value);
-  node.append(...flattened(children));
+/** @param {Element} node @param {string[]} classes @param {Content} content */
+function fill(node, classes, content) {
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  const [first] = content;
+  const hasAttributes = typeof first === "object" && first && !(first instanceof Node) && !Array.isArray(first);
+  if (hasAttributes) for (const [name, value] of Object.entries(first)) setAttribute(node, name, value);
+  node.append(...flattened(/** @type {(Child | Child[])[]} */ (hasAttributes ? content.slice(1) : content)));
   return node;
 }
 
@@ -79,9 +78,7 @@ export function setText(node, text) {
  * @param {string} [words] displayed text; default: the status
  * @param {string | null} [title] shown on hover
  */
-export function statusBadge(status, words = status, title) {
-  return h("span", { class: "status", "data-status": status, title }, words);
-}
+export const statusBadge = (status, words = status, title) => h("span.status", { "data-status": status, title }, words);
 
 /** @param {Element} node @param {...(Child | Child[])} children */
 export function replace(node, ...children) {
@@ -105,9 +102,7 @@ function flattened(children) {
  * @returns {Kind}
  * @throws {TypeError} where the template has no such element
  */
-export function elementById(id, kind) {
-  return expected(document.getElementById(id), kind, `#${id}`);
-}
+export const elementById = (id, kind) => expected(document.getElementById(id), kind, `#${id}`);
 
 /**
  * Return the first descendant of a place that matches a selector.
@@ -119,9 +114,7 @@ export function elementById(id, kind) {
  * @returns {Kind}
  * @throws {TypeError} where there is no such element
  */
-export function find(place, selector, kind) {
-  return expected(place.querySelector(selector), kind, selector);
-}
+export const find = (place, selector, kind) => expected(place.querySelector(selector), kind, selector);
 
 /**
  * Return all descendants of a place that match a selector; each of them must be of the kind.
@@ -155,7 +148,7 @@ function expected(node, kind, name) {
  * @param {...(Child | Child[])} children
  */
 export function scrollRegion(label, ...children) {
-  return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, ...children);
+  return h("div.scroll", { role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
 
 /**
@@ -165,7 +158,7 @@ export function scrollRegion(label, ...children) {
  */
 export function tableHead(...cells) {
   const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
-  return h("thead", {}, h("tr", {}, ...cells.flat().map(cell)));
+  return h("thead", h("tr", ...cells.flat().map(cell)));
 }
 
 /** @param {Child | Child[]} words @param {Attributes} [attributes] */
@@ -174,19 +167,10 @@ export function columnHead(words, attributes = {}) {
 }
 
 /** Return headings of columns of numbers. @param {Child[]} words */
-export function numberHeads(...words) {
-  return words.map((each) => columnHead(each, { class: "number" }));
-}
+export const numberHeads = (...words) => words.map((each) => columnHead(each, { class: "number" }));
 
 /** @param {...(Child | Child[])} content */
-export function numberCell(...content) {
-  return h("td", { class: "number" }, ...content);
-}
-
-/** @param {...(Child | Child[])} content */
-export function rowHead(...content) {
-  return h("th", { scope: "row" }, ...content);
-}
+export const rowHead = (...content) => h("th", { scope: "row" }, ...content);
 
 /**
  * Return a table that scrolls sideways.
@@ -197,7 +181,7 @@ export function rowHead(...content) {
  * @param {Attributes} [attributes]
  */
 export function dataTable(label, heads, rows, attributes = {}) {
-  return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", {}, ...rows)));
+  return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", ...rows)));
 }
 
 /**
@@ -207,13 +191,11 @@ export function dataTable(label, heads, rows, attributes = {}) {
  * @param {...(Child | Child[])} children
  */
 export function panel(heading, ...children) {
-  return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
+  return h("section.panel", { "aria-label": heading }, h("h2", heading), ...children);
 }
 
 /** Return details that are closed at first. @param {Child} summary @param {...(Child | Child[])} children */
-export function disclosure(summary, ...children) {
-  return h("details", { class: "more" }, h("summary", {}, summary), ...children);
-}
+export const disclosure = (summary, ...children) => h("details.more", h("summary", summary), ...children);
 
 /**
  * Return a list of names and values; entries that are false are left out.
@@ -222,42 +204,16 @@ export function disclosure(summary, ...children) {
  * @param {(readonly [name: Child, value: Child | Child[]] | false | null | undefined | "")[]} facts
  */
 export function factList(kind, facts) {
-  return h(
-    "dl",
-    { class: kind },
-    ...facts.map((each) => each && h("div", {}, h("dt", {}, each[0]), h("dd", {}, each[1] ?? "–"))),
-  );
+  return h("dl", { class: kind }, ...facts.map((each) => each && h("div", h("dt", each[0]), h("dd", each[1] ?? "–"))));
 }
 
 /** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
-export function hint(...words) {
-  return h("p", { class: "hint" }, ...words);
-}
-
-/** Return buttons and links side by side. @param {...(Child | Child[])} children */
-export function actionRow(...children) {
-  return h("div", { class: "actions" }, ...children);
-}
-
-/** Return the head of a panel: a heading and the controls beside it. @param {...(Child | Child[])} children */
-export function panelHead(...children) {
-  return h("div", { class: "panel-head" }, ...children);
-}
-
-/** Return the head of a page: its heading and its actions. @param {...(Child | Child[])} children */
-export function pageHead(...children) {
-  return h("div", { class: "page-head" }, ...children);
-}
-
-/** Return a heading with its status beside it. @param {...(Child | Child[])} children */
-export function headingRow(...children) {
-  return h("div", { class: "job-heading" }, ...children);
-}
+export const hint = (...words) => h("p.hint", ...words);
 
 /** Return facts below the heading of a page, separated by dots. @param {...(Child | Child[])} facts */
 export function metaLine(...facts) {
   const known = facts.filter(Boolean);
-  return h("p", { class: "job-meta" }, ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
+  return h("p.job-meta", ...known.flatMap((fact, index) => [index > 0 && " · ", fact].flat()));
 }
 
 /**
@@ -277,9 +233,7 @@ export function changes() {
 }
 
 /** Return a message that screen readers announce. @param {string} words */
-export function alertText(words) {
-  return h("span", { class: "error", role: "alert" }, words);
-}
+export const alertText = (words) => h("span.error", { role: "alert" }, words);
 
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
@@ -295,13 +249,7 @@ export function announce(sentence) {
  * @param {string} [action] text of the link
  */
 export function emptyState(title, sentence, href, action) {
-  return h(
-    "div",
-    { class: "empty" },
-    h("h2", {}, title),
-    h("p", {}, sentence),
-    href && h("a", { class: "button primary", href }, action),
-  );
+  return h("div.empty", h("h2", title), h("p", sentence), href && h("a.button.primary", { href }, action));
 }
 
 /**
@@ -312,12 +260,12 @@ export function emptyState(title, sentence, href, action) {
 export function problemBox(problem) {
   const place = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
   return h(
-    "div",
-    { class: "problem", role: "group", "aria-label": "Problem" },
-    h("strong", {}, problem.title || "Problem"),
-    h("p", {}, problem.detail || problem.message || ""),
+    "div.problem",
+    { role: "group", "aria-label": "Problem" },
+    h("strong", problem.title || "Problem"),
+    h("p", problem.detail || problem.message || ""),
     place.length > 0 && hint(place.map((name) => `${name} ${problem[name]}`).join(", ")),
-    problem.text && h("pre", {}, problem.text),
+    problem.text && h("pre", problem.text),
   );
 }
 
@@ -336,23 +284,25 @@ export function showDialog(dialog) {
 /**
  * Ask the user to confirm an action; resolve to whether the user confirmed it.
  *
- * @param {{question: string, consequence: string, yes: string, no: string}} words
+ * @param {string} question
+ * @param {string} consequence
+ * @param {string} yes
+ * @param {string} [no]
  * @returns {Promise<boolean>}
  */
-export function confirmed({ question, consequence, yes, no }) {
+export function confirmed(question, consequence, yes, no = "Keep it") {
   const dialog = h(
     "dialog",
     { "aria-label": question },
     h(
       "form",
       { method: "dialog" },
-      h("h2", {}, question),
+      h("h2", question),
       hint(consequence),
       h(
-        "div",
-        { class: "actions end" },
-        h("button", { type: "submit", value: "no", class: "quiet" }, no),
-        h("button", { type: "submit", value: "yes", class: "danger" }, yes),
+        "div.actions.end",
+        h("button.quiet", { type: "submit", value: "no" }, no),
+        h("button.danger", { type: "submit", value: "yes" }, yes),
       ),
     ),
   );

@@ -6,9 +6,7 @@ const LOSS = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
 const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
 /** @param {number | null | undefined} value */
-export function count(value) {
-  return value === null || value === undefined ? "–" : COUNT.format(value);
-}
+export const count = (value) => (value === null || value === undefined ? "–" : COUNT.format(value));
 
 /**
  * Return a number with a fixed count of decimals and a minus sign as wide as a plus; a number that rounds to zero has no sign.
@@ -36,14 +34,10 @@ export function metric(value) {
  *
  * @param {number | null | undefined} value
  */
-export function score(value) {
-  return typeof value === "number" && !Number.isNaN(value) ? fixed(value, 4) : "–";
-}
+export const score = (value) => (typeof value === "number" && !Number.isNaN(value) ? fixed(value, 4) : "–");
 
 /** Return the number of decimals of a metric or of a difference of metrics. @param {number} value */
-export function metricDigits(value) {
-  return Math.abs(value) < 10 ? 4 : 2;
-}
+export const metricDigits = (value) => (Math.abs(value) < 10 ? 4 : 2);
 
 /** Return a p-value: "0.0302", "< 0.0001". @param {number | null | undefined} value */
 export function pValue(value) {
@@ -94,9 +88,10 @@ export function percent(part, whole) {
  * @param {string} one
  * @param {string} [many]
  */
-export function counted(number, one, many = `${one}s`) {
-  return `${count(number)} ${number === 1 ? one : many}`;
-}
+export const counted = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+
+/** Join the parts of a text that are not empty. @param {unknown[]} parts @param {string} [separator] */
+export const joined = (parts, separator = " ") => parts.filter(Boolean).join(separator);
 
 /** @param {number} value bytes */
 export function size(value) {
@@ -134,19 +129,13 @@ export function briefDuration(value) {
 }
 
 /** @param {number} value milliseconds: "92 ms", "8.1 ms" */
-export function milliseconds(value) {
-  return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ms`;
-}
+export const milliseconds = (value) => `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ms`;
 
 /** @param {Date} moment */
-export function momentLabel(moment) {
-  return MOMENT.format(moment);
-}
+export const momentLabel = (moment) => MOMENT.format(moment);
 
 /** Return the local day of a moment. @param {string} iso */
-export function dayLabel(iso) {
-  return new Date(iso).toLocaleDateString("en", { dateStyle: "medium" });
-}
+export const dayLabel = (iso) => new Date(iso).toLocaleDateString("en", { dateStyle: "medium" });
 
 /**
  * Return a time that reads "3 min ago" or "in 3 min", stays current, and has the exact moment as its title.

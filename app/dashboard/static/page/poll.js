@@ -19,8 +19,8 @@ function showUnavailable(reason, seconds, retry) {
   strip.hidden = false;
   replace(
     strip,
-    h("span", {}, `${reason.replace(/\.?$/, ".")} The page may be out of date. Retrying in ${seconds} s.`),
-    h("button", { class: "quiet small", click: retry }, "Try now"),
+    h("span", `${reason.replace(/\.?$/, ".")} The page may be out of date. Retrying in ${seconds} s.`),
+    h("button.quiet.small", { click: retry }, "Try now"),
   );
 }
 

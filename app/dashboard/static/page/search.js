@@ -1,17 +1,5 @@
 /** The search dialog: pages, actions, objects and the guide, by keyboard alone. @module */
-import {
-  clickLogPage,
-  comparisonPage,
-  datasetPage,
-  evaluationPage,
-  experimentPage,
-  interleavingPage,
-  jobPage,
-  modelPage,
-  openPage,
-  rankingPage,
-  studyPage,
-} from "./addresses.js";
+import { openPage, OBJECT_PAGES } from "./addresses.js";
 import { get, refusal } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
@@ -67,26 +55,22 @@ const ACTIONS = [
   { name: "Theme of the system", act: () => chooseTheme("system") },
 ];
 
-/**
- * Kinds of objects in the order in which they are shown: the heading, and the path of a hit's page.
- *
- * @type {Record<Schemas["SearchHit"]["kind"], [string, (hit: Schemas["SearchHit"]) => string]>}
- */
-const KINDS = {
-  model: ["Models", ({ name }) => modelPage(name)],
-  job: ["Jobs", ({ id }) => jobPage(id)],
-  dataset: ["Datasets", ({ id }) => datasetPage(id)],
-  evaluation: ["Evaluations", ({ id }) => evaluationPage(id)],
-  comparison: ["Comparisons", ({ id }) => comparisonPage(id)],
-  ranking: ["Rankings", ({ id }) => rankingPage(id)],
-  study: ["Studies", ({ id }) => studyPage(id)],
-  experiment: ["Experiments", ({ id }) => experimentPage(id)],
-  "click-log": ["Click logs", ({ id }) => clickLogPage(id)],
-  interleaving: ["Interleavings", ({ id }) => interleavingPage(id)],
-};
+/** Kinds of objects with their headings, in the order in which they are shown. @type {[Schemas["SearchHit"]["kind"], string][]} */
+const KINDS = [
+  ["model", "Models"],
+  ["job", "Jobs"],
+  ["dataset", "Datasets"],
+  ["evaluation", "Evaluations"],
+  ["comparison", "Comparisons"],
+  ["ranking", "Rankings"],
+  ["study", "Studies"],
+  ["experiment", "Experiments"],
+  ["click-log", "Click logs"],
+  ["interleaving", "Interleavings"],
+];
 
-const list = h("div", { id: "search-results", class: "results", role: "listbox", "aria-label": "Results" });
-const status = h("p", { class: "hint", role: "status" });
+const list = h("div.results", { id: "search-results", role: "listbox", "aria-label": "Results" });
+const status = h("p.hint", { role: "status" });
 const field = /** @type {HTMLInputElement} */ (
   h("input", {
     type: "search",
@@ -103,12 +87,12 @@ const field = /** @type {HTMLInputElement} */ (
     keydown: onKey,
   })
 );
-const close = h("button", { class: "quiet small", click: () => dialog.close() }, "Close");
+const close = h("button.quiet.small", { click: () => dialog.close() }, "Close");
 const dialog = /** @type {HTMLDialogElement} */ (
   h(
-    "dialog",
-    { class: "search", "aria-label": "Search", click: onBackdrop },
-    h("div", { class: "search-head" }, field, close),
+    "dialog.search",
+    { "aria-label": "Search", click: ({ target }) => target === dialog && dialog.close() },
+    h("div.search-head", field, close),
     list,
     status,
   )
@@ -168,9 +152,15 @@ async function ask(text, number, local) {
 
 /** @param {Schemas["SearchHit"][]} items @returns {[string, Choice[]][]} */
 function grouped(items) {
-  return Object.entries(KINDS).map(([kind, [heading, href]]) => {
+  return KINDS.map(([kind, heading]) => {
     const hits = items.filter((item) => item.kind === kind);
-    return [heading, hits.map((hit) => ({ name: hit.name, detail: hit.detail || hit.id, href: href(hit) }))];
+    const page = OBJECT_PAGES[kind];
+    const choices = hits.map(({ id, name, detail }) => ({
+      name,
+      detail: detail || id,
+      href: page(kind === "model" ? name : id),
+    }));
+    return [heading, choices];
   });
 }
 
@@ -189,7 +179,7 @@ function group(heading, choices, id) {
   return h(
     "div",
     { role: "group", "aria-labelledby": id },
-    h("p", { id, class: "hint", role: "presentation" }, heading),
+    h("p.hint", { id, role: "presentation" }, heading),
     ...choices.map(option),
   );
 }
@@ -208,7 +198,7 @@ function option({ name, detail, href, act }) {
     click: choose,
     pointermove: () => activate(index),
   };
-  const node = h("div", attributes, h("span", { class: "name" }, name), detail && h("small", {}, detail));
+  const node = h("div", attributes, h("span.name", name), detail && h("small", detail));
   options.push({ option: node, choose });
   return node;
 }
@@ -233,9 +223,4 @@ function onKey(event) {
     entered = !options.length;
     options[active]?.choose();
   }
-}
-
-/** Close the dialog on a click outside of it. @param {Event} event */
-function onBackdrop(event) {
-  if (event.target === dialog) dialog.close();
 }

@@ -34,12 +34,9 @@ export function goByKey({ key, timeStamp }) {
 
 /** Open the dialog that lists the shortcuts. */
 export function openShortcuts() {
-  const close = h("button", { type: "submit", class: "quiet" }, "Close");
+  const close = h("button.quiet", { type: "submit" }, "Close");
   /** @param {string} words @param {string[]} keys @param {string} [between] @returns {[string, Child[]]} */
-  const line = (words, keys, between = " ") => [
-    words,
-    keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)]),
-  ];
+  const line = (words, keys, between = " ") => [words, keys.flatMap((key, at) => [at > 0 && between, h("kbd", key)])];
   const dialog = h(
     "dialog",
     { "aria-labelledby": "shortcuts-title" },
@@ -55,7 +52,7 @@ export function openShortcuts() {
         line("Move between search, theme and help", ["←", "→"]),
         line("Close a dialog or menu", ["Esc"]),
       ]),
-      h("div", { class: "actions end" }, close),
+      h("div.actions.end", close),
     ),
   );
   showDialog(dialog);

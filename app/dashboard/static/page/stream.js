@@ -17,9 +17,7 @@ let source = null;
 let connected = false;
 
 /** Return whether the stream is open. */
-export function isConnected() {
-  return connected;
-}
+export const isConnected = () => connected;
 
 /**
  * Call a function with each signal. The stream is open while the page is visible.

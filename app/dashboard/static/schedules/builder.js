@@ -5,6 +5,7 @@
 import { get, Problem } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
 import { CHOICES, choiceOf, cronOf } from "./cron.js";
+import { latestReader } from "../page/content.js";
 
 const TYPING_MILLISECONDS = 250;
 
@@ -15,8 +16,8 @@ export function timesBuilder() {
   const cron = elementById("cron", HTMLInputElement);
   const timezone = elementById("timezone", HTMLInputElement);
   const due = elementById("due");
+  const read = latestReader(due);
   let typing = 0;
-  let asked = 0;
   const options = CHOICES.map(([value, words]) => h("option", { value }, words));
   replace(repeat, ...options, h("option", { value: "" }, "Custom expression"));
   for (const control of [repeat, at]) control.addEventListener("input", choose);
@@ -31,15 +32,16 @@ export function timesBuilder() {
     show();
   }
 
-  async function show() {
+  function show() {
     const choice = choiceOf(cron.value);
     repeat.value = choice?.repeat ?? "";
     at.disabled = !choice;
     if (choice) at.value = choice.time;
-    const turn = ++asked;
     const zone = timezone.value.trim() || "UTC";
-    const words = await nextRunsLabel(cron.value, zone);
-    if (turn === asked) replace(due, words);
+    return read(
+      () => nextRunsLabel(cron.value, zone),
+      (words) => replace(due, words),
+    );
   }
   return { show };
 }

@@ -43,9 +43,7 @@ export function choiceOf(cron) {
 }
 
 /** @param {string | undefined} text @param {number} largest */
-function isWithin(text, largest) {
-  return /^\d{1,2}$/.test(text ?? "") && Number(text) <= largest;
-}
+const isWithin = (text, largest) => /^\d{1,2}$/.test(text ?? "") && Number(text) <= largest;
 
 /**
  * Return an expression in words, such as "Every day at 03:30". An expression that no choice encodes is

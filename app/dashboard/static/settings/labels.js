@@ -1,6 +1,8 @@
 /** Settings with readable units, and entries of the audit log as sentences. @module */
 import { decoded } from "../page/addresses.js";
 import { count, counted } from "../page/format.js";
+import { hint, announce, elementById, replace, h } from "../page/dom.js";
+import { snippet } from "../page/content.js";
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 /** @type {[seconds: number, one: string][]} */
@@ -104,8 +106,23 @@ export function change({ method, path }) {
 }
 
 /** @param {string} kind */
-function noun(kind) {
-  return NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
+const noun = (kind) => NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
+
+/**
+ * Show a secret, which the API returns only once, in the element `made` of the page.
+ *
+ * @param {string} title
+ * @param {string} sentence
+ * @param {string} secret
+ */
+export function showSecret(title, sentence, secret) {
+  const place = elementById("made");
+  replace(
+    place,
+    h("section.panel", { "aria-label": "Secret" }, h("h2", title), hint(sentence), snippet("secret", secret, "secret")),
+  );
+  announce(`${title}. Its secret is shown only once.`);
+  place.scrollIntoView({ block: "nearest" });
 }
 
 /** Return the outcome of a request by its HTTP status. @param {number} status */

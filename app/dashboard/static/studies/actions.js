@@ -3,16 +3,18 @@ import { field, textInput } from "../forms/controls.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { actionButtons } from "../page/actions.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
+import { trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, request } from "../page/api.js";
-import { actionRow, announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
+import { announce, confirmed, h, hint, replace, showDialog } from "../page/dom.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
+
+const CONSEQUENCE = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
 
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
-  const node = h("div", { class: "actions" });
-  const failure = h("div", { class: "study-failure" });
+  const node = h("div.actions");
+  const failure = h("div.study-failure");
   const create = creator();
   /** @type {Study | null} */
   let study = null;
@@ -29,12 +31,11 @@ export function studyActions(id, changed) {
   };
 
   async function cancel() {
-    const isSure = await confirmed({
-      question: "Cancel this study?",
-      consequence: "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
-      yes: "Cancel the study",
-      no: "Keep it",
-    });
+    const isSure = await confirmed(
+      "Cancel this study?",
+      "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
+      "Cancel the study",
+    );
     if (isSure) await change("cancel");
   }
 
@@ -132,18 +133,10 @@ export function studyActions(id, changed) {
         open && button("Add a trial", add),
         button("Clone", clone),
         isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
-        !isOpen(newStudy) && deleteButton(newStudy),
+        !isOpen(newStudy) && confirmedDeleteButton("studies", newStudy, CONSEQUENCE),
       );
     },
   };
-}
-
-/** @param {Study} study */
-function deleteButton({ id, name }) {
-  const consequence = `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`;
-  return confirmedDeleteButton(name, studyApi(id), consequence, () =>
-    openAfterDeletion("/studies", trashed(`${name} deleted.`, [id])),
-  );
 }
 
 /** @param {Json} choice */
@@ -152,9 +145,7 @@ function choiceLabel(choice) {
 }
 
 /** @param {Json} choice @param {Json | undefined} value */
-function isSame(choice, value) {
-  return value !== undefined && choiceLabel(choice) === choiceLabel(value);
-}
+const isSame = (choice, value) => value !== undefined && choiceLabel(choice) === choiceLabel(value);
 
 /** @param {string} pointer @param {string} label @param {string} type @param {string | number} value */
 function textField(pointer, label, type, value) {
@@ -173,16 +164,16 @@ function textField(pointer, label, type, value) {
  */
 function submitDialog(title, words, fields, yes, send) {
   const form = h(
-    "form",
-    { class: "form", novalidate: true },
+    "form.form",
+    { novalidate: true },
     hint(words),
-    h("div", { class: "summary", hidden: true }),
-    h("div", { class: "grid" }, ...fields),
-    actionRow(h("button", { class: "primary", type: "submit" }, yes)),
+    h("div.summary", { hidden: true }),
+    h("div.grid", ...fields),
+    h("div.actions", h("button.primary", { type: "submit" }, yes)),
   );
-  const dialog = h("dialog", { class: "form-dialog", "aria-label": title });
-  const close = h("button", { class: "quiet small", "aria-label": "Close", click: () => dialog.close() }, "×");
-  dialog.append(h("div", { class: "dialog-head" }, h("h2", {}, title), close), form);
+  const dialog = h("dialog.form-dialog", { "aria-label": title });
+  const close = h("button.quiet.small", { "aria-label": "Close", click: () => dialog.close() }, "×");
+  dialog.append(h("div.dialog-head", h("h2", title), close), form);
   onSubmit(form, async () => {
     await send(payloadOf(form), form);
     dialog.close();

@@ -23,16 +23,9 @@ import {
  * @param {(study: Study, trials: Trial[]) => Figure[] | string} make returns the figures, or the reason why there are none
  */
 function figurePanel(title, words, make) {
-  const note = h("p", { class: "plot-note", hidden: true });
-  const place = h("div", { class: "study-figures" });
-  const node = h(
-    "section",
-    { class: "panel study-figure", "aria-label": title },
-    h("h2", {}, title),
-    hint(words),
-    place,
-    note,
-  );
+  const note = h("p.plot-note", { hidden: true });
+  const place = h("div.study-figures");
+  const node = h("section.panel.study-figure", { "aria-label": title }, h("h2", title), hint(words), place, note);
   /** @type {ReturnType<typeof figureView>[]} */
   let views = [];
 

@@ -5,14 +5,10 @@ import { counted, metric, short } from "../page/format.js";
 /** @typedef {{type: string, low?: number, high?: number, log?: boolean, choices?: Json[]}} Dimension */
 
 /** Check whether a study is running or concluding. @param {{status: string}} study */
-export function isRunning({ status }) {
-  return status === "running" || status === "concluding";
-}
+export const isRunning = ({ status }) => status === "running" || status === "concluding";
 
 /** Check whether a study has not ended, so that it can be cancelled. @param {{status: string}} study */
-export function isOpen({ status }) {
-  return status === "running" || status === "paused" || status === "concluding";
-}
+export const isOpen = ({ status }) => status === "running" || status === "paused" || status === "concluding";
 
 /** Return "Leaves per tree", "Loss: mu", "Loss". @param {string} pointer */
 export function parameterName(pointer) {
@@ -47,14 +43,10 @@ export function isNumeric({ type, choices }) {
 }
 
 /** @param {Trial} trial @param {string} pointer @returns {Json | undefined} */
-export function valueAt({ parameters }, pointer) {
-  return /** @type {Record<string, Json> | null} */ (parameters)?.[pointer];
-}
+export const valueAt = ({ parameters }, pointer) => /** @type {Record<string, Json> | null} */ (parameters)?.[pointer];
 
 /** Return the metric of the objective, such as "ndcg@10". @param {Study} study */
-export function metricOf({ objective }) {
-  return String(objective.metric);
-}
+export const metricOf = ({ objective }) => String(objective.metric);
 
 /** Return how trials are validated: "5-fold cross-validation", "held-out queries". @param {Study} study */
 export function validationLabel({ objective }) {
@@ -78,20 +70,17 @@ export function sizeLabel(trials, parameters, folds) {
 }
 
 /** @param {Study} study @returns {(one: number, other: number) => boolean} whether the first is better */
-export function isBetterFor({ higher_is_better: higher }) {
-  return (one, other) => (higher ? one > other : one < other);
-}
+export const isBetterFor =
+  ({ higher_is_better: higher }) =>
+  (one, other) =>
+    higher ? one > other : one < other;
 
 /** Return the trials that succeeded with a value of the objective. @param {Trial[]} trials */
-export function finished(trials) {
-  return trials.filter(({ status, value }) => status === "succeeded" && value !== null);
-}
+export const finished = (trials) => trials.filter(({ status, value }) => status === "succeeded" && value !== null);
 
 /**
  * Return the best value and its trial: "0.4711 (trial 9)".
  *
  * @param {{number: number, value: number} | null | undefined} best
  */
-export function bestLabel(best) {
-  return best ? `${metric(best.value)} (trial ${best.number})` : "–";
-}
+export const bestLabel = (best) => (best ? `${metric(best.value)} (trial ${best.number})` : "–");

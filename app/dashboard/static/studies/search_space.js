@@ -173,24 +173,22 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
     checkBox({ "data-choice": value, checked: !ticked || ticked.includes(value) }, value);
   const inside =
     type === "choice"
-      ? h("div", { class: "choices" }, ...(choices ?? []).map(choice))
+      ? h("div.choices", ...(choices ?? []).map(choice))
       : h(
-          "div",
-          { class: "search-bounds" },
+          "div.search-bounds",
           bound("low", low),
           bound("high", high),
           checkBox({ "data-part": "log", checked: Boolean(log) }, "log scale"),
         );
   const node = h(
-    "fieldset",
+    "fieldset.inner.search-parameter",
     {
-      class: "inner search-parameter",
       "data-parameter": pointer,
       "data-kind": type,
       "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}`,
     },
-    h("legend", { class: "visually-hidden" }, name),
-    h("label", { class: "check search-name" }, searched, h("strong", {}, name)),
+    h("legend.visually-hidden", name),
+    h("label.check.search-name", searched, h("strong", name)),
     inside,
     hint(words),
   );

@@ -3,7 +3,7 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobApi, jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { changes, h, hint, panelHead, replace, statusBadge } from "../page/dom.js";
+import { changes, h, hint, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -15,7 +15,7 @@ const FIRST_ROWS = 25;
 /** @param {Study} study */
 export function trialsPanel(study) {
   const name = metricOf(study);
-  const chosen = h("div", { class: "trial-curve" });
+  const chosen = h("div.trial-curve");
   let open = -1;
   /** @type {Study} */
   let current = study;
@@ -26,8 +26,8 @@ export function trialsPanel(study) {
     attributes: ({ number }) => ({ "data-trial": number, "data-best": current.best?.number === number }),
   });
   const node = h(
-    "section",
-    { class: "panel trials", "aria-labelledby": "trials-title" },
+    "section.panel.trials",
+    { "aria-labelledby": "trials-title" },
     h("h2", { id: "trials-title" }, "Trials"),
     table.node,
     hint(
@@ -44,9 +44,10 @@ export function trialsPanel(study) {
     const read = historyReader(trial.job_id);
     replace(
       chosen,
-      panelHead(
-        h("h3", {}, `Trial ${trial.number}: learning curve`),
-        h("a", { class: "quiet-link", href: jobPage(trial.job_id) }, "Job"),
+      h(
+        "div.panel-head",
+        h("h3", `Trial ${trial.number}: learning curve`),
+        h("a.quiet-link", { href: jobPage(trial.job_id) }, "Job"),
       ),
       curve.node,
     );
@@ -76,8 +77,7 @@ function columns(study, name, choose) {
       value: ({ number }) => number,
       cell: (trial) => [
         h("a", { href: jobPage(trial.job_id) }, trial.number),
-        trial.source !== "sampler" &&
-          h("small", { class: "tag plain" }, trial.source === "hand" ? "by hand" : "default"),
+        trial.source !== "sampler" && h("small.tag.plain", trial.source === "hand" ? "by hand" : "default"),
       ],
     },
     { label: "Status", value: ({ status }) => status, cell: ({ status, error }) => statusBadge(status, status, error) },
@@ -88,8 +88,8 @@ function columns(study, name, choose) {
       number: true,
       value: ({ value }) => value,
       cell: ({ value, interval }) => [
-        h("strong", {}, metric(value)),
-        interval && h("small", {}, ` ${interval.map(metric).join(" – ")}`),
+        h("strong", metric(value)),
+        interval && h("small", ` ${interval.map(metric).join(" – ")}`),
       ],
     },
     ...dimensionsOf(study).map(([pointer, dimension]) => ({
@@ -112,12 +112,11 @@ function columns(study, name, choose) {
       value: ({ folds }) => folds.length,
       cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),
     },
-    {
-      label: iterationsHeading({ spec: /** @type {Job["spec"]} */ (study.base) }),
-      number: true,
-      value: ({ best_iteration: iteration }) => iteration,
-      cell: ({ best_iteration: iteration }) => count(iteration),
-    },
+    numberColumn(
+      iterationsHeading({ spec: /** @type {Job["spec"]} */ (study.base) }),
+      ({ best_iteration: iteration }) => iteration,
+      count,
+    ),
     numberColumn(
       "Time",
       ({ seconds }) => seconds ?? null,
@@ -129,8 +128,8 @@ function columns(study, name, choose) {
       value: () => null,
       cell: (trial) =>
         h(
-          "button",
-          { class: "quiet small", "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
+          "button.quiet.small",
+          { "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
           "Curve",
         ),
     },

@@ -3,13 +3,8 @@ import { h, replace } from "../page/dom.js";
 
 /** Return the menu of columns. @param {(keys: string[]) => void} chosen called with the keys of the ticked columns */
 export function columnChooser(chosen) {
-  const list = h("div", { class: "column-list", role: "group", "aria-label": "Columns" });
-  const node = h(
-    "details",
-    { class: "column-chooser" },
-    h("summary", { class: "button quiet small" }, "Columns"),
-    list,
-  );
+  const list = h("div.column-list", { role: "group", "aria-label": "Columns" });
+  const node = h("details.column-chooser", h("summary.button.quiet.small", "Columns"), list);
   let offered = "";
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !node.open) return;
@@ -36,7 +31,7 @@ export function columnChooser(chosen) {
       if (state !== offered) {
         offered = state;
         const box = (/** @type {ListColumn} */ { key }) => h("input", { type: "checkbox", value: key, change: choose });
-        replace(list, ...columns.map((column) => h("label", { class: "check" }, box(column), column.label)));
+        replace(list, ...columns.map((column) => h("label.check", box(column), column.label)));
       }
       for (const box of boxes()) box.checked = shown.has(box.value);
     },

@@ -12,7 +12,7 @@ export const DATASET = {
   sort: "dataset",
   fields: ["dataset_id", "dataset_name"],
   cell: ({ dataset_id: id, dataset_name: name }) =>
-    h("a", { class: "quiet-link name", href: datasetPage(id), title: name ?? id }, name ?? id),
+    h("a.quiet-link.name", { href: datasetPage(id), title: name ?? id }, name ?? id),
 };
 
 /**
@@ -37,7 +37,7 @@ export const JOB = {
   label: "Job",
   optional: true,
   fields: ["job_id"],
-  cell: ({ job_id: id }) => id && h("a", { class: "quiet-link", href: jobPage(id) }, "Job"),
+  cell: ({ job_id: id }) => id && h("a.quiet-link", { href: jobPage(id) }, "Job"),
 };
 
 /** Fields that rows of uploaded data need, whatever columns are shown. */
@@ -61,7 +61,7 @@ export function dataColumns(page, counts) {
         statusBadge(status),
         status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
         problem && " ",
-        problem && h("a", { class: "name", href: page(id), title: problem.detail }, problem.title),
+        problem && h("a.name", { href: page(id), title: problem.detail }, problem.title),
       ],
     },
     ...counts.map((name) => ({
@@ -97,12 +97,12 @@ export function fieldColumn(field, label, cell, others) {
 /** Return a column of names that link to pages. @param {string} label @param {(id: string) => string} page @returns {ListColumn} */
 export function nameColumn(label, page) {
   const cell = (/** @type {{id: string, name: string}} */ { id, name }) =>
-    h("a", { class: "name", href: page(id), title: name }, name);
+    h("a.name", { href: page(id), title: name }, name);
   return { key: "name", label, sort: "name", cell };
 }
 
 /** @type {ListColumn} */
-export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", {}, id) };
+export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", id) };
 
 /**
  * Return columns of the metrics that items have: the first two are shown, the others can be selected.

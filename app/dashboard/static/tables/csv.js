@@ -18,7 +18,7 @@ export function csvSource(table, read) {
 
 /** Return a button that downloads a table. @param {HTMLTableElement} table @param {string} name of the file and for screen readers */
 export function csvButton(table, name) {
-  const button = h("button", { class: "quiet small csv", "aria-label": `Download ${name} as CSV`, click }, "CSV");
+  const button = h("button.quiet.small.csv", { "aria-label": `Download ${name} as CSV`, click }, "CSV");
   async function click() {
     button.disabled = true;
     await download(table, name).finally(() => {
@@ -59,14 +59,10 @@ async function download(table, name) {
 }
 
 /** Return the rows of a table as they are shown. @param {HTMLTableElement} table @returns {Row[]} */
-function rowsOf(table) {
-  return [...table.rows].filter((row) => row.cells.length > 1).map(cellsOf);
-}
+const rowsOf = (table) => [...table.rows].filter((row) => row.cells.length > 1).map(cellsOf);
 
 /** @param {HTMLTableRowElement} row @returns {Row} */
-export function cellsOf(row) {
-  return [...row.cells].flatMap((cell) => [plain(cell), ...Array(cell.colSpan - 1).fill("")]);
-}
+export const cellsOf = (row) => [...row.cells].flatMap((cell) => [plain(cell), ...Array(cell.colSpan - 1).fill("")]);
 
 /**
  * Return the text of a cell for programs: the exact time instead of "3 min ago", numbers without separators, and the
@@ -83,9 +79,7 @@ function plain(cell) {
 }
 
 /** Return rows as CSV by RFC 4180. @param {Row[]} rows */
-export function csvText(rows) {
-  return rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
-}
+export const csvText = (rows) => rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
 
 /** @param {Row[number]} value */
 function quoted(value) {

@@ -104,9 +104,7 @@ export function showList(list) {
 }
 
 /** Return the filter parameters of a list. @param {List} list */
-function filterParameters({ filters }) {
-  return [...filters, "project", "prefix"];
-}
+const filterParameters = ({ filters }) => [...filters, "project", "prefix"];
 
 /** Check whether the URL has filters besides dataset and project; then no rows are folded. */
 export function unfolds() {
@@ -138,12 +136,12 @@ function listTable(place, form, list) {
   const filters = () => activeFilters(form, filterParameters(list));
   const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, reload: () => reload() });
   const head = h("tr");
-  const table = h("table", { class: "list" }, h("thead", {}, head));
+  const table = h("table.list", h("thead", head));
   const scroll = scrollRegion(label, table);
   const chooser = columnChooser(showColumns);
-  const node = h("div", { class: "panel list-panel" }, scroll);
+  const node = h("div.panel.list-panel", scroll);
   csvSource(table, allRows);
-  form.append(h("span", { class: "list-tools" }, csvButton(table, label), chooser.node));
+  form.append(h("span.list-tools", csvButton(table, label), chooser.node));
   const rows = keyedList(table, (/** @type {any} */ item) => listRow(item, list, selection, () => reload()), 1);
   let columns = list.columns;
   /** @type {Page | null} */
@@ -178,7 +176,7 @@ function listTable(place, form, list) {
     const query = new URLSearchParams(address().split("?")[1]);
     query.set("limit", String(DOWNLOAD_PAGE_SIZE));
     const items = await getAll(`${path}?${query}`);
-    const row = (/** @type {any} */ item) => h("tr", {}, ...visible.map((column) => cellOf(null, column, item)));
+    const row = (/** @type {any} */ item) => h("tr", ...visible.map((column) => cellOf(null, column, item)));
     return [visible.map(({ label }) => label), ...items.map((item) => cellsOf(row(item)))];
   }
 
@@ -206,11 +204,8 @@ function listTable(place, form, list) {
       draw();
     }
     if (!page) shownPage = null;
-    await Promise.all(openRows().map((row) => row.showDetails()));
-  }
-
-  function openRows() {
-    return rows.entries().filter((row) => row.isOpen());
+    const open = rows.entries().filter((row) => row.isOpen());
+    await Promise.all(open.map((row) => row.showDetails()));
   }
 
   function draw() {
@@ -248,8 +243,8 @@ function listTable(place, form, list) {
       const focused = head.contains(document.activeElement) && document.activeElement?.closest("th")?.dataset.column;
       replace(
         head,
-        selection && h("td", { class: "tick" }, selection.all),
-        list.details && h("td", { class: "tick" }),
+        selection && h("td.tick", selection.all),
+        list.details && h("td.tick"),
         ...visible.map((column) => heading(column, sort, resort)),
       );
       /** @type {HTMLElement | null} */ (
@@ -278,16 +273,12 @@ function listTable(place, form, list) {
     reload();
   }
 
-  const reload = poll(refresh, (problem) => {
-    showOnly(place, problemBox(problem));
-  });
+  const reload = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
   return reload;
 }
 
 /** @param {ListColumn} column */
-function descendsFirst({ number, descends }) {
-  return Boolean(number || descends);
-}
+const descendsFirst = ({ number, descends }) => Boolean(number || descends);
 
 /** Return the sort column of the URL, and its direction. @param {ListColumn[]} columns */
 function sortedBy(columns) {
@@ -315,6 +306,6 @@ function heading(column, { key, descending }, resort) {
       "data-column": column.key,
       "aria-sort": column.key === key && (descending ? "descending" : "ascending"),
     },
-    sort ? h("button", { class: "sort", click: () => resort(column) }, label) : label,
+    sort ? h("button.sort", { click: () => resort(column) }, label) : label,
   );
 }

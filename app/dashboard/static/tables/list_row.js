@@ -12,14 +12,14 @@ import { announce, h, replace, setAttribute } from "../page/dom.js";
 export function listRow(first, list, selection, reload) {
   const row = h("tr");
   const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
-  const open = list.details && h("button", { class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
+  const open = list.details && h("button.quiet.open-row", { "aria-expanded": "false", click: toggle }, "▸");
   /** @type {Map<string, HTMLElement>} */
   let cells = new Map();
   let drawn = "";
   let item = first;
   /** @type {import("./list.js").Details | undefined} */
   let details;
-  const below = h("tr", { class: "row-details", hidden: true });
+  const below = h("tr.row-details", { hidden: true });
   if (open) node.append(below);
 
   async function toggle() {
@@ -54,8 +54,8 @@ export function listRow(first, list, selection, reload) {
       cells = new Map(visible.map((column, index) => [column.key, cellOf(known.get(column.key), column, now, index)]));
       if (open) setAttribute(open, "aria-label", `Details of ${list.name(now)}`);
       const wanted = [
-        selection && (row.querySelector(".tick") ?? h("td", { class: "tick" }, selection.box(now, list.name(now)))),
-        open && (open.parentElement ?? h("td", { class: "tick" }, open)),
+        selection && (row.querySelector(".tick") ?? h("td.tick", selection.box(now, list.name(now)))),
+        open && (open.parentElement ?? h("td.tick", open)),
         ...cells.values(),
       ].filter(Boolean);
       if (wanted.some((cell, index) => row.children[index] !== cell) || row.children.length !== wanted.length)

@@ -8,9 +8,7 @@ const TYPING_MILLISECONDS = 200;
 const NO_PROJECT = "-";
 
 /** Return the parameters of the URL. */
-export function parameters() {
-  return new URLSearchParams(location.search);
-}
+export const parameters = () => new URLSearchParams(location.search);
 
 /**
  * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared.
@@ -73,16 +71,14 @@ export async function offerProjectFilter(form) {
     { "data-filter": "project", "aria-label": "Filter by project" },
     h("option", { value: "" }, "All projects"),
     !bound && h("option", { value: NO_PROJECT }, "No project"),
-    ...names.map((name) => h("option", {}, name)),
+    ...names.map((name) => h("option", name)),
   );
   form.querySelector(".list-tools")?.before(select);
   showFilters(form);
 }
 
 /** @param {HTMLInputElement | HTMLSelectElement} control */
-function valueInUrl(control) {
-  return parameters().get(control.dataset.filter ?? "") ?? "";
-}
+const valueInUrl = (control) => parameters().get(control.dataset.filter ?? "") ?? "";
 
 /**
  * A filter of the URL.
@@ -120,9 +116,7 @@ function controls(form) {
 }
 
 /** @param {HTMLSelectElement} select @param {string} value */
-function hasOption(select, value) {
-  return [...select.options].some((option) => option.value === value);
-}
+const hasOption = (select, value) => [...select.options].some((option) => option.value === value);
 
 /** Set the parameters of the URL to the filters of a form. @param {HTMLFormElement} form */
 function writeFilters(form) {
@@ -138,9 +132,7 @@ function writeFilters(form) {
 }
 
 /** Check whether the first page of the list is shown. */
-export function onFirstPage() {
-  return !parameters().has("cursor");
-}
+export const onFirstPage = () => !parameters().has("cursor");
 
 /** @param {string | null} nextCursor */
 export function showPager(nextCursor) {
@@ -156,7 +148,7 @@ export function showPager(nextCursor) {
   node.hidden = !nextCursor && onFirstPage();
   replace(
     node,
-    !onFirstPage() && h("a", { class: "button quiet", href: link(null) }, sorted ? "First" : "Newest"),
-    nextCursor && h("a", { class: "button quiet", href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
+    !onFirstPage() && h("a.button.quiet", { href: link(null) }, sorted ? "First" : "Newest"),
+    nextCursor && h("a.button.quiet", { href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
   );
 }

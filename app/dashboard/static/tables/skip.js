@@ -3,7 +3,7 @@ import { find, h } from "../page/dom.js";
 
 /** @param {HTMLElement} place of the list */
 export function offerSkip(place) {
-  const link = h("a", { class: "skip", href: `#${place.id}`, click }, "Skip to the first row");
+  const link = h("a.skip", { href: `#${place.id}`, click }, "Skip to the first row");
   find(document, ".skip").after(link);
 
   /** @param {Event} event */

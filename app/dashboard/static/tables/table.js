@@ -93,19 +93,14 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   let most = first;
   const headings = columns.map((column) => heading(column, () => sort(column)));
   const body = h("tbody");
-  const all = h("button", { class: "quiet small", click: showAll });
+  const all = h("button.quiet.small", { click: showAll });
   const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
-  const table = /** @type {HTMLTableElement} */ (h("table", {}, tableHead(...headings), body, foot));
+  const table = /** @type {HTMLTableElement} */ (h("table", tableHead(...headings), body, foot));
   csvSource(table, () => [
     columns.map((column) => column.label),
     ...inOrder().map((row) => columns.map((column) => column.value(row))),
   ]);
-  const node = h(
-    "div",
-    { class: "sortable" },
-    scrollRegion(label, table),
-    h("div", { class: "table-foot" }, all, csvButton(table, label)),
-  );
+  const node = h("div.sortable", scrollRegion(label, table), h("div.table-foot", all, csvButton(table, label)));
 
   /** Return all rows in their order. */
   function inOrder() {
@@ -136,7 +131,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
       body,
       ...shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
     );
-    if (foot) replace(foot, h("tr", {}, ...columns.map((column) => h("td", {}, column.foot?.(rows)))));
+    if (foot) replace(foot, h("tr", ...columns.map((column) => h("td", column.foot?.(rows)))));
     all.hidden = rows.length <= most;
     all.textContent = `Show all ${count(rows.length)}`;
   }
@@ -153,13 +148,11 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
 }
 
 /** @param {{key?: string, label: string}} column */
-function keyOf({ key, label }) {
-  return key ?? label;
-}
+const keyOf = ({ key, label }) => key ?? label;
 
 /** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
 function heading({ label, title, number }, click) {
-  return h("th", { scope: "col", class: number && "number", title }, h("button", { class: "sort", click }, label));
+  return h("th", { scope: "col", class: number && "number", title }, h("button.sort", { click }, label));
 }
 
 /** @template Row @param {Column<Row>} column @param {Row} row @param {number} index */
@@ -214,7 +207,7 @@ function focusFirst(row) {
  */
 export function pagedTable(label, heads, address, row, empty = "") {
   const body = h("tbody");
-  const below = h("div", { class: "rows" });
+  const below = h("div.rows");
   const load = latestReader(below);
 
   /** @param {string} [cursor] */
@@ -228,7 +221,7 @@ export function pagedTable(label, heads, address, row, empty = "") {
         body.append(...items.map(row));
         replace(
           below,
-          next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"),
+          next && h("button.quiet.small.show-more", { click: () => read(next) }, "Show more"),
           !body.rows.length && empty && hint(empty),
         );
         if (before) focusFirst(body.rows[before]);
@@ -243,7 +236,7 @@ export function pagedTable(label, heads, address, row, empty = "") {
   }
 
   read();
-  const table = /** @type {HTMLTableElement} */ (h("table", {}, tableHead(...heads), body));
+  const table = /** @type {HTMLTableElement} */ (h("table", tableHead(...heads), body));
   csvSource(table, readAll);
-  return [scrollRegion(label, table), below, h("div", { class: "table-foot" }, csvButton(table, label))];
+  return [scrollRegion(label, table), below, h("div.table-foot", csvButton(table, label))];
 }

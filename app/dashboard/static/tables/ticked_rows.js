@@ -18,7 +18,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
   const items = new Map();
   /** @type {any[]} */
   let page = [];
-  const bar = h("div", { class: "selection-bar", role: "region", "aria-label": `Selected ${kind}`, hidden: true });
+  const bar = h("div.selection-bar", { role: "region", "aria-label": `Selected ${kind}`, hidden: true });
   const words = h("span", { role: "status" });
   const isNew = changes();
   const all = /** @type {HTMLInputElement} */ (
@@ -70,7 +70,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     const ticked = { kind, ids: [...ids], items, clear, filters, reload };
     const made = bar.hidden ? [] : actions.map((action) => action(ticked));
     if (isNew([ticked.ids, made.map((node) => node && [node.textContent, node.href])]))
-      replace(bar, words, ...made, h("button", { class: "quiet", click: clear }, "Clear"));
+      replace(bar, words, ...made, h("button.quiet", { click: clear }, "Clear"));
   }
 
   return {

@@ -72,8 +72,8 @@ function emptyTable(alias) {
 function table(items) {
   const heads = ["Model", "Alias", "Metric", "Gate", "Since", "Next step"];
   return h(
-    "div",
-    { class: "panel list-panel", "data-wide": true },
+    "div.panel.list-panel",
+    { "data-wide": true },
     dataTable("Aliases", heads, items.map(row), { class: "list" }),
     items.length === LIMIT && hint(`Only the ${LIMIT} models whose alias moved last are shown.`),
   );
@@ -85,18 +85,11 @@ function row({ name, version, alias, gated, metrics, updated_at: moved }) {
   const [main] = Object.entries(metrics ?? {});
   return h(
     "tr",
-    {},
-    rowHead(h("a", { class: "name", href: page }, `${name}:${version}`)),
-    h("td", {}, h("a", { class: "quiet-link", href: `${page}#view=aliases` }, `${name}@${alias}`)),
-    h(
-      "td",
-      {},
-      main
-        ? [h("strong", {}, metric(main[1])), h("small", {}, ` ${main[0]} test`)]
-        : h("span", { class: "missing" }, "not tested"),
-    ),
-    h("td", {}, gated ? "set" : "none"),
-    h("td", {}, timeElement(moved)),
-    h("td", {}, h("a", { href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it")),
+    rowHead(h("a.name", { href: page }, `${name}:${version}`)),
+    h("td", h("a.quiet-link", { href: `${page}#view=aliases` }, `${name}@${alias}`)),
+    h("td", main ? [h("strong", metric(main[1])), h("small", ` ${main[0]} test`)] : h("span.missing", "not tested")),
+    h("td", gated ? "set" : "none"),
+    h("td", timeElement(moved)),
+    h("td", h("a", { href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it")),
   );
 }

@@ -3,15 +3,17 @@
  * @module
  */
 import { pagedTable } from "../tables/table.js";
-import { get, Problem } from "../page/api.js";
-import { elementById, h, problemBox, replace } from "../page/dom.js";
+import { get } from "../page/api.js";
+import { elementById, h, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { change, outcome } from "../settings/labels.js";
+import { failureBox } from "../page/content.js";
 
 const PAGE_SIZE = 50;
 const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 
 const place = elementById("audit");
+const filters = elementById("filters");
 const select = elementById("key", HTMLSelectElement);
 /** @type {Map<string, string>} */
 const names = new Map();
@@ -30,10 +32,10 @@ async function open() {
     if (wanted && !names.has(wanted)) names.set(wanted, wanted);
     select.append(...[...names].map(([value, name]) => h("option", { value, selected: value === wanted }, name)));
     show();
+    filters.hidden = false;
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    replace(place, problemBox(error));
-    elementById("filters").hidden = true;
+    replace(place, failureBox(error, open));
+    filters.hidden = true;
   } finally {
     place.removeAttribute("aria-busy");
   }
@@ -49,18 +51,11 @@ function row({ at, key_id: key, method, path, status, request_id: request, addre
   const { verb, id, owners, href } = change({ method, path });
   return h(
     "tr",
-    {},
-    h("td", {}, timeElement(at)),
+    h("td", timeElement(at)),
     h("th", { scope: "row", title: key }, key ? (names.get(key) ?? key) : "none"),
-    h(
-      "td",
-      { title: `${method} ${path}` },
-      `${verb} `,
-      id && (href ? h("a", { href }, id) : h("code", {}, id)),
-      owners,
-    ),
+    h("td", { title: `${method} ${path}` }, `${verb} `, id && (href ? h("a", { href }, id) : h("code", id)), owners),
     h("td", { class: status >= 400 && "unusual", title: `HTTP status ${status}` }, outcome(status)),
-    h("td", {}, address ?? "–"),
-    h("td", {}, h("code", { title: request }, request.slice(0, 8))),
+    h("td", address ?? "–"),
+    h("td", h("code", { title: request }, request.slice(0, 8))),
   );
 }

@@ -5,25 +5,12 @@ import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel, statisticsO
 import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
-import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
+import { trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import {
-  actionRow,
-  announce,
-  elementById,
-  h,
-  hint,
-  metaLine,
-  pageHead,
-  panel,
-  problemBox,
-  replace,
-  statusBadge,
-  headingRow,
-} from "../page/dom.js";
-import { timeElement } from "../page/format.js";
+import { announce, elementById, h, hint, metaLine, panel, problemBox, replace, statusBadge } from "../page/dom.js";
+import { timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** Jobs on a log: the form, the label of its button and the result. @type {[string, string, string][]} */
@@ -34,6 +21,8 @@ const STEPS = [
   ["train", "Train on the clicks", "A model corrected for position bias, and a naive one to compare."],
   ["estimate", "Evaluate new rankings", "Estimated clicks on rankings that users never saw."],
 ];
+
+const CONSEQUENCE = `${trashLabel()} Models and estimates from it are kept.`;
 
 const id = pageObjectId();
 const place = elementById("click-log");
@@ -63,14 +52,16 @@ function draw(log) {
   place.dataset.status = status;
   replace(
     place,
-    pageHead(
-      headingRow(h("h1", {}, name), statusBadge(status)),
-      actionRow(
-        log.job_id && h("a", { class: "button quiet", href: jobPage(log.job_id) }, "Job"),
-        status !== "pending" && deleteButton(log),
+    h(
+      "div.page-head",
+      h("div.job-heading", h("h1", name), statusBadge(status)),
+      h(
+        "div.actions",
+        log.job_id && h("a.button.quiet", { href: jobPage(log.job_id) }, "Job"),
+        status !== "pending" && confirmedDeleteButton("click-logs", log, CONSEQUENCE),
       ),
     ),
-    metaLine(logSource(log), timeElement(log.created_at), h("code", {}, id)),
+    metaLine(logSource(log), timeElement(log.created_at), h("code", id)),
     ...contents(log),
   );
 }
@@ -101,13 +92,12 @@ function faults(problem) {
     box.append(
       h(
         "ul",
-        {},
         ...errors.map(({ line, column, detail }) =>
-          h("li", {}, [line !== null && `line ${line}`, column, detail].filter(Boolean).join(", ")),
+          h("li", joined([line !== null && `line ${line}`, column, detail], ", ")),
         ),
       ),
     );
-  box.append(h("p", {}, h("a", { href: "/click-logs#add" }, "Upload it again with other options")));
+  box.append(h("p", h("a", { href: "/click-logs#add" }, "Upload it again with other options")));
   return box;
 }
 
@@ -115,18 +105,8 @@ function steps() {
   return panel(
     "Next steps",
     h(
-      "ul",
-      { class: "next-steps" },
-      ...STEPS.map(([form, words, detail]) =>
-        h("li", {}, hint(detail), h("a", { class: "button small", href: `#${form}` }, words)),
-      ),
+      "ul.next-steps",
+      ...STEPS.map(([form, words, detail]) => h("li", hint(detail), h("a.button.small", { href: `#${form}` }, words))),
     ),
-  );
-}
-
-/** @param {ClickLog} log */
-function deleteButton({ name }) {
-  return confirmedDeleteButton(name, clickLogApi(id), `${trashLabel()} Models and estimates from it are kept.`, () =>
-    openAfterDeletion("/click-logs", trashed(`${name} deleted.`, [id])),
   );
 }

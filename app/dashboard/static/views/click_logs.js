@@ -3,7 +3,7 @@ import { offerColumns } from "../clicks/columns.js";
 import { logSource } from "../clicks/log.js";
 import { severityCounts } from "../figures/marks.js";
 import { offerReadyUnselected } from "../forms/choices.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { readStart } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { clickLogPage, datasetApi, jobPage, openPage } from "../page/addresses.js";
@@ -47,7 +47,7 @@ showList({
   announcement: ({ name, status }) => `Click log ${name} is ${status}.`,
   empty: ["Upload the click log of a search engine, or simulate clicks.", "#add", "Upload a click log"],
 });
-bindDialogs({ simulate: () => offerSimulation().catch((error) => showError(simulation, error)) });
+bindDialogs({ simulate: offerSimulation });
 bindChoices(form);
 acceptDrop(form);
 watchHeader();

@@ -56,21 +56,16 @@ const times = overlay("Time of an iteration", { help: ["benchmarks/", "Benchmark
 const cutoffs = cutoffPanel(
   "Test data: bands are the 95% intervals of each training. Overlapping bands prove nothing: compare query by query.",
 );
-const actions = h("div", { class: "actions" });
-const missing = h("div", {});
-const repeats = h("div", {});
+const actions = h("div.actions");
+const missing = h("div");
+const repeats = h("div");
 /** Indices of colours by job, so that a line keeps its colour when the order of the trainings changes. @type {Map<string, number>} */
 const slots = new Map();
 let shownState = "";
 let pollNow = () => {};
 
-if (ids.length) pollNow = poll(refresh, showProblem);
+if (ids.length) pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 else showEmpty();
-
-/** @param {import("../page/api.js").Problem} problem */
-function showProblem(problem) {
-  showOnly(place, problemBox(problem));
-}
 
 async function refresh() {
   const query = new URLSearchParams(ids.map((id) => ["job", id]));
@@ -196,8 +191,8 @@ async function showActions(ranking) {
     best?.validation && againstChampion(best, champion || null, active, ranking.metric ?? ""),
     models.length > 1 &&
       h(
-        "a",
-        { class: "button", href: compareWith(models, dataset) },
+        "a.button",
+        { href: compareWith(models, dataset) },
         trained.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
       ),
   );
@@ -231,7 +226,7 @@ function againstChampion(best, champion, active, name) {
   const reason = !champion
     ? `${best.job.spec.model_name} has no champion yet`
     : champion === best.model && "The best one is the champion";
-  if (reason || !champion) return h("span", { class: "hint" }, reason);
+  if (reason || !champion) return h("span.hint", reason);
   const words = active ? "Best so far against champion" : "Best against champion";
   const title = `${best.model} against ${champion}`;
   const compare = () => compareWithChampion(best, champion, name);

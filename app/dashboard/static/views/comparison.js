@@ -17,7 +17,6 @@ import { compareWith, comparisonApi, jobPage, modelPage, pageObjectId } from "..
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
-  actionRow,
   columnHead,
   dataTable,
   disclosure,
@@ -26,17 +25,14 @@ import {
   h,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
-  panelHead,
   replace,
   rowHead,
   scrollRegion,
   setAttribute,
   tableHead,
 } from "../page/dom.js";
-import { count, metric as fourDigits, timeElement } from "../page/format.js";
+import { count, metric as fourDigits, timeElement, joined } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
 /** @typedef {Schemas["ComparedSystem"]} System */
@@ -58,7 +54,7 @@ function verdictMatrix({ systems, pairs }, choose) {
   /** @param {number} one @param {number} other */
   const pairOf = (one, other) => pairs.find(({ a, b }) => (a === one && b === other) || (a === other && b === one));
   /** @param {System} system */
-  const name = (system) => h("span", { class: "name", title: system.name }, system.name);
+  const name = (system) => h("span.name", { title: system.name }, system.name);
 
   /** @param {string} metric @param {Pair} chosen */
   function show(metric, chosen) {
@@ -66,17 +62,13 @@ function verdictMatrix({ systems, pairs }, choose) {
     const focused = activeElement instanceof HTMLElement ? activeElement.dataset.place : undefined;
     /** @param {System} system @param {number} index */
     const row = (system, index) =>
-      h("tr", {}, rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
+      h("tr", rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
     replace(
       node,
       h(
-        "table",
-        { class: "matrix" },
-        tableHead(
-          h("td", { class: "hint" }, "row against column"),
-          ...systems.map((system) => columnHead(name(system))),
-        ),
-        h("tbody", {}, ...systems.map(row)),
+        "table.matrix",
+        tableHead(h("td.hint", "row against column"), ...systems.map((system) => columnHead(name(system)))),
+        h("tbody", ...systems.map(row)),
       ),
     );
     if (focused) findAll(node, `[data-place="${focused}"]`, HTMLElement)[0]?.focus();
@@ -84,7 +76,7 @@ function verdictMatrix({ systems, pairs }, choose) {
 
   /** @param {number} row @param {number} column @param {string} metric @param {Pair} chosen */
   function cell(row, column, metric, chosen) {
-    if (row === column) return h("td", { class: "same", "aria-hidden": "true" });
+    if (row === column) return h("td.same", { "aria-hidden": "true" });
     const pair = pairOf(row, column);
     const found = pair?.metrics[metric];
     const turned = pair?.b !== row;
@@ -100,7 +92,6 @@ function verdictMatrix({ systems, pairs }, choose) {
     };
     return h(
       "td",
-      {},
       h(
         "button",
         { ...attributes, click: () => pair && choose(pair) },
@@ -123,8 +114,7 @@ function verdictMatrix({ systems, pairs }, choose) {
  */
 function changedQueries({ most_improved: improved, most_harmed: harmed }, names, open) {
   const node = h(
-    "div",
-    { class: "columns changed" },
+    "div.columns.changed",
     changedTable("Most improved", improved, names, open),
     changedTable("Most harmed", harmed, names, open),
   );
@@ -144,22 +134,20 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
  * @param {(queryId: string) => void} open
  */
 function changedTable(title, queries, names, open) {
-  if (!queries.length) return h("section", {}, h("h3", {}, title), hint("No query."));
-  const systems = names.map((name) => h("span", { class: "name", title: name }, name));
+  if (!queries.length) return h("section", h("h3", title), hint("No query."));
+  const systems = names.map((name) => h("span.name", { title: name }, name));
   /** @param {Schemas["ChangedQuery"]} changed */
   const row = ({ a, b, difference, ...query }) =>
     h(
       "tr",
-      {},
       rowHead(openedQuery(query, open)),
-      numberCell(fourDigits(a)),
-      numberCell(fourDigits(b)),
-      h("td", { class: "number", "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
+      h("td.number", fourDigits(a)),
+      h("td.number", fourDigits(b)),
+      h("td.number", { "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
     );
   return h(
     "section",
-    {},
-    h("h3", {}, title),
+    h("h3", title),
     dataTable(`Queries: ${title.toLowerCase()}`, ["Query", numberHeads(...systems, "Difference")], queries.map(row)),
   );
 }
@@ -172,7 +160,7 @@ function changedTable(title, queries, names, open) {
  */
 function openedQuery(query, open) {
   const { query_id: id } = query;
-  return queryName(query, (words) => h("button", { class: "link", value: id, click: () => open(id) }, words));
+  return queryName(query, (words) => h("button.link", { value: id, click: () => open(id) }, words));
 }
 
 /**
@@ -219,11 +207,11 @@ function everyQuery({ id, systems }, pair, metric, open) {
 function pairView(comparison, pair, { metric, query }, { choose, open }) {
   /** @type {[string, string]} */
   const names = [comparison.systems[pair.a].name, comparison.systems[pair.b].name];
-  const plot = h("div", { class: "plot-place" });
+  const plot = h("div.plot-place");
   const tabs = metricTabs(comparison.metrics, showPlot, "Metric of the differences");
   const changed = changedQueries(pair, names, showQuery);
   const both = comparedQuery(comparison, showQuery);
-  const every = h("div", { class: "rows" });
+  const every = h("div.rows");
   const folded = disclosure("Every query", every);
   let current = metric;
 
@@ -254,16 +242,14 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   if (query) showQuery(query, false);
   return [
     h(
-      "section",
-      { class: "panel" },
-      panelHead(h("h2", {}, "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
+      "section.panel",
+      h("div.panel-head", h("h2", "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
       differenceTable(comparison, [pair]),
     ),
-    h("section", { class: "panel query-values" }, panelHead(h("h2", {}, "Query by query"), tabs.node), plot, folded),
+    h("section.panel.query-values", h("div.panel-head", h("h2", "Query by query"), tabs.node), plot, folded),
     h(
-      "section",
-      { class: "panel" },
-      h("h2", {}, "Queries that changed most ", h("small", {}, `by ${comparison.metrics[0]}`)),
+      "section.panel",
+      h("h2", "Queries that changed most ", h("small", `by ${comparison.metrics[0]}`)),
       changed.node,
       both.node,
     ),
@@ -292,7 +278,7 @@ openObject(place, async () => draw(await get(comparisonApi(id))), { noun: "compa
 function draw(comparison) {
   const { systems, pairs, dataset_id: dataset, job_id: job, created_at: created } = comparison;
   const title = systems.length === 2 ? `${systems[1].name} against ${systems[0].name}` : `${systems.length} systems`;
-  const below = h("div", { class: "pair" });
+  const below = h("div.pair");
   const matrix = pairs.length > 1 ? verdictMatrix(comparison, choosePair) : null;
   const means = meansOf(comparison, (metric) => matrix?.show(metric, current.pair));
   const current = chosen(comparison);
@@ -321,24 +307,25 @@ function draw(comparison) {
   );
   replace(
     place,
-    pageHead(
+    h(
+      "div.page-head",
       headingOn(title, "on", dataset),
-      actionRow(
-        h("a", { class: "button quiet", href: newComparison }, "New comparison"),
-        h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
+      h(
+        "div.actions",
+        h("a.button.quiet", { href: newComparison }, "New comparison"),
+        h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("comparisons", id),
       ),
     ),
-    metaLine("Comparison", timeElement(created), h("code", {}, id)),
+    metaLine("Comparison", timeElement(created), h("code", id)),
     finding(comparison),
     resultFindings(systems.flatMap((system) => system.findings || [])),
     means.node,
     cutoffs.node,
     matrix &&
       h(
-        "section",
-        { class: "panel" },
-        panelHead(h("h2", {}, "Every pair"), hint("Select a pair to show it below.")),
+        "section.panel",
+        h("div.panel-head", h("h2", "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
       ),
@@ -355,10 +342,10 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
     correction === "none" ? "without correction for the number of tests" : `after Holm's correction${over}`;
   const folds = pooled ? " Each query is ranked by a model of a cross-validation that has not seen it." : "";
   return h(
-    "section",
-    { class: "finding-panel", "data-verdict": verdict || "several", "aria-label": "Conclusion" },
+    "section.finding-panel",
+    { "data-verdict": verdict || "several", "aria-label": "Conclusion" },
     verdict && verdictChip(verdict),
-    h("p", { class: "sentence" }, sentence),
+    h("p.sentence", sentence),
     hint(
       `Decided by ${metrics[0]}: Fisher's randomisation test with ${count(permutations)} permutations, seed ${seed}, at 0.05 ${corrected}.${folds}`,
     ),
@@ -369,15 +356,14 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
 /** @param {Comparison} comparison @param {Pair} pair */
 function pairHead({ systems }, pair) {
   return h(
-    "section",
+    "section.finding-panel",
     {
-      class: "finding-panel",
       "data-verdict": pair.verdict,
       "aria-label": "Conclusion of the pair",
       "aria-live": "polite",
     },
-    h("h2", {}, `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
-    h("p", { class: "sentence" }, pair.sentence),
+    h("h2", `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
+    h("p.sentence", pair.sentence),
   );
 }
 
@@ -389,7 +375,7 @@ function pairHead({ systems }, pair) {
  */
 function meansOf({ systems, metrics }, chosen) {
   const tabs = metricTabs(metrics, show, "Metric of the means");
-  const body = h("div", {});
+  const body = h("div");
   let current = metrics[0];
   /** @param {System} system */
   const name = (system) => (system.model_id ? h("a", { href: modelPage(system.model_id) }, system.name) : system.name);
@@ -405,21 +391,21 @@ function meansOf({ systems, metrics }, chosen) {
       !higher && "Lower is better.",
       "The tests, which compare query by query, decide whether two systems differ.",
     ];
-    replace(body, whiskers(`${metric} with 95% intervals`, [{ rows }]), hint(words.filter(Boolean).join(" ")));
+    replace(body, whiskers(`${metric} with 95% intervals`, [{ rows }]), hint(joined(words)));
     chosen(metric);
   }
 
   tabs.show(current);
   queueMicrotask(() => show(current));
   return {
-    node: h("section", { class: "panel" }, panelHead(h("h2", {}, "Systems"), tabs.node), body),
+    node: h("section.panel", h("div.panel-head", h("h2", "Systems"), tabs.node), body),
     metric: () => current,
   };
 }
 
 /** @param {Comparison} comparison */
 function allTests(comparison) {
-  const place = h("div", {});
+  const place = h("div");
   const folded = disclosure("Tests of all pairs and metrics", place);
   folded.addEventListener(
     "toggle",

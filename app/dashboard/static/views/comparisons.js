@@ -25,15 +25,14 @@ const COLUMNS = [
     key: "systems",
     label: "Systems",
     fields: ["systems"],
-    cell: ({ id, systems }) =>
-      h("a", { class: "name", href: comparisonPage(id), title: systems.join(", ") }, systems.join(", ")),
+    cell: ({ id, systems }) => h("a.name", { href: comparisonPage(id), title: systems.join(", ") }, systems.join(", ")),
   },
   { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
   {
     key: "conclusion",
     label: "Conclusion",
     fields: ["sentence"],
-    cell: ({ sentence }) => h("span", { class: "conclusion" }, sentence),
+    cell: ({ sentence }) => h("span.conclusion", sentence),
   },
   DATASET,
   CREATED,
@@ -55,8 +54,8 @@ async function systemPicker(place, changed) {
     input: show,
     keydown: addTyped,
   });
-  const options = h("div", { class: "options" });
-  const order = h("ol", { class: "chosen", "aria-label": "Chosen systems, in order" });
+  const options = h("div.options");
+  const order = h("ol.chosen", { "aria-label": "Chosen systems, in order" });
   const words = hint();
 
   function show() {
@@ -75,16 +74,15 @@ async function systemPicker(place, changed) {
     const box = h("input", { type: "checkbox", value: reference });
     box.addEventListener("change", () => toggle(reference, box.checked));
     box.checked = chosen.has(reference);
-    return h("label", { class: "check" }, box, h("span", { class: "name", title: name }, name), h("small", {}, detail));
+    return h("label.check", box, h("span.name", { title: name }, name), h("small", detail));
   }
 
   function showOrder() {
     /** @param {string} reference */
     const remove = (reference) =>
       h(
-        "button",
+        "button.quiet.small",
         {
-          class: "quiet small",
           "aria-label": `Leave out ${names.get(reference) ?? reference}`,
           click: () => toggle(reference, false),
         },
@@ -93,12 +91,7 @@ async function systemPicker(place, changed) {
     replace(
       order,
       ...[...chosen].map((reference) =>
-        h(
-          "li",
-          {},
-          h("span", { class: "name", title: reference }, names.get(reference) ?? reference),
-          remove(reference),
-        ),
+        h("li", h("span.name", { title: reference }, names.get(reference) ?? reference), remove(reference)),
       ),
     );
     order.hidden = chosen.size === 0;
@@ -138,7 +131,7 @@ async function systemPicker(place, changed) {
   }
 
   setAttribute(options, "aria-label", "Models and runs");
-  replace(place, h("div", { class: "browser-head" }, field, words), order, options);
+  replace(place, h("div.browser-head", field, words), order, options);
   show();
   await changed([...chosen]);
   return { systems: () => [...chosen].map(asSystem) };
@@ -159,11 +152,8 @@ showList({
   empty: ["Compare two models or runs: which one is better, and is the difference significant?", "#compare", "Compare"],
 });
 bindDialogs({
-  compare: () => offerChoices().catch((error) => showError(form, error)),
-  run: () =>
-    offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) =>
-      showError(run, error),
-    ),
+  compare: offerChoices,
+  run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
 runForm(run, openJob);
 

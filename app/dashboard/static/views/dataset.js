@@ -12,7 +12,6 @@ import { datasetApi, datasetPage, decoded, jobApi, pageObjectId } from "../page/
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
-  actionRow,
   announce,
   columnHead,
   dataTable,
@@ -21,14 +20,12 @@ import {
   hint,
   metaLine,
   numberHeads,
-  pageHead,
   problemBox,
   replace,
   rowHead,
   setAttribute,
   setText,
   statusBadge,
-  headingRow,
   panel,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
@@ -51,24 +48,20 @@ import { poll } from "../page/poll.js";
 const COLUMNS = [
   { name: "file", label: "File", class: "fault-file", cell: ({ file }) => file },
   { name: "line", label: "Line", class: "number", cell: ({ line }) => count(line) },
-  { name: "column", label: "Column", class: "fault-column", cell: ({ column }) => columnLabel(column) },
+  {
+    name: "column",
+    label: "Column",
+    class: "fault-column",
+    cell: ({ column }) => (typeof column === "string" ? h("code", column) : count(column)),
+  },
   { name: "detail", label: "Problem", class: "fault-detail", cell: ({ detail }) => detail },
   {
     name: "text",
     label: "Found",
     class: "fault-found",
-    cell: ({ text }) => text && h("code", { class: "fault-text" }, text),
+    cell: ({ text }) => text && h("code.fault-text", text),
   },
 ];
-
-/**
- * Return the label of a column: its name in a table, a byte number in other text files.
- *
- * @param {string | number | null} column
- */
-function columnLabel(column) {
-  return typeof column === "string" ? h("code", {}, column) : count(column);
-}
 
 /**
  * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.
@@ -81,8 +74,8 @@ function problemCauses(problem, causes, begun) {
   const { title } = problem;
   /** @type {Set<string>} */
   const ignored = new Set();
-  const button = h("button", { class: "primary", click: readAgain }, "Ignore and read again");
-  const actions = actionRow(button);
+  const button = h("button.primary", { click: readAgain }, "Ignore and read again");
+  const actions = h("div.actions", button);
 
   async function readAgain() {
     button.disabled = true;
@@ -111,34 +104,28 @@ function problemCauses(problem, causes, begun) {
   function row({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
     const box = h("input", { type: "checkbox" });
     if (column) box.addEventListener("change", () => choose(column, box.checked));
-    const found = texts.map((text) => h("code", { class: "fault-text" }, text));
+    const found = texts.map((text) => h("code.fault-text", text));
     return h(
       "tr",
-      {},
-      rowHead(column ? h("code", {}, column) : h("span", { class: "missing" }, "rows")),
-      h("td", { class: "fault-detail" }, title),
-      h("td", { class: "number", "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
+      rowHead(column ? h("code", column) : h("span.missing", "rows")),
+      h("td.fault-detail", title),
+      h("td.number", { "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
       h(
-        "td",
-        { class: "fault-lines", "data-name": "lines" },
+        "td.fault-lines",
+        { "data-name": "lines" },
         `${lines.map(count).join(", ")}${number > lines.length ? ", …" : ""}`,
       ),
-      h("td", { class: "fault-found" }, ...found),
-      h(
-        "td",
-        {},
-        canIgnore &&
-          h("label", { class: "check" }, box, "Ignore", h("span", { class: "visually-hidden" }, ` ${column}`)),
-      ),
+      h("td.fault-found", ...found),
+      h("td", canIgnore && h("label.check", box, "Ignore", h("span.visually-hidden", ` ${column}`))),
     );
   }
 
   const canIgnore = causes.some((cause) => cause.can_ignore);
   choose("", false);
   return h(
-    "section",
-    { class: "panel faults rows", "aria-label": "Problems by cause" },
-    h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalLabel(causes))),
+    "section.panel.faults.rows",
+    { "aria-label": "Problems by cause" },
+    h("h2", title, " ", h("span.severity", { "data-severity": "error" }, totalLabel(causes))),
     canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
     dataTable(
       "Problems by cause and column",
@@ -148,9 +135,9 @@ function problemCauses(problem, causes, begun) {
     canIgnore && actions,
     problem.errors.length > 0 &&
       h(
-        "details",
-        { class: "more", open: problem.errors.length <= MAX_OPEN_ERRORS },
-        h("summary", {}, "Problems by place"),
+        "details.more",
+        { open: problem.errors.length <= MAX_OPEN_ERRORS },
+        h("summary", "Problems by place"),
         ...placeTable(problem),
       ),
   );
@@ -169,16 +156,15 @@ function totalLabel(causes) {
 function problemTable(problem) {
   const { title, errors, more } = problem;
   return h(
-    "section",
-    { class: "panel faults", "aria-label": "Problems" },
+    "section.panel.faults",
+    { "aria-label": "Problems" },
     h(
       "h2",
-      {},
       title,
       " ",
       h(
-        "span",
-        { class: "severity", "data-severity": "error" },
+        "span.severity",
+        { "data-severity": "error" },
         `${counted(errors.length, "problem")}${more ? " and more" : ""}`,
       ),
     ),
@@ -193,24 +179,18 @@ function placeTable({ errors, more }) {
     ({ name }) => !(file && name === "file") && errors.some((fault) => (fault[name] ?? "") !== ""),
   );
   return [
-    file && hint("In ", h("code", {}, file), "."),
+    file && hint("In ", h("code", file), "."),
     dataTable(
       "Problems by place",
       columns.map((column) => columnHead(column.label, { class: column.class })),
       errors.map((fault) =>
         h(
           "tr",
-          {},
           ...columns.map((column) => h("td", { class: column.class, "data-name": column.name }, column.cell(fault))),
         ),
       ),
     ),
-    more &&
-      h(
-        "p",
-        { class: "hint more-faults" },
-        `Only the first ${count(errors.length)} problems are listed; there are more.`,
-      ),
+    more && h("p.hint.more-faults", `Only the first ${count(errors.length)} problems are listed; there are more.`),
   ];
 }
 
@@ -225,10 +205,10 @@ function queryColumns(columns) {
   const caption = (name, values) =>
     values.length < MAX_VALUES ? name : `${name}, the ${MAX_VALUES} most common values`;
   /** @param {Values[number]} entry @returns {[Child, number]} */
-  const entry = ({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries];
+  const entry = ({ value, queries }) => [h("span.name", { title: value }, value || "(empty)"), queries];
   /** @param {[string, Values]} column */
   const column = ([name, values]) => bars(caption(name, values), values.map(entry));
-  return panel("Queries by column", h("div", { class: "column-values" }, ...entries.map(column)));
+  return panel("Queries by column", h("div.column-values", ...entries.map(column)));
 }
 
 /** @param {ReadDataset} dataset @returns {Node[]} */
@@ -244,9 +224,9 @@ function datasetViews(dataset) {
       "a",
       { href: datasetPage(id, view.name) },
       view.label,
-      !!view.number && h("small", {}, " ", count(view.number)),
+      !!view.number && h("small", " ", count(view.number)),
     ),
-    node: h("div", { class: "view", "data-view": view.name || "overview", hidden: true }),
+    node: h("div.view", { "data-view": view.name || "overview", hidden: true }),
   }));
 
   function show() {
@@ -270,7 +250,7 @@ function datasetViews(dataset) {
   addEventListener("popstate", show);
   show();
   return [
-    h("nav", { class: "views", "aria-label": "Views of the dataset" }, ...views.map((view) => view.link)),
+    h("nav.views", { "aria-label": "Views of the dataset" }, ...views.map((view) => view.link)),
     ...views.map((view) => view.node),
   ];
 }
@@ -337,12 +317,12 @@ function draw(dataset) {
   place.dataset.status = status;
   replace(
     place,
-    pageHead(headingRow(h("h1", {}, name), statusBadge(status)), datasetActions(dataset)),
+    h("div.page-head", h("div.job-heading", h("h1", name), statusBadge(status)), datasetActions(dataset)),
     metaLine(
       sourceLabel(dataset),
       timeElement(dataset.created_at),
       ...(status === "ready" ? resultLinks() : []),
-      h("code", {}, id),
+      h("code", id),
     ),
     parts && siblings(parts),
     ...contents(dataset),
@@ -377,9 +357,9 @@ function siblings(parts) {
   /** @param {string} part */
   const link = (part) => h("a", { href: datasetPage(parts[part]), "aria-current": parts[part] === id && "page" }, part);
   return h(
-    "nav",
-    { class: "tabs small siblings", "aria-label": "Datasets of this upload" },
-    h("span", {}, "Same upload:"),
+    "nav.tabs.small.siblings",
+    { "aria-label": "Datasets of this upload" },
+    h("span", "Same upload:"),
     ...DATASET_ROLES.filter((part) => parts[part]).map(link),
   );
 }

@@ -54,16 +54,16 @@ function lengthLabel(lengths) {
 
 /** @param {Ticked} ticked */
 function deleteTicked({ ids, items, clear, reload }) {
-  const button = h("button", { class: "danger quiet", click }, `Delete ${counted(ids.length, "dataset")}`);
+  const button = h("button.danger.quiet", { click }, `Delete ${counted(ids.length, "dataset")}`);
   async function click() {
     const only = ids.length === 1 && items.get(ids[0])?.name;
-    const words = {
-      question: `Delete ${only || counted(ids.length, "dataset")}?`,
-      consequence: `${trashLabel()} Models trained on it are kept.`,
-      yes: "Delete",
-      no: "Keep",
-    };
-    if (!(await confirmed(words))) {
+    const sure = await confirmed(
+      `Delete ${only || counted(ids.length, "dataset")}?`,
+      `${trashLabel()} Models trained on it are kept.`,
+      "Delete",
+      "Keep",
+    );
+    if (!sure) {
       button.focus();
       return;
     }

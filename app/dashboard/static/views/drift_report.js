@@ -4,7 +4,7 @@ import { VERDICTS } from "../models/drift.js";
 import { driftReportApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { openObject } from "../page/content.js";
-import { actionRow, elementById, h, hint, metaLine, pageHead, replace, statusBadge, headingRow } from "../page/dom.js";
+import { elementById, h, hint, metaLine, replace, statusBadge } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable, numberColumn } from "../tables/table.js";
 
@@ -27,28 +27,21 @@ function show(report) {
   document.title = `Drift of ${model} · Rankery`;
   replace(
     place,
-    pageHead(
-      headingRow(
-        h(
-          "h1",
-          {},
-          h("span", { class: "kind" }, "Drift of "),
-          h("a", { class: "quiet-link", href: modelPage(modelId) }, model),
-        ),
+    h(
+      "div.page-head",
+      h(
+        "div.job-heading",
+        h("h1", h("span.kind", "Drift of "), h("a.quiet-link", { href: modelPage(modelId) }, model)),
         statusBadge(status, words),
       ),
-      job && actionRow(h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
+      job && h("div.actions", h("a.button.quiet", { href: jobPage(job) }, "Job")),
     ),
     metaLine(
       ["Samples from ", timeElement(since), " to ", timeElement(until)],
       `${counted(queries, "query", "queries")}, ${counted(documents, "document")}`,
-      h("code", {}, id),
+      h("code", id),
     ),
-    h(
-      "p",
-      { class: "verdict-line", "data-verdict": { drift: "worse", none: "better", too_few: "same" }[verdict] },
-      sentence,
-    ),
+    h("p.verdict-line", { "data-verdict": { drift: "worse", none: "better", too_few: "same" }[verdict] }, sentence),
     ...report.comparisons.map(comparison),
   );
 }
@@ -57,7 +50,7 @@ function show(report) {
 function comparison(compared) {
   const { with: other, reference, sentence, features, scores } = compared;
   const title = other === "training" ? "Compared with the training data" : "Compared with the days before";
-  const picture = h("div", {});
+  const picture = h("div");
   const rows = scores ? [{ ...scores, name: "the scores" }, ...features] : features;
   const table = sortableTable(columns(pick), {
     label: title,
@@ -74,9 +67,8 @@ function comparison(compared) {
   const worst = [...rows].sort((one, two) => (two.psi ?? -1) - (one.psi ?? -1))[0];
   if (worst) pick(worst);
   return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, title),
+    "section.panel",
+    h("h2", title),
     hint(
       `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
     ),
@@ -96,7 +88,7 @@ function columns(pick) {
       label: "Feature",
       value: ({ name }) => name,
       cell: (feature) =>
-        h("button", { class: "link", "aria-label": `Show ${feature.name}`, click: () => pick(feature) }, feature.name),
+        h("button.link", { "aria-label": `Show ${feature.name}`, click: () => pick(feature) }, feature.name),
     },
     {
       label: "Verdict",

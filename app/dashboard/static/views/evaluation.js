@@ -25,40 +25,26 @@ import {
 } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, openObject } from "../page/content.js";
-import {
-  actionRow,
-  dataTable,
-  elementById,
-  factList,
-  h,
-  hint,
-  metaLine,
-  numberCell,
-  numberHeads,
-  pageHead,
-  panelHead,
-  replace,
-  rowHead,
-} from "../page/dom.js";
-import { count, metric, timeElement } from "../page/format.js";
+import { dataTable, elementById, factList, h, hint, metaLine, numberHeads, replace, rowHead } from "../page/dom.js";
+import { count, metric, timeElement, joined } from "../page/format.js";
 
 /** @param {Evaluation} evaluation */
 function evaluationActions(evaluation) {
   const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
   const files = h(
-    "div",
-    { class: "menu-items" },
+    "div.menu-items",
     file(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
     file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
   );
   const compared = ranking || evaluation.system;
   if (ranking) offerRanking(files, ranking);
   else if (job) offerRankingOfJob(files, job);
-  return actionRow(
-    h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
-    model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
-    job && h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
-    h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
+  return h(
+    "div.actions",
+    h("a.button", { href: compareWith([compared], dataset) }, "Compare"),
+    model && h("a.button.quiet", { href: modelPage(model) }, "Model"),
+    job && h("a.button.quiet", { href: jobPage(job) }, "Job"),
+    h("details.menu", h("summary.button.quiet", "Download"), files),
     deleteButton("evaluations", id),
   );
 }
@@ -103,15 +89,14 @@ const QUANTILES = [
 function metricNumbers({ metrics, contract }) {
   const names = Object.keys(metrics);
   return h(
-    "section",
-    { class: "panel numbers" },
-    panelHead(h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
+    "section.panel.numbers",
+    h("div.panel-head", h("h2", "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     dataTable(
       "Numbers",
       ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
       names.map((name) => row(name, metrics[name])),
     ),
-    h("h3", {}, "Metric definitions ", contract && h("small", {}, presetLabel(contract))),
+    h("h3", "Metric definitions ", contract && h("small", presetLabel(contract))),
     factList("conventions", conventionEntries(names, metrics)),
   );
 }
@@ -120,13 +105,12 @@ function metricNumbers({ metrics, contract }) {
 function row(name, summary) {
   return h(
     "tr",
-    {},
-    rowHead(name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
-    numberCell(h("strong", {}, metric(summary.mean))),
-    numberCell(intervalLabel(summary)),
-    ...QUANTILES.map(([key]) => numberCell(metric(summary.quantiles?.[key]))),
-    numberCell(count(summary.queries)),
-    numberCell(count(summary.skipped)),
+    rowHead(name, !summary.higher_is_better && h("span.tag.plain", "lower is better")),
+    h("td.number", h("strong", metric(summary.mean))),
+    h("td.number", intervalLabel(summary)),
+    ...QUANTILES.map(([key]) => h("td.number", metric(summary.quantiles?.[key]))),
+    h("td.number", count(summary.queries)),
+    h("td.number", count(summary.skipped)),
   );
 }
 
@@ -160,7 +144,7 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
     ["sort", "order", "min", "max", "segment"].map((name) => [name, hashValue(name) ?? ""]),
   );
   const table = queryTable({ path: evaluationApi(id, "/queries"), query, columns, selection, changed: setHashValues });
-  return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
+  return h("section.panel.query-values.rows", h("h2", "Queries"), ...table);
 }
 
 const id = pageObjectId();
@@ -175,8 +159,8 @@ function draw(evaluation) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    pageHead(headingOn(system, "on", dataset), evaluationActions(evaluation)),
-    metaLine("Evaluation", timeElement(created), h("code", {}, id)),
+    h("div.page-head", headingOn(system, "on", dataset), evaluationActions(evaluation)),
+    metaLine("Evaluation", timeElement(created), h("code", id)),
     resultFindings(findings),
     ...byMetric(evaluation, names),
     byCutoff(evaluation),
@@ -203,8 +187,8 @@ function byMetric(evaluation, names) {
   const figures = [againstBaselines(evaluation), ...(slices?.length ? [bySegment(evaluation, slices)] : [])];
   const panels = figures.map(({ title, draw }) => {
     const tabs = metricTabs(names, choose, `Metric of ${title}`);
-    const body = h("div", {});
-    return { tabs, body, draw, node: h("section", { class: "panel" }, panelHead(h("h2", {}, title), tabs.node), body) };
+    const body = h("div");
+    return { tabs, body, draw, node: h("section.panel", h("div.panel-head", h("h2", title), tabs.node), body) };
   });
   /** @param {string} name */
   function choose(name) {
@@ -239,9 +223,10 @@ function againstBaselines({ system, metrics, baselines }) {
         },
       ]),
       hint(
-        [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)]
-          .filter(Boolean)
-          .join(" · "),
+        joined(
+          [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)],
+          " · ",
+        ),
       ),
     ],
   };

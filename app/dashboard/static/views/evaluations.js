@@ -18,8 +18,8 @@ const COLUMNS = [
     sort: "system",
     fields: ["model_id"],
     cell: ({ id, system, model_id: model }) => [
-      h("a", { class: "name", href: evaluationPage(id), title: system }, system),
-      !model && h("span", { class: "tag plain" }, "run"),
+      h("a.name", { href: evaluationPage(id), title: system }, system),
+      !model && h("span.tag.plain", "run"),
     ],
   },
   DATASET,
@@ -32,7 +32,7 @@ const COLUMNS = [
 function mean({ metrics }, name) {
   const interval = metrics[name];
   if (!interval) return null;
-  return [h("strong", {}, metric(interval.mean)), " ", h("small", {}, intervalLabel(interval))];
+  return [h("strong", metric(interval.mean)), " ", h("small", intervalLabel(interval))];
 }
 
 const form = elementById("evaluate-form", HTMLFormElement);
@@ -56,7 +56,7 @@ showList({
     "Evaluate",
   ],
 });
-bindDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
+bindDialogs({ evaluate: offerChoices });
 showSubject();
 
 /** Show the model or ranking that the URL filters by. */

@@ -17,9 +17,7 @@ import {
   confirmed,
   elementById,
   h,
-  headingRow,
   metaLine,
-  pageHead,
   panel,
   problemBox,
   replace,
@@ -27,10 +25,10 @@ import {
   setText,
   statusBadge,
 } from "../page/dom.js";
-import { count, duration, metric, short, timeElement } from "../page/format.js";
+import { count, duration, metric, short, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
 
 /** @typedef {import("../experiments/labels.js").Training} Training */
 /** @typedef {import("../experiments/labels.js").Estimate} Estimate */
@@ -68,17 +66,21 @@ async function refresh(mayDiffer) {
 
 /** Draw the page without its changing parts, and return the function that updates them. @param {Experiment} first */
 function build(first) {
-  const status = h("span", { class: "status" });
+  const status = h("span.status");
   const actions = experimentActions();
-  const progress = h("div", { class: "study-progress" });
-  const outcome = h("div", { class: "view" });
+  const progress = h("div.study-progress");
+  const outcome = h("div.view");
   const report = reportPanels();
   const trainings = trainingsPanel(first);
   const [isNew, isNewOutcome] = [changes(), changes()];
   showOnly(
     place,
-    pageHead(headingRow(h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")), actions.node),
-    metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", {}, first.id)),
+    h(
+      "div.page-head",
+      h("div.job-heading", h("h1", first.paper), status, helpLink("how-to/papers/", "Papers")),
+      actions.node,
+    ),
+    metaLine(`${first.title} (${first.year})`, timeElement(first.created_at), h("code", first.id)),
     actions.failure,
     progress,
     outcome,
@@ -113,8 +115,7 @@ function showProgress(node, experiment) {
   replace(
     node,
     h(
-      "div",
-      { class: "study-tiles" },
+      "div.study-tiles",
       progressTile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
@@ -135,36 +136,22 @@ function showProgress(node, experiment) {
 function dataDetail(experiment) {
   const words = dataLabel(experiment).split(" · ").slice(1).join(" · ");
   const parts = experiment.datasets.map(({ name, fold, part, dataset_id: dataset }) =>
-    h(
-      "a",
-      { href: datasetPage(dataset) },
-      [fold > 0 && `fold ${fold}`, name !== "main" && name, part].filter(Boolean).join(" "),
-    ),
+    h("a", { href: datasetPage(dataset) }, joined([fold > 0 && `fold ${fold}`, name !== "main" && name, part])),
   );
-  return h("span", { class: "experiment-data" }, words, ...parts);
+  return h("span.experiment-data", words, ...parts);
 }
 
 /** The result in a sentence, with the files of the report. @param {Experiment} experiment */
 function resultPanel({ paper, sentence, report }) {
   /** @param {string} format @param {string} words @param {string} suffix */
   const link = (format, words, suffix) =>
-    h(
-      "a",
-      { class: "button quiet", href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` },
-      words,
-    );
+    h("a.button.quiet", { href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` }, words);
   return h(
-    "section",
-    { class: "finding-panel", "aria-label": "Result" },
-    h("p", { class: "sentence" }, sentence ?? "Tables so far."),
+    "section.finding-panel",
+    { "aria-label": "Result" },
+    h("p.sentence", sentence ?? "Tables so far."),
     report &&
-      h(
-        "p",
-        { class: "actions" },
-        link("markdown", "Markdown", "md"),
-        link("csv", "CSV", "csv"),
-        link("latex", "LaTeX", "tex"),
-      ),
+      h("p.actions", link("markdown", "Markdown", "md"), link("csv", "CSV", "csv"), link("latex", "LaTeX", "tex")),
   );
 }
 
@@ -177,32 +164,19 @@ function estimatePanel(estimate) {
     { label: "Loss", value: ({ loss }) => loss },
     { label: "Leaves", number: true, value: ({ leaves }) => leaves, cell: ({ leaves, scorer }) => leaves ?? scorer },
     { label: "Runs", number: true, value: ({ runs }) => runs },
-    {
-      label: "Seconds per tree or epoch",
-      number: true,
-      value: ({ seconds_per_tree: time }) => time,
-      cell: seconds("seconds_per_tree"),
-    },
-    {
-      label: "Diagnostics",
+    numberColumn("Seconds per tree or epoch", (row) => row.seconds_per_tree, seconds),
+    numberColumn("Diagnostics", (row) => row.seconds_per_look, seconds, {
       title: "Seconds of the diagnostics at one tree or epoch",
-      number: true,
-      value: ({ seconds_per_look: time }) => time,
-      cell: seconds("seconds_per_look"),
-    },
-    {
-      label: "Other",
+    }),
+    numberColumn("Other", (row) => row.other_seconds, seconds, {
       title: "Seconds of reading, binning, storing and evaluating",
-      number: true,
-      value: ({ other_seconds: time }) => time,
-      cell: seconds("other_seconds"),
-    },
+    }),
     {
       label: "Job",
       value: ({ job_id: job }) => job,
       cell: ({ job_id: job, failure }) => [
         job && h("a", { href: jobPage(job), title: job }, "Open job page"),
-        failure && h("small", {}, ` ${failure}`),
+        failure && h("small", ` ${failure}`),
       ],
     },
   ];
@@ -220,12 +194,9 @@ function estimatePanel(estimate) {
   );
 }
 
-/** @param {"seconds_per_tree" | "seconds_per_look" | "other_seconds"} name @returns {(row: MeasuredTraining) => string} */
-function seconds(name) {
-  return (row) => {
-    const value = row[name];
-    return value === null ? "–" : short(Number(value.toPrecision(3)));
-  };
+/** @param {number | null} value */
+function seconds(value) {
+  return value === null ? "–" : short(Number(value.toPrecision(3)));
 }
 
 /** @param {Experiment} experiment */
@@ -245,10 +216,10 @@ function trainingsPanel({ folds }) {
       value: ({ status }) => status,
       cell: ({ status, shared, problem }) => [
         statusBadge(status, status, problem?.detail),
-        shared && h("span", { class: "tag plain", title: "The job existed already" }, "shared"),
+        shared && h("span.tag.plain", { title: "The job existed already" }, "shared"),
       ],
     },
-    { label: "Main metric", number: true, value: ({ value }) => value, cell: ({ value }) => metric(value) },
+    numberColumn("Main metric", ({ value }) => value, metric),
     {
       label: "Job",
       value: ({ job_id: job }) => job,
@@ -266,7 +237,7 @@ function trainingsPanel({ folds }) {
   columns.splice(-3, 0, {
     label: "Settings that differ",
     value: settings,
-    cell: (row) => h("span", { class: "wrap" }, settings(row)),
+    cell: (row) => h("span.wrap", settings(row)),
   });
   const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
   const node = panel("Trainings", table.node);
@@ -303,21 +274,19 @@ function differing(items) {
 
 /** Return the buttons to cancel, resume and delete the experiment. */
 function experimentActions() {
-  const node = h("div", { class: "actions" });
-  const failure = h("div", { class: "study-failure" });
+  const node = h("div.actions");
+  const failure = h("div.study-failure");
   const remove = deleteButton("experiments", id);
   let state = "";
 
   const button = actionButtons(failure, () => pollNow());
 
   async function cancel() {
-    const sure = await confirmed({
-      question: "Cancel this experiment?",
-      consequence:
-        "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
-      yes: "Cancel the experiment",
-      no: "Keep it",
-    });
+    const sure = await confirmed(
+      "Cancel this experiment?",
+      "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
+      "Cancel the experiment",
+    );
     if (sure) await request(experimentApi(id, "/cancel"), { method: "POST" });
   }
 

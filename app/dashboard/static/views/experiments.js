@@ -2,7 +2,7 @@
 import { checkBox } from "../forms/controls.js";
 import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
 import { offerReadyUnselected } from "../forms/choices.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
@@ -17,14 +17,14 @@ const COLUMNS = [
     label: "Experiment",
     sort: "paper",
     fields: ["title"],
-    cell: ({ id, paper, title }) => h("a", { class: "name", href: experimentPage(id), title }, paper),
+    cell: ({ id, paper, title }) => h("a.name", { href: experimentPage(id), title }, paper),
   },
   {
     key: "status",
     label: "Status",
     sort: "status",
     fields: ["dry_run"],
-    cell: ({ status, dry_run: dry }) => [statusBadge(status), dry && h("span", { class: "tag plain" }, "dry run")],
+    cell: ({ status, dry_run: dry }) => [statusBadge(status), dry && h("span.tag.plain", "dry run")],
   },
   fieldColumn("counts", "Trainings", progressLabel, { key: "trainings", number: true }),
   { key: "tables", label: "Tables", fields: ["tables"], cell: ({ tables }) => tables.map(tableName).join(", ") },
@@ -34,8 +34,7 @@ const COLUMNS = [
     key: "sentence",
     label: "Result",
     fields: ["sentence"],
-    cell: ({ id, sentence }) =>
-      sentence && h("a", { class: "quiet-link conclusion", href: experimentPage(id) }, sentence),
+    cell: ({ id, sentence }) => sentence && h("a.quiet-link.conclusion", { href: experimentPage(id) }, sentence),
   },
   projectColumn("/experiments"),
   CREATED,
@@ -66,7 +65,7 @@ onSubmit(form, async () => {
   openPage(experimentPage(id));
 });
 bindChoices(form);
-bindDialogs({ run: () => offerPapers().catch((error) => showError(form, error)) });
+bindDialogs({ run: offerPapers });
 
 function requestOf() {
   const payload = payloadOf(form);
@@ -88,7 +87,7 @@ async function offerPapers() {
     setText(elementById("paper-title"), paper ? `${paper.authors}: ${paper.title} (${paper.year})` : "");
     const place = elementById("tables");
     const boxes = (paper?.tables ?? []).map(({ name, caption }) =>
-      checkBox({ value: name, checked: true }, h("span", {}, `${tableName(name)} `, h("small", {}, caption))),
+      checkBox({ value: name, checked: true }, h("span", `${tableName(name)} `, h("small", caption))),
     );
     replace(place, find(place, "legend"), ...boxes);
   };

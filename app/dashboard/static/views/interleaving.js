@@ -9,17 +9,19 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, showOnly, snippet } from "../page/content.js";
-import { actionRow, announce, elementById, h, hint, metaLine, pageHead, panel, replace } from "../page/dom.js";
+import { announce, elementById, h, hint, metaLine, panel, replace } from "../page/dom.js";
 import { count, counted, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 
+const CONSEQUENCE = "Its lists and clicks are deleted permanently; they cannot be restored.";
+
 const id = pageObjectId();
 const place = elementById("interleaving");
 const read = conditionalReader();
 const readVerdict = conditionalReader();
-const result = h("div", { class: "view" });
+const result = h("div.view");
 /** @type {Interleaving | null} */
 let shown = null;
 /** @type {Verdict | null} */
@@ -47,11 +49,15 @@ function draw(interleaving) {
   document.title = `${interleaving.name} · Rankery`;
   showOnly(
     place,
-    pageHead(h("h1", {}, interleaving.name), actionRow(clickLogButton(), deleteButton(interleaving))),
+    h(
+      "div.page-head",
+      h("h1", interleaving.name),
+      h("div.actions", clickLogButton(), confirmedDeleteButton("interleavings", interleaving, CONSEQUENCE)),
+    ),
     metaLine(
       interleaving.method.replaceAll("_", " "),
       ["created ", timeElement(interleaving.created_at)],
-      h("code", {}, id),
+      h("code", id),
     ),
     result,
     rankers(interleaving),
@@ -67,7 +73,7 @@ function verdictParts({ unit, difference }, verdict) {
   return [
     panel(
       "Verdict",
-      h("p", { class: "sentence" }, sentence),
+      h("p.sentence", sentence),
       tileList([
         ["Lists shown", count(lists)],
         ["Lists with a click", count(clicked), waiting > 0 && `${counted(waiting, "list")} may still get one`],
@@ -87,7 +93,7 @@ function verdictParts({ unit, difference }, verdict) {
       panel(
         "Credit",
         creditTable(pairs),
-        h("h3", {}, "Share of wins above one half"),
+        h("h3", "Share of wins above one half"),
         deltaFigure(pairs),
         hint("Over all lists with a click; 95% intervals by bootstrap over users."),
       ),
@@ -105,12 +111,10 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
   return panel(
     "Rankers",
     h(
-      "ul",
-      { class: "rankers" },
+      "ul.rankers",
       ...names.map((name) =>
         h(
           "li",
-          {},
           models ? h("a", { href: modelPage(name) }, name) : name,
           models && [" · ", h("a", { href: `${modelPage(name)}#view=aliases` }, `Aliases and gates of ${name}`)],
         ),
@@ -132,10 +136,9 @@ shown = client.interleaved_list(${JSON.stringify(id)}, "red shoes", user="u-17",
 client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 `;
   return h(
-    "details",
-    { class: "panel as-code" },
-    h("summary", {}, h("h2", {}, "Show lists and send clicks")),
-    h("div", {}, snippet("Python", code)),
+    "details.panel.as-code",
+    h("summary", h("h2", "Show lists and send clicks")),
+    h("div", snippet("Python", code)),
   );
 }
 
@@ -155,10 +158,4 @@ function clickLogButton() {
     });
     place.prepend(box);
   });
-}
-
-/** @param {Interleaving} interleaving */
-function deleteButton({ name }) {
-  const consequence = "Its lists and clicks are deleted permanently; they cannot be restored.";
-  return confirmedDeleteButton(name, interleavingApi(id), consequence, () => openPage("/interleavings"));
 }

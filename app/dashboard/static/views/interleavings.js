@@ -1,6 +1,6 @@
 /** `/interleavings`: the list of interleavings, and the form that creates one. @module */
 import { readOffered } from "../forms/choices.js";
-import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { sampleSize } from "../interleavings/verdict.js";
 import { interleavingPage, openPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
@@ -33,7 +33,7 @@ showList({
   empty: ["Show users lists that combine two rankers, and let their clicks decide.", "#create", "Interleave rankers"],
 });
 bindChoices(form);
-bindDialogs({ create: () => offerModels().catch((error) => showError(form, error)) });
+bindDialogs({ create: offerModels });
 form.addEventListener("input", showSampleSize);
 onSubmit(form, async () => {
   const { id } = await create("/v1/interleavings", payloadOf(form));

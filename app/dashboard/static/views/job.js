@@ -28,12 +28,9 @@ import {
   elementById,
   find,
   h,
-  headingRow,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
   replace,
   rowHead,
   scrollRegion,
@@ -41,7 +38,7 @@ import {
   setText,
   tableHead,
 } from "../page/dom.js";
-import { briefDuration, count, elapsed, momentLabel, size, timeElement } from "../page/format.js";
+import { briefDuration, count, elapsed, momentLabel, size, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["Attempt"]} Attempt */
@@ -68,9 +65,9 @@ function attemptsPanel() {
   const words = hint();
   const table = h("table");
   const node = h(
-    "section",
-    { class: "panel attempts", hidden: true },
-    h("h2", {}, "Attempts"),
+    "section.panel.attempts",
+    { hidden: true },
+    h("h2", "Attempts"),
     words,
     scrollRegion("Attempts of the job", table),
   );
@@ -84,7 +81,7 @@ function attemptsPanel() {
     const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
     const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
     replace(words, historyLabel(job));
-    replace(table, head, h("tbody", {}, ...rows));
+    replace(table, head, h("tbody", ...rows));
   }
   return { node, update };
 }
@@ -132,22 +129,16 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
     rowHead(number),
     h(
       "td",
-      {},
       h(
-        "span",
-        { class: "status", "data-status": problem ? "failed" : ending || "running" },
+        "span.status",
+        { "data-status": problem ? "failed" : ending || "running" },
         ATTEMPT_ENDINGS[ending ?? ""] || ending || "running",
       ),
     ),
-    hasCheckpoints(job) && h("td", {}, from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
-    h("td", {}, ended ? elapsed(started, ended) : "–"),
-    h("td", {}, timeElement(started)),
-    h(
-      "td",
-      { class: "worker" },
-      h("code", { title: "The machine, the worker and its process" }, worker),
-      shown && h("small", {}, shown),
-    ),
+    hasCheckpoints(job) && h("td", from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
+    h("td", ended ? elapsed(started, ended) : "–"),
+    h("td", timeElement(started)),
+    h("td.worker", h("code", { title: "The machine, the worker and its process" }, worker), shown && h("small", shown)),
   );
 }
 
@@ -155,15 +146,9 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
 function phasesPanel() {
   const rows = h("tbody");
   const [took, memory] = numberHeads("Took", "Peak memory");
-  const head = tableHead("Phase", took, h("td", { class: "bar-cell" }), memory);
+  const head = tableHead("Phase", took, h("td.bar-cell"), memory);
   const note = hint();
-  const node = h(
-    "section",
-    { class: "panel phases", hidden: true },
-    h("h2", {}, "Phases"),
-    h("table", {}, head, rows),
-    note,
-  );
+  const node = h("section.panel.phases", { hidden: true }, h("h2", "Phases"), h("table", head, rows), note);
   const isNew = changes();
 
   /** @param {Job} job */
@@ -183,20 +168,17 @@ function phasesPanel() {
 /** @param {number} attempts @param {number} most */
 function noteLabel(attempts, most) {
   const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
-  return [whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]
-    .filter(Boolean)
-    .join(" ");
+  return joined([whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]);
 }
 
 /** @param {Phase} phase @param {number} longest seconds of the longest phase @param {number} most the largest peak of all */
 function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
-    {},
     rowHead(phase),
-    numberCell(briefDuration(seconds)),
-    h("td", { class: "bar-cell" }, bar(seconds / longest)),
-    most > 0 && numberCell(bytes === null ? "–" : size(bytes)),
+    h("td.number", briefDuration(seconds)),
+    h("td.bar-cell", bar(seconds / longest)),
+    most > 0 && h("td.number", bytes === null ? "–" : size(bytes)),
   );
 }
 
@@ -212,13 +194,8 @@ const LOGGED_ENDINGS = {
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 function jobLog() {
-  const list = h("ol", { class: "log" });
-  const node = h(
-    "section",
-    { class: "panel", "aria-labelledby": "log-title" },
-    h("h2", { id: "log-title" }, "Log"),
-    list,
-  );
+  const list = h("ol.log");
+  const node = h("section.panel", { "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"), list);
   const isNew = changes();
   return {
     node,
@@ -236,9 +213,8 @@ function jobLog() {
 function line([at, words, detail]) {
   return h(
     "li",
-    {},
-    h("span", { class: "moment", title: at }, at ? momentLabel(new Date(at)) : "now"),
-    h("span", {}, words, detail && h("small", {}, ` ${detail}`)),
+    h("span.moment", { title: at }, at ? momentLabel(new Date(at)) : "now"),
+    h("span", words, detail && h("small", ` ${detail}`)),
   );
 }
 
@@ -309,10 +285,10 @@ async function refresh() {
  * @returns {Promise<(job: Job) => Promise<void>>}
  */
 async function build(first) {
-  const heading = h("h1", {}, first.title);
-  const status = h("span", { class: "status" });
-  const unusual = h("span", { class: "job-marks" });
-  const meta = metaLine(first.kind_label, timeElement(first.created_at), limitLabel(first), h("code", {}, first.id));
+  const heading = h("h1", first.title);
+  const status = h("span.status");
+  const unusual = h("span.job-marks");
+  const meta = metaLine(first.kind_label, timeElement(first.created_at), limitLabel(first), h("code", first.id));
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => pollNow(), { page: false });
@@ -325,8 +301,8 @@ async function build(first) {
   const phases = phasesPanel();
   const log = jobLog();
   const isNew = changes();
-  const inside = h("div", { class: "panel" }, detail.node);
-  const findingsPlace = h("div", { class: "job-findings" });
+  const inside = h("div.panel", detail.node);
+  const findingsPlace = h("div.job-findings");
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
     path: jobApi(first.id),
@@ -336,7 +312,7 @@ async function build(first) {
     changed: (job) => setText(heading, job.title),
   });
   const parts = [
-    pageHead(headingRow(heading, status, unusual), actions.node),
+    h("div.page-head", h("div.job-heading", heading, status, unusual), actions.node),
     meta,
     bar.node,
     inside,
@@ -356,11 +332,7 @@ async function build(first) {
     setAttribute(status, "data-doubtful", isDoubtful(job) && "true");
     const doubts = isDoubtful(job) && errorsAndWarnings(job);
     if (isNew([doubts, marks(job)]))
-      replace(
-        unusual,
-        doubts && severityCounts(doubts),
-        ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
-      );
+      replace(unusual, doubts && severityCounts(doubts), ...marks(job).map((mark) => h("span.tag.plain", mark)));
     bar.update(job);
     find(bar.node, "progress").hidden = !isActive(job);
     inside.hidden = !isDetailed(job) && !job.problem && !outcomeDetail(job);

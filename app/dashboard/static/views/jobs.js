@@ -31,11 +31,7 @@ const COLUMNS = [
     label: "Status",
     sort: "status",
     fields: ["problem.title", "problem.detail", "spec.kind"],
-    cell: (job) => [
-      jobStatus(job),
-      ...statusTags(job).map((words) => h("span", { class: "tag plain" }, words)),
-      progress(job),
-    ],
+    cell: (job) => [jobStatus(job), ...statusTags(job).map((words) => h("span.tag.plain", words)), progress(job)],
   },
   { key: "kind", label: "Kind", sort: "kind", cell: (job) => job.kind_label },
   {
@@ -45,7 +41,7 @@ const COLUMNS = [
     number: true,
     fields: ["main_metric"],
     cell: ({ main_metric: main }) =>
-      main && [h("strong", {}, metric(main.value)), h("small", {}, ` ${main.name} ${main.data}`)],
+      main && [h("strong", metric(main.value)), h("small", ` ${main.name} ${main.data}`)],
   },
   { key: "loss", label: "Loss", fields: ["spec.loss"], cell: ({ spec }) => spec?.loss?.name },
   { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
@@ -74,8 +70,7 @@ const COLUMNS = [
     label: "Model",
     optional: true,
     fields: ["result"],
-    cell: ({ result }) =>
-      result?.model_id && h("a", { class: "quiet-link", href: modelPage(result.model_id) }, "Model"),
+    cell: ({ result }) => result?.model_id && h("a.quiet-link", { href: modelPage(result.model_id) }, "Model"),
   },
   projectColumn("/jobs"),
   { key: "tags", label: "Tags", optional: true, fields: ["tags"], cell: ({ tags }) => tagList(tags, "/jobs") },
@@ -85,8 +80,8 @@ const COLUMNS = [
 function name({ id, title, kind, spec }) {
   const earlier = kind === "trial" && !unfolds() && spec?.study_id ? Number(spec.number) : 0;
   return [
-    h("a", { class: "name", href: jobPage(id), title }, title),
-    earlier > 0 && h("a", { class: "folded", href: studyPage(String(spec.study_id)) }, `and ${count(earlier)} earlier`),
+    h("a.name", { href: jobPage(id), title }, title),
+    earlier > 0 && h("a.folded", { href: studyPage(String(spec.study_id)) }, `and ${count(earlier)} earlier`),
   ];
 }
 
@@ -98,8 +93,7 @@ function statusTags(job) {
 
 /** Show the progress of an active job, or why a job failed. @param {Job} job */
 function progress(job) {
-  if (!isActive(job))
-    return job.problem && h("small", { class: "name why", title: job.problem.detail }, job.problem.title);
+  if (!isActive(job)) return job.problem && h("small.name.why", { title: job.problem.detail }, job.problem.title);
   const bar = progressBar();
   bar.update(job);
   return bar.node;
@@ -111,7 +105,7 @@ function datasets({ dataset_names: names }) {
   if (!first) return null;
   const [id, name] = first;
   return [
-    h("a", { class: "quiet-link name few", href: datasetPage(id), title: name }, name),
+    h("a.quiet-link.name.few", { href: datasetPage(id), title: name }, name),
     others.length > 0 && h("small", { title: others.map(([, other]) => other).join(", ") }, ` +${others.length}`),
   ];
 }
@@ -125,7 +119,7 @@ function datasets({ dataset_names: names }) {
 function details(job, changed) {
   const read = conditionalReader();
   const actions = jobActions(changed, { page: true });
-  const node = h("div", { class: "job-body" });
+  const node = h("div.job-body");
   /** @type {ReturnType<typeof jobDetail> | null} */
   let detail = null;
   return {
@@ -153,7 +147,7 @@ function tickedIds({ ids, items }, wanted) {
 /** @param {Ticked} ticked */
 function compareTrainings(ticked) {
   const ids = tickedIds(ticked, trains);
-  return ids.length > 1 && h("a", { class: "button primary", href: compareJobs(ids) }, `Compare ${ids.length}`);
+  return ids.length > 1 && h("a.button.primary", { href: compareJobs(ids) }, `Compare ${ids.length}`);
 }
 
 /** @param {Ticked} ticked */
@@ -166,7 +160,7 @@ function deleteEnded(ticked) {
 function cancelActive(ticked) {
   const ids = tickedIds(ticked, isActive);
   if (!ids.length) return null;
-  const button = h("button", { class: "danger quiet", click }, `Cancel ${counted(ids.length, "job")}`);
+  const button = h("button.danger.quiet", { click }, `Cancel ${counted(ids.length, "job")}`);
   async function click() {
     button.disabled = true;
     try {

@@ -1,10 +1,11 @@
 /** `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once. @module */
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { getAll, refusal, request } from "../page/api.js";
-import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, elementById, find, h, hint, problemBox, replace, alertText } from "../page/dom.js";
 import { dayLabel, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
+import { showSecret } from "../settings/labels.js";
+import { actionButton } from "../page/actions.js";
 
 /** @typedef {Schemas["Key"]} Key */
 
@@ -24,7 +25,7 @@ onSubmit(form, send);
 const table = sortableTable(
   [
     { label: "Name", value: ({ name }) => name },
-    { label: "Begins with", value: ({ hint }) => hint, cell: ({ hint }) => h("code", {}, `${hint}…`) },
+    { label: "Begins with", value: ({ hint }) => hint, cell: ({ hint }) => h("code", `${hint}…`) },
     { label: "Scopes", value: ({ scopes }) => scopes.join(", ") },
     { label: "Projects", value: ({ projects }) => projects?.join(", ") ?? "all" },
     { label: "State", value: stateOf },
@@ -67,21 +68,17 @@ function moment(at) {
 
 /** @param {Key} key */
 function revokeButton(key) {
-  if (stateOf(key) !== "active") return h("span", { class: "hint" }, key.id);
-  const words = {
-    question: `Revoke ${key.name}?`,
-    consequence:
-      "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.",
-    yes: "Revoke",
-    no: "Keep it",
-  };
-  async function click() {
-    if (!(await confirmed(words))) return;
+  if (stateOf(key) !== "active") return h("span.hint", key.id);
+  async function revoke() {
+    const consequence =
+      "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.";
+    if (!(await confirmed(`Revoke ${key.name}?`, consequence, "Revoke"))) return;
     await request(`/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" });
     announce(`${key.name} was revoked.`);
     await show();
   }
-  return h("button", { class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click }, "Revoke");
+  const refused = (/** @type {unknown} */ error) => place.prepend(alertText(refusal(error).message));
+  return actionButton("Revoke", "quiet danger small", revoke, refused, { "aria-label": `Revoke ${key.name}` });
 }
 
 async function send() {
@@ -92,18 +89,7 @@ async function send() {
   const { body } = await request("/v1/keys", { method: "POST", json: payload });
   dialog.close();
   form.reset();
-  const made = elementById("made");
-  replace(
-    made,
-    h(
-      "section",
-      { class: "panel", "aria-label": "New key" },
-      h("h2", {}, `${body.name} was created`),
-      hint("This is the secret of the key. Copy it now: it is not shown again."),
-      snippet("secret", body.secret, "secret"),
-    ),
-  );
-  announce(`The key ${body.name} was created. Its secret is shown only once.`);
-  made.scrollIntoView({ block: "nearest" });
+  const sentence = "This is the secret of the key. Copy it now: it is not shown again.";
+  showSecret(`The key ${body.name} was created`, sentence, body.secret);
   await show();
 }

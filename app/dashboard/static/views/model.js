@@ -15,7 +15,6 @@ import { compareWith, datasetPage, hashValue, jobPage, modelApi, modelPage, page
 import { creator, get } from "../page/api.js";
 import { failureBox, loadInto, openObject } from "../page/content.js";
 import {
-  actionRow,
   disclosure,
   elementById,
   factList,
@@ -24,8 +23,6 @@ import {
   h,
   hint,
   metaLine,
-  pageHead,
-  panelHead,
   problemBox,
   replace,
   setAttribute,
@@ -58,16 +55,18 @@ function modelHead(model) {
     "on the test data",
   ]);
   return [
-    pageHead(
-      h("h1", {}, title ?? reference, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
-      actionRow(
-        h("a", { class: "button", href: compareWith([reference]) }, "Compare"),
+    h(
+      "div.page-head",
+      h("h1", title ?? reference, ...aliases.map((alias) => h("span.tag", `@${alias}`))),
+      h(
+        "div.actions",
+        h("a.button", { href: compareWith([reference]) }, "Compare"),
         h(
-          "a",
-          { class: "button quiet", href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
+          "a.button.quiet",
+          { href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
           "Evaluations",
         ),
-        h("a", { class: "button quiet", href: jobPage(job) }, "Job"),
+        h("a.button.quiet", { href: jobPage(job) }, "Job"),
         deleteButton("models", id),
       ),
     ),
@@ -79,7 +78,7 @@ function modelHead(model) {
       ],
       timeElement(created),
       version > 1 && ["after ", h("a", { href: modelPage(`${name}:${version - 1}`) }, `${name}:${version - 1}`)],
-      h("code", {}, id),
+      h("code", id),
     ),
     tileList([
       ...kindTiles(model),
@@ -126,28 +125,26 @@ const LIBRARIES = { lightgbm: "LightGBM", numpy: "NumPy", pytorch: "PyTorch", to
 /** @param {Model} model */
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
-  const head = h("h2", {}, "Lineage");
-  const checksum = /** @type {Fact} */ (["SHA-256 of the model file", h("code", { class: "digest" }, sha256)]);
+  const head = h("h2", "Lineage");
+  const checksum = /** @type {Fact} */ (["SHA-256 of the model file", h("code.digest", sha256)]);
   const imported = source === "imported";
   const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
     return h(
-      "section",
-      { class: "panel" },
+      "section.panel",
       head,
       hint("The model was created before the lineage was recorded."),
       factList("facts wide", [checksum]),
     );
   return h(
-    "section",
-    { class: "panel lineage" },
-    panelHead(head, hint(lineageHint(imported, automatic))),
+    "section.panel.lineage",
+    h("div.panel-head", head, hint(lineageHint(imported, automatic))),
     factList("facts wide", [
       ...Object.entries(lineage.datasets).map(dataset),
       lineage.init_model && base(lineage.init_model),
       checksum,
       ...Object.entries(lineage.names_in_file ?? {}).map(
-        ([name, written]) => /** @type {Fact} */ ([`${name} in the model file`, h("code", {}, written)]),
+        ([name, written]) => /** @type {Fact} */ ([`${name} in the model file`, h("code", written)]),
       ),
     ]),
     factList("facts", [
@@ -174,18 +171,18 @@ function lineageHint(imported, automatic) {
 
 /** @param {[role: string, dataset: Schemas["LineageDataset"]]} entry @returns {Fact} */
 function dataset([role, { id, digest }]) {
-  const content = digest && h("small", {}, "content ", h("code", { class: "digest" }, digest));
+  const content = digest && h("small", "content ", h("code.digest", digest));
   return [role, [h("a", { href: datasetPage(id) }, datasetName(id)), content]];
 }
 
 /** @param {Schemas["LineageModel"]} model @returns {Fact} */
 function base({ id, model, trees }) {
-  return ["continued from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]];
+  return ["continued from", [h("a", { href: modelPage(id) }, model), h("small", counted(trees, "tree"))]];
 }
 
 /** @param {Model} model */
 function reproduction({ id }) {
-  const place = h("div", { class: "reproduction", hidden: true });
+  const place = h("div.reproduction", { hidden: true });
   const create = creator();
   const reproduce = async () => {
     const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
@@ -195,7 +192,7 @@ function reproduction({ id }) {
     place.hidden = false;
     replace(place, failureBox(error, retry));
   });
-  return h("div", { class: "rows" }, actionRow(button), place);
+  return h("div.rows", h("div.actions", button), place);
 }
 
 /** @param {Job} job */
@@ -203,11 +200,11 @@ function reproductionResult(job) {
   const { equal, sha256 } = job.result ?? {};
   if (equal)
     return h(
-      "p",
-      { class: "verdict-line", "data-verdict": "better" },
-      h("strong", {}, "The model file is identical."),
+      "p.verdict-line",
+      { "data-verdict": "better" },
+      h("strong", "The model file is identical."),
       " ",
-      h("code", { class: "digest" }, sha256),
+      h("code.digest", sha256),
     );
   return problemBox({ title: "Comparison of the files", detail: outcomeDetail(job) });
 }
@@ -305,17 +302,14 @@ function show(model) {
 
 /** @param {Model} model */
 async function versionsView({ id, name }) {
-  const link = h(
-    "a",
-    { class: "button", role: "link", "aria-disabled": "true", title: "Tick two or more models" },
-    "Compare",
-  );
+  const link = h("a.button", { role: "link", "aria-disabled": "true", title: "Tick two or more models" }, "Compare");
   const box = modelTicks(link);
   /** @param {Model} model */
   const tick = (model) => box(`${name}:${model.version}`, model.created_at);
-  const head = panelHead(
-    h("h2", {}, `Versions of ${name}`),
-    actionRow(link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")),
+  const head = h(
+    "div.panel-head",
+    h("h2", `Versions of ${name}`),
+    h("div.actions", link, h("a.button.quiet", { href: modelPage(name) }, "Latest")),
   );
-  return [h("section", { class: "panel" }, head, versionTable(name, { tick, current: id }))];
+  return [h("section.panel", head, versionTable(name, { tick, current: id }))];
 }

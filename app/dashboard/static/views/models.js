@@ -26,11 +26,15 @@ const COLUMNS = [
     fields: ["title"],
     cell: (model) => {
       const shown = reference(model);
-      const link = h("a", { class: "name", href: modelPage(shown), title: model.title ?? shown }, model.title ?? shown);
-      return model.title ? h("span", { class: "titled" }, link, " ", h("small", {}, shown)) : link;
+      const link = h("a.name", { href: modelPage(shown), title: model.title ?? shown }, model.title ?? shown);
+      return model.title ? h("span.titled", link, " ", h("small", shown)) : link;
     },
   },
-  { key: "aliases", label: "Aliases", cell: aliases },
+  {
+    key: "aliases",
+    label: "Aliases",
+    cell: (model) => model.aliases.map((/** @type {string} */ alias) => h("span.tag", `@${alias}`)),
+  },
   {
     key: "loss",
     label: "Loss",
@@ -43,7 +47,7 @@ const COLUMNS = [
     label: "Trained on",
     fields: ["dataset_id", "dataset_name"],
     cell: ({ dataset_id: id, dataset_name: name }) =>
-      name && h("a", { class: "quiet-link name", href: datasetPage(id), title: name }, name),
+      name && h("a.quiet-link.name", { href: datasetPage(id), title: name }, name),
   },
   fieldColumn("best_iteration", "Iterations", count, { key: "trees", sort: "trees", number: true }),
   { key: "tags", label: "Tags", fields: ["tags"], cell: ({ tags }) => tagList(tags) },
@@ -55,7 +59,7 @@ const COLUMNS = [
     label: "Description",
     optional: true,
     fields: ["description"],
-    cell: ({ description }) => description && h("span", { class: "name", title: description }, description),
+    cell: ({ description }) => description && h("span.name", { title: description }, description),
   },
 ];
 
@@ -70,12 +74,7 @@ function reference({ name, version }) {
 function tested({ metrics, job_id: job }, name) {
   const value = metrics?.[name];
   if (typeof value !== "number") return null;
-  return h("a", { class: "quiet-link", href: resultPage(job), title: "Evaluation" }, metric(value));
-}
-
-/** @param {Model} model */
-function aliases(model) {
-  return model.aliases.map((/** @type {string} */ alias) => h("span", { class: "tag" }, `@${alias}`));
+  return h("a.quiet-link", { href: resultPage(job), title: "Evaluation" }, metric(value));
 }
 
 /**
@@ -116,9 +115,8 @@ function compareTicked({ ids, items }) {
   if (ids.length < 2) return null;
   // Older models come first, as baselines of the newer ones. Ids sort by time.
   const models = [...ids].sort().map((id) => (items.has(id) ? reference(items.get(id)) : id));
-  if (models.length > MAX_COMPARED)
-    return h("span", { class: "hint" }, `At most ${MAX_COMPARED} models can be compared.`);
-  return h("a", { class: "button primary", href: compareWith(models) }, `Compare ${models.length} models`);
+  if (models.length > MAX_COMPARED) return h("span.hint", `At most ${MAX_COMPARED} models can be compared.`);
+  return h("a.button.primary", { href: compareWith(models) }, `Compare ${models.length} models`);
 }
 
 showList({

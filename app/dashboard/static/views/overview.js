@@ -16,17 +16,11 @@ import { keyedList } from "../tables/table.js";
 
 /** @param {Job} first */
 function jobLine(first) {
-  const status = h("span", { class: "status" });
-  const name = h("a", { class: "job-title quiet-link", href: jobPage(first.id) });
-  const meta = h("span", { class: "job-meta" });
+  const status = h("span.status");
+  const name = h("a.job-title.quiet-link", { href: jobPage(first.id) });
+  const meta = h("span.job-meta");
   const bar = progressBar();
-  const node = h(
-    "li",
-    { class: "job-line", "data-job": first.id },
-    status,
-    h("span", { class: "job-name" }, name, meta),
-    bar.node,
-  );
+  const node = h("li.job-line", { "data-job": first.id }, status, h("span.job-name", name, meta), bar.node);
   return {
     node,
     /** @param {Job} job */
@@ -64,45 +58,42 @@ function waitingBanner(waiting, workers) {
     if (ofLane.length)
       return h(
         "p",
-        {},
-        h("strong", {}, `The ${LANES[lane]} worker compiles its kernels, ${wait}`),
-        h("span", {}, `${ofLane[0].compiling}; this takes some minutes at its first start.`),
+        h("strong", `The ${LANES[lane]} worker compiles its kernels, ${wait}`),
+        h("span", `${ofLane[0].compiling}; this takes some minutes at its first start.`),
       );
     return h(
       "p",
-      {},
-      h("strong", {}, `No ${LANES[lane]} worker, ${wait}`),
-      h("span", {}, "Start one on this or another machine: ", h("code", {}, `rankery worker --lane ${lane}`)),
+      h("strong", `No ${LANES[lane]} worker, ${wait}`),
+      h("span", "Start one on this or another machine: ", h("code", `rankery worker --lane ${lane}`)),
     );
   });
   const shown = lines.filter(Boolean);
-  return shown.length > 0 && h("div", { class: "problem waiting", role: "status" }, ...shown);
+  return shown.length > 0 && h("div.problem.waiting", { role: "status" }, ...shown);
 }
 
 /** @param {Schemas["WorkerAtWork"][]} workers */
 function workerList(workers) {
   if (!workers.length) {
     return h(
-      "p",
-      { class: "problem", role: "status" },
-      h("strong", {}, "No worker is running"),
-      h("span", {}, "Jobs wait until one starts: ", h("code", {}, "rankery worker"), " on this or another machine."),
+      "p.problem",
+      { role: "status" },
+      h("strong", "No worker is running"),
+      h("span", "Jobs wait until one starts: ", h("code", "rankery worker"), " on this or another machine."),
     );
   }
-  return h("ul", { class: "plain-list" }, ...workers.map(worker));
+  return h("ul.plain-list", ...workers.map(worker));
 }
 
 /** @param {Schemas["WorkerAtWork"]} worker */
 function worker({ name, lane, processes, started_at: started, jobs }) {
   const free = processes - jobs.length;
-  const at = h("span", {}, "Started ", timeElement(started));
+  const at = h("span", "Started ", timeElement(started));
   return h(
-    "li",
-    { class: "worker", "data-worker": name },
-    h("p", {}, h("strong", {}, lane === "training" ? "Trainings" : "Short jobs"), " ", h("code", {}, name)),
+    "li.worker",
+    { "data-worker": name },
+    h("p", h("strong", lane === "training" ? "Trainings" : "Short jobs"), " ", h("code", name)),
     h(
-      "p",
-      { class: "job-meta" },
+      "p.job-meta",
       ...jobs.flatMap(({ id, kind_label: label, worker: process, started_at: began }) => [
         h("a", { href: jobPage(id), title: `In the process ${process}` }, label),
         " begun ",
@@ -168,17 +159,16 @@ function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog)
   /** @param {Step} step @param {number} index */
   const item = ([, name, words, href, action], index) =>
     h(
-      "li",
-      { class: "step" },
-      h("h3", {}, name),
+      "li.step",
+      h("h3", name),
       hint(words),
       h("a", { class: index === 0 ? "button primary" : "button quiet", href }, action),
     );
   return h(
-    "section",
-    { class: "panel", "aria-labelledby": "steps-title" },
+    "section.panel",
+    { "aria-labelledby": "steps-title" },
     h("h2", { id: "steps-title" }, left.length < steps.length ? "Next steps" : "First steps"),
-    h("ol", { class: "steps" }, ...left.map(item)),
+    h("ol.steps", ...left.map(item)),
   );
 }
 
@@ -220,9 +210,7 @@ let rareReadAt = 0;
 /** Whether the rarely read paths may have changed since they were read. */
 let rareDue = true;
 
-poll(refresh, (problem) => {
-  showOnly(page, problemBox(problem));
-});
+poll(refresh, (problem) => showOnly(page, problemBox(problem)));
 
 /** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */
 async function refresh(mayDiffer) {
@@ -272,7 +260,7 @@ function showCounts(counts) {
   /** @param {number} number @param {string} one @param {string} href */
   const link = (number, one, href) => {
     const words = href.includes("status") || number === 1 ? one : `${one}s`;
-    return h("a", { class: "count", href, "data-count": one }, h("strong", {}, count(number)), ` ${words}`);
+    return h("a.count", { href, "data-count": one }, h("strong", count(number)), ` ${words}`);
   };
   replace(elementById("counts"), ...entries.filter(([number]) => number > 0).map((each) => link(...each)));
 }

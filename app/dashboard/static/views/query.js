@@ -6,9 +6,11 @@ import { featureValue, grade } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, openObject } from "../page/content.js";
-import { elementById, factList, h, pageHead, replace, setAttribute, setText } from "../page/dom.js";
+import { elementById, factList, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
-import { sortableTable } from "../tables/table.js";
+import { sortableTable, numberColumn } from "../tables/table.js";
+import { actionButton } from "../page/actions.js";
+import { metricTabs } from "../evaluation/metrics.js";
 
 const FEW_FEATURES = 8;
 
@@ -25,16 +27,14 @@ const FEW_FEATURES = 8;
  * @returns {{node: HTMLElement, show: (documents: Document[]) => void}}
  */
 function documentTable(names, ranked, { largestLabel, weighted }) {
-  const place = h("div", {});
+  const place = h("div");
   const field = searchField("Find a feature", "Find a feature", { input: draw });
-  const words = h("p", { class: "hint", role: "status" });
+  const words = h("p.hint", { role: "status" });
   const few = names.length > FEW_FEATURES && ranked.slice(0, FEW_FEATURES);
-  /** @param {string} label @param {string} value */
-  const choice = (label, value) => h("button", { value, click: () => choose(value) }, label);
-  const choices = [choice(`Best ${FEW_FEATURES} single features`, "few"), choice(`All ${count(names.length)}`, "all")];
-  const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
+  const [best, all] = [`Best ${FEW_FEATURES} single features`, `All ${count(names.length)}`];
+  const tabs = metricTabs([best, all], choose, "Features shown");
   const places = new Map(names.map((name, index) => [name, index]));
-  let chosen = few ? "few" : "all";
+  let chosen = few ? best : all;
   /** @type {Document[]} */
   let documents = [];
   /** @type {ReturnType<typeof sortableTable<Document>> | null} */
@@ -49,8 +49,8 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
 
   function draw() {
     const text = field.value.trim().toLowerCase();
-    const shown = text ? names.filter((name) => name.toLowerCase().includes(text)) : (chosen === "few" && few) || names;
-    for (const button of choices) setAttribute(button, "aria-pressed", String(!text && button.value === chosen));
+    const shown = text ? names.filter((name) => name.toLowerCase().includes(text)) : (chosen === best && few) || names;
+    tabs.show(text ? "" : chosen);
     setText(words, text ? `${count(shown.length)} of ${counted(names.length, "feature")}` : "");
     table = sortableTable([...fixedColumns(), ...shown.map(featureColumn)], {
       label: "Documents",
@@ -62,18 +62,11 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
 
   /** @returns {Column[]} */
   function fixedColumns() {
-    /** @type {Column} */
-    const weight = {
-      label: "Weight",
-      number: true,
-      value: (row) => row.weight ?? null,
-      cell: (row) => short(row.weight),
-    };
     return [
       { label: "Document", value: (row) => row.document_id, cell: (row) => documentName(row) },
       { label: "Label", number: true, value: (row) => row.label, cell: (row) => grade(row.label, largestLabel) },
       ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(fileColumn),
-      ...(weighted ? [weight] : []),
+      ...(weighted ? [numberColumn("Weight", (/** @type {Document} */ row) => row.weight ?? null, short)] : []),
     ];
   }
 
@@ -99,23 +92,18 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
       key: `feature ${name}`,
       title: name,
       number: true,
-      value: (row) => sortable(row.features[at]),
+      value: (row) => (row.features[at] === null ? null : Number(row.features[at])),
       cell: (row) => featureValue(row.features[at]),
     };
   }
 
   return {
-    node: h("div", { class: "documents" }, few && h("div", { class: "browser-head" }, tabs, field, words), place),
+    node: h("div.documents", few && h("div.browser-head", tabs.node, field, words), place),
     show(newDocuments) {
       documents = newDocuments;
       draw();
     },
   };
-}
-
-/** @param {number | string | null} value */
-function sortable(value) {
-  return value === null ? null : Number(value);
 }
 
 const PAGE_SIZE = 100;
@@ -147,20 +135,15 @@ function draw({ statistics }, query, profiles) {
     largestLabel: statistics?.label_range?.maximum,
     weighted,
   });
-  const more = h("button", { class: "quiet small", click: readMore }, "Show more");
-  const below = h("div", {}, more);
+  const more = actionButton("Show more", "quiet small", readMore, (error, retry) =>
+    replace(below, failureBox(error, retry)),
+  );
+  const below = h("div", more);
 
   async function readMore() {
-    more.disabled = true;
-    try {
-      documents.push(...(await readDocuments(documents.length)).documents);
-      replace(below, more);
-      show();
-    } catch (error) {
-      replace(below, failureBox(error, readMore));
-    } finally {
-      more.disabled = false;
-    }
+    documents.push(...(await readDocuments(documents.length)).documents);
+    replace(below, more);
+    show();
   }
 
   function show() {
@@ -170,9 +153,9 @@ function draw({ statistics }, query, profiles) {
   }
 
   const text = query.query_text;
-  const heading = h("h1", { class: "query-id" }, h("span", { class: "kind" }, "Query "), text ?? queryId);
+  const heading = h("h1.query-id", h("span.kind", "Query "), text ?? queryId);
   if (text) document.title = `${text} · Rankery`;
-  replace(place, pageHead(heading), facts(query), h("div", { class: "panel" }, table.node, below));
+  replace(place, h("div.page-head", heading), facts(query), h("div.panel", table.node, below));
   show();
 }
 

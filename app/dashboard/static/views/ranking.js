@@ -15,9 +15,8 @@ import {
   pageObjectId,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { failureBox, openObject } from "../page/content.js";
+import { failureBox, openObject, latestReader } from "../page/content.js";
 import {
-  actionRow,
   dataTable,
   elementById,
   emptyState,
@@ -25,10 +24,7 @@ import {
   h,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
-  panelHead,
   problemBox,
   replace,
   rowHead,
@@ -77,46 +73,36 @@ const CUTOFF = 10;
  *   wanted: whether the user chose the query, so that it is scrolled into view
  */
 function rankedQuery({ id }, dataset) {
-  const title = h("h2", {}, "Query");
-  const place = h("div", {});
+  const title = h("h2", "Query");
+  const place = h("div");
   const node = h(
-    "section",
-    { class: "panel ranked-query", "aria-label": "One query" },
-    panelHead(title, gradeLegend(dataset?.statistics)),
+    "section.panel.ranked-query",
+    { "aria-label": "One query" },
+    h("div.panel-head", title, gradeLegend(dataset?.statistics)),
     place,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
-  let asked = 0;
+  let asked = "";
+  const read = latestReader(place, (error, retry) => {
+    replace(title, `Query ${asked}`);
+    const isAbsent = error instanceof Problem && error.status === 404;
+    const absent = { title: "Not ranked", detail: `The ranking has no query ${asked}.` };
+    replace(place, isAbsent ? problemBox(absent) : failureBox(error, retry));
+  });
 
   /** @param {string} queryId @param {boolean} wanted */
-  async function show(queryId, wanted) {
-    const turn = ++asked;
-    place.setAttribute("aria-busy", "true");
-    try {
-      const { items } = await get(rankingApi(id, `?${new URLSearchParams({ query_id: queryId })}`));
-      if (turn !== asked) return;
-      const { query_text: text } = items[0];
-      const words = text ?? queryId;
-      replace(
-        title,
-        "Query ",
-        dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words,
-        text && h("small", {}, ` ${queryId}`),
-      );
-      draw(queryId, items[0].documents, FIRST_ROWS);
-      if (wanted) node.scrollIntoView({ block: "nearest" });
-    } catch (error) {
-      if (turn !== asked) return;
-      replace(title, `Query ${queryId}`);
-      replace(
-        place,
-        error instanceof Problem && error.status === 404
-          ? problemBox({ title: "Not ranked", detail: `The ranking has no query ${queryId}.` })
-          : failureBox(error, () => show(queryId, wanted)),
-      );
-    } finally {
-      if (turn === asked) place.removeAttribute("aria-busy");
-    }
+  function show(queryId, wanted) {
+    asked = queryId;
+    return read(
+      () => get(rankingApi(id, `?${new URLSearchParams({ query_id: queryId })}`)),
+      ({ items: [{ query_text: text, documents }] }) => {
+        const words = text ?? queryId;
+        const link = dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words;
+        replace(title, "Query ", link, text && h("small", ` ${queryId}`));
+        draw(queryId, documents, FIRST_ROWS);
+        if (wanted) node.scrollIntoView({ block: "nearest" });
+      },
+    );
   }
 
   /** @param {string} queryId @param {Document[]} documents @param {number} most */
@@ -129,15 +115,14 @@ function rankedQuery({ id }, dataset) {
     const more =
       documents.length > most &&
       h(
-        "button",
-        { class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
+        "button.quiet.small.show-more",
+        { click: () => draw(queryId, documents, Infinity) },
         `Show all ${counted(documents.length, "document")}`,
       );
     replace(
       place,
       h(
-        "div",
-        { class: "rows" },
+        "div.rows",
         factList("figures", [
           ["documents", count(documents.length)],
           ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
@@ -160,7 +145,7 @@ function rankedQuery({ id }, dataset) {
       ...numberHeads("Rank"),
       ...["Label", "Document"],
       ...numberHeads("Score", "Adds to DCG"),
-      h("td", { class: "bar-head" }),
+      h("td.bar-head"),
       ...(features ? [""] : []),
     ];
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
@@ -177,10 +162,10 @@ function rankedQuery({ id }, dataset) {
   function row(document, gain, most, features, columns) {
     const { document_id: name, rank, score, label } = document;
     const inside = h("td", { colspan: columns });
-    const below = h("tr", { class: "reasons", hidden: true }, inside);
+    const below = h("tr.reasons", { hidden: true }, inside);
     const button = h(
-      "button",
-      { class: "quiet small", "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
+      "button.quiet.small",
+      { "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
       "Features",
     );
     function toggle() {
@@ -191,13 +176,13 @@ function rankedQuery({ id }, dataset) {
     const shown = h(
       "tr",
       { "data-document": name },
-      numberCell(count(rank)),
-      h("td", {}, grade(label, largest)),
+      h("td.number", count(rank)),
+      h("td", grade(label, largest)),
       rowHead(documentName(document)),
-      numberCell(short(score)),
-      numberCell(gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
-      h("td", { class: "bar-cell" }, bar(gain / most)),
-      features && h("td", {}, button),
+      h("td.number", short(score)),
+      h("td.number", gain ? gain.toFixed(3) : h("span.missing", "0")),
+      h("td.bar-cell", bar(gain / most)),
+      features && h("td", button),
     );
     return features ? [shown, below] : [shown];
   }
@@ -237,14 +222,11 @@ function draw(ranking, dataset) {
   document.title = `${system} · Rankery`;
   replace(
     place,
-    pageHead(headingOn(system, "ranks", datasetId), actions(ranking)),
-    metaLine(
-      model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run",
-      h("code", {}, id),
-    ),
+    h("div.page-head", headingOn(system, "ranks", datasetId), actions(ranking)),
+    metaLine(model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", h("code", id)),
     resultFindings(findings),
     view.node,
-    h("section", { class: "panel ranking-queries" }, h("h2", {}, "Queries"), queries),
+    h("section.panel.ranking-queries", h("h2", "Queries"), queries),
   );
   const show = () => view.show(hashValue("query") ?? ranking.items[0].query_id, Boolean(hashValue("query")));
   addEventListener("hashchange", show);
@@ -255,19 +237,19 @@ function draw(ranking, dataset) {
 function actions({ dataset_id: dataset }) {
   /** @param {string} format @param {string} words */
   const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
-  return actionRow(
+  return h(
+    "div.actions",
     h(
-      "a",
-      { class: "button", href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },
+      "a.button",
+      { href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },
       "Evaluate",
     ),
-    h("a", { class: "button quiet", href: compareWith([id], dataset) }, "Compare"),
-    h("a", { class: "button quiet", href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
+    h("a.button.quiet", { href: compareWith([id], dataset) }, "Compare"),
+    h("a.button.quiet", { href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
     h(
-      "details",
-      { class: "menu" },
-      h("summary", { class: "button quiet" }, "Download"),
-      h("div", { class: "menu-items" }, file("trec", "TREC run"), file("parquet", "Parquet")),
+      "details.menu",
+      h("summary.button.quiet", "Download"),
+      h("div.menu-items", file("trec", "TREC run"), file("parquet", "Parquet")),
     ),
     deleteButton("rankings", id),
   );

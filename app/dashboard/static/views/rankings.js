@@ -1,6 +1,6 @@
 /** `/rankings`: rankings of models and uploaded runs, and the forms that add one. @module */
 import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choices.js";
-import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { compareWith, modelPage, openPage, rankingPage, resultPage } from "../page/addresses.js";
@@ -16,15 +16,13 @@ const COLUMNS = [
     key: "system",
     label: "Model or run",
     sort: "system",
-    cell: ({ id, system }) => h("a", { class: "name", href: rankingPage(id), title: system }, system),
+    cell: ({ id, system }) => h("a.name", { href: rankingPage(id), title: system }, system),
   },
   {
     key: "source",
     label: "Source",
     cell: ({ model_id: model }) =>
-      model
-        ? h("a", { class: "quiet-link", href: modelPage(model) }, "model")
-        : h("span", { class: "tag plain" }, "uploaded run"),
+      model ? h("a.quiet-link", { href: modelPage(model) }, "model") : h("span.tag.plain", "uploaded run"),
   },
   DATASET,
   fieldColumn("queries", "Queries", count, { sort: "queries", number: true }),
@@ -37,13 +35,9 @@ const COLUMNS = [
 /** Rankings of the same queries can be compared. @param {Ticked} ticked */
 function compareTicked({ ids, items }) {
   const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
-  if (ids.length < 2) return h("span", { class: "hint" }, "Select another ranking to compare it with this one.");
-  if (datasets.size > 1) return h("span", { class: "hint" }, "Only rankings of the same dataset can be compared.");
-  return h(
-    "a",
-    { class: "button primary", href: compareWith(ids, [...datasets][0]) },
-    `Compare ${ids.length} rankings`,
-  );
+  if (ids.length < 2) return h("span.hint", "Select another ranking to compare it with this one.");
+  if (datasets.size > 1) return h("span.hint", "Only rankings of the same dataset can be compared.");
+  return h("a.button.primary", { href: compareWith(ids, [...datasets][0]) }, `Compare ${ids.length} rankings`);
 }
 
 const form = elementById("rank-form", HTMLFormElement);
@@ -64,11 +58,8 @@ showList({
 onSubmit(form, async () => openJob(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
 runForm(run, openJob);
 bindDialogs({
-  rank: () => offerChoices().catch((error) => showError(form, error)),
-  run: () =>
-    offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) =>
-      showError(run, error),
-    ),
+  rank: offerChoices,
+  run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
 
 async function offerChoices() {

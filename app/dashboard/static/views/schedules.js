@@ -8,7 +8,6 @@ import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addr
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import {
-  actionRow,
   announce,
   confirmed,
   disclosure,
@@ -17,12 +16,10 @@ import {
   find,
   h,
   hint,
-  panelHead,
   problemBox,
   replace,
   rowHead,
   statusBadge,
-  headingRow,
 } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -82,9 +79,7 @@ onSubmit(form, async () => {
   pollNow();
 });
 
-const pollNow = poll(refresh, (problem) => {
-  showOnly(place, problemBox(problem));
-});
+const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 
 async function refresh() {
   const { items } = await get("/v1/schedules?limit=200");
@@ -138,22 +133,20 @@ async function recreate(asked) {
 /** @param {Schedule} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/schedules/${encodeURIComponent(first.id)}`);
-  const heading = h("h2", {});
-  const state = h("span", { class: "status" });
+  const heading = h("h2");
+  const state = h("span.status");
   const facts = hint();
-  const last = h("p", {});
+  const last = h("p");
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
-  const rows = h("div", { class: "rows" });
+  const toggle = h("button.quiet.small", {
+    click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !schedule.enabled } })),
+  });
+  const rows = h("div.rows");
   const runs = disclosure("Runs", rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
   let shownRun = "";
-
-  async function switchEnabled() {
-    await request(path, { method: "PATCH", json: { enabled: !schedule.enabled } });
-  }
 
   async function run() {
     await request(`${path}/run`, { method: "POST" });
@@ -161,14 +154,12 @@ function card(first) {
   }
 
   async function remove() {
-    const words = {
-      question: `Delete the schedule ${schedule.name}?`,
-      consequence:
-        "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      `Delete the schedule ${schedule.name}?`,
+      "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
+      "Delete",
+    );
+    if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;
     const asked = { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project };
@@ -182,14 +173,16 @@ function card(first) {
 
   return {
     node: h(
-      "article",
-      { class: "panel", "data-schedule": first.id },
-      panelHead(
-        headingRow(heading, state),
-        actionRow(
-          h("button", { class: "small", click: () => runAction(run) }, "Run now"),
+      "article.panel",
+      { "data-schedule": first.id },
+      h(
+        "div.panel-head",
+        h("div.job-heading", heading, state),
+        h(
+          "div.actions",
+          h("button.small", { click: () => runAction(run) }, "Run now"),
           toggle,
-          h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+          h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
         ),
       ),
       facts,
@@ -230,8 +223,8 @@ function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_ru
 
 /** @param {Schedule} schedule @returns {Child[]} */
 function lastLabel({ last_run: run, problem }) {
-  if (problem) return [h("strong", {}, problem.title), ` ${problem.detail}`];
-  if (!run) return [h("span", { class: "hint" }, "The schedule has not run yet.")];
+  if (problem) return [h("strong", problem.title), ` ${problem.detail}`];
+  if (!run) return [h("span.hint", "The schedule has not run yet.")];
   return [
     "Last run ",
     timeElement(run.due_at),
@@ -248,11 +241,11 @@ function runRow(run) {
   return h(
     "tr",
     { "data-run": run.id },
-    rowHead(timeElement(due), trigger === "request" && h("small", {}, " on request")),
-    h("td", {}, statusBadge(STATES[status], status)),
-    h("td", {}, detail && h("span", { class: "wrap" }, detail)),
-    h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
-    h("td", {}, job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),
-    h("td", {}, model && h("a", { href: modelPage(model) }, "Model")),
+    rowHead(timeElement(due), trigger === "request" && h("small", " on request")),
+    h("td", statusBadge(STATES[status], status)),
+    h("td", detail && h("span.wrap", detail)),
+    h("td", dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
+    h("td", job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),
+    h("td", model && h("a", { href: modelPage(model) }, "Model")),
   );
 }

@@ -1,8 +1,8 @@
 /** `/settings`: the theme of the dashboard, and the settings that the service has read. @module */
 import { searchField } from "../forms/controls.js";
-import { get, Problem } from "../page/api.js";
-import { withCode } from "../page/content.js";
-import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { get } from "../page/api.js";
+import { withCode, loadInto } from "../page/content.js";
+import { elementById, h, replace, setAttribute } from "../page/dom.js";
 import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
 import { settingLabel } from "../settings/labels.js";
 import { sortableTable } from "../tables/table.js";
@@ -17,23 +17,10 @@ const buttons = Object.entries(THEMES).map(([theme, label]) =>
 replace(elementById("themes"), ...buttons);
 document.addEventListener("themechange", showTheme);
 showTheme();
-show(elementById("settings"));
+loadInto(elementById("settings"), async () => settingsTable((await get("/v1/settings")).items));
 
 function showTheme() {
   for (const button of buttons) setAttribute(button, "aria-pressed", String(button.value === chosenTheme()));
-}
-
-/** @param {HTMLElement} place */
-async function show(place) {
-  try {
-    const { items } = await get("/v1/settings");
-    replace(place, ...settingsTable(items));
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    replace(place, problemBox(error));
-  } finally {
-    place.removeAttribute("aria-busy");
-  }
 }
 
 /** @param {Setting[]} items */
@@ -45,12 +32,12 @@ function settingsTable(items) {
       {
         label: "Default",
         value: (setting) => setting.default,
-        cell: (setting) => h("span", { class: "name" }, settingLabel(setting.name, setting.default) || "–"),
+        cell: (setting) => h("span.name", settingLabel(setting.name, setting.default) || "–"),
       },
       {
         label: "Meaning",
         value: ({ description }) => description,
-        cell: ({ description }) => h("span", { class: "wrap" }, ...withCode(description)),
+        cell: ({ description }) => h("span.wrap", ...withCode(description)),
       },
     ],
     { label: "Settings", order: { by: "Variable", descending: false } },
@@ -64,13 +51,13 @@ function settingsTable(items) {
     table.show(items.filter((setting) => matches(setting) && (setting.changed || !changed.checked)));
   }
   applyFilter();
-  return [h("div", { class: "filters" }, field, h("label", { class: "check" }, changed, " Changed only")), table.node];
+  return [h("div.filters", field, h("label.check", changed, " Changed only")), table.node];
 }
 
 /** Write a name that may break after each underscore. @param {string} name */
 function variable(name) {
   const [first, ...rest] = name.split("_");
-  return h("code", { class: "wrap" }, first, ...rest.flatMap((word) => ["_", h("wbr", {}), word]));
+  return h("code.wrap", first, ...rest.flatMap((word) => ["_", h("wbr"), word]));
 }
 
 /** @param {Setting} setting */

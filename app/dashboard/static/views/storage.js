@@ -2,22 +2,11 @@
 import { pagedTable } from "../tables/table.js";
 import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
-import { get, Problem, request } from "../page/api.js";
+import { get, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import {
-  announce,
-  confirmed,
-  dataTable,
-  elementById,
-  factList,
-  h,
-  hint,
-  numberCell,
-  numberHeads,
-  problemBox,
-  replace,
-} from "../page/dom.js";
+import { announce, confirmed, dataTable, elementById, factList, h, hint, numberHeads, replace } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
+import { actionRunner } from "../page/actions.js";
 
 /** @typedef {Schemas["Storage"]} Storage */
 /** @typedef {Storage["kinds"][number]} KindOfStorage */
@@ -31,12 +20,13 @@ const empty = elementById("empty-trash", HTMLButtonElement);
 
 empty.addEventListener("click", emptyTrash);
 elementById("measure").addEventListener("click", () => showStorage(true));
-showAll();
-
-function showAll() {
-  showStorage(false);
+const runAction = actionRunner(elementById("trash-problem"), () => {
+  showStorage(true);
   showTrash();
-}
+});
+
+showStorage(false);
+showTrash();
 
 /** @param {boolean} measureAgain instead of showing the last measurement */
 function showStorage(measureAgain) {
@@ -50,8 +40,7 @@ function showStorage(measureAgain) {
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
   return h(
-    "div",
-    { class: "rows" },
+    "div.rows",
     factList("figures", [
       ["Stored", size(total)],
       ["Free on the disk", free === null ? "–" : size(free)],
@@ -74,16 +63,16 @@ function table({ kinds, total_bytes: total }) {
   const row = (kind) =>
     h(
       "tr",
-      {},
-      h("th", { scope: "row" }, h("span", { class: "wrap" }, kind.label)),
-      numberCell(count(kind.objects)),
-      numberCell(size(kind.size_bytes)),
-      h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
-      numberCell(
+      h("th", { scope: "row" }, h("span.wrap", kind.label)),
+      h("td.number", count(kind.objects)),
+      h("td.number", size(kind.size_bytes)),
+      h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
+      h(
+        "td.number",
         kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–",
       ),
-      numberCell(kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
-      numberCell(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
+      h("td.number", kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
+      h("td.number", kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
     );
   const heads = [
     "Kind",
@@ -102,20 +91,20 @@ function showTrash() {
 /** @param {TrashItem} item */
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
-    "button",
-    { class: "quiet small", "aria-label": `Restore ${name}`, click: () => restoreObject(id, name) },
+    "button.quiet.small",
+    { "aria-label": `Restore ${name}`, click: () => restoreObject(id, name) },
     "Restore",
   );
   return h(
     "tr",
     { "data-trash": id },
     h("th", { scope: "row", title: id }, name),
-    h("td", {}, kind),
-    numberCell(size(bytes)),
-    h("td", {}, timeElement(at)),
-    h("td", {}, by ? h("code", {}, by) : "–"),
-    h("td", {}, purge ? timeElement(purge) : "–"),
-    h("td", {}, restore),
+    h("td", kind),
+    h("td.number", size(bytes)),
+    h("td", timeElement(at)),
+    h("td", by ? h("code", by) : "–"),
+    h("td", purge ? timeElement(purge) : "–"),
+    h("td", restore),
   );
 }
 
@@ -128,13 +117,12 @@ async function restoreObject(id, name) {
 }
 
 async function emptyTrash() {
-  const words = {
-    question: "Empty the trash?",
-    consequence: "All objects in the trash are deleted permanently, and their bytes are freed.",
-    yes: "Empty it",
-    no: "Keep it",
-  };
-  if (!(await confirmed(words))) return;
+  const sure = await confirmed(
+    "Empty the trash?",
+    "All objects in the trash are deleted permanently, and their bytes are freed.",
+    "Empty it",
+  );
+  if (!sure) return;
   await runAction(async () => {
     let complete = false;
     while (!complete) {
@@ -143,18 +131,4 @@ async function emptyTrash() {
       complete = body.complete;
     }
   });
-}
-
-/** @param {() => Promise<void>} act */
-async function runAction(act) {
-  const place = elementById("trash-problem");
-  replace(place);
-  try {
-    await act();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    replace(place, problemBox(error));
-  }
-  showStorage(true);
-  showTrash();
 }

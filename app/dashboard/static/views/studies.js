@@ -17,8 +17,7 @@ const COLUMNS = [
     sort: "best",
     number: true,
     fields: ["best", "objective"],
-    cell: ({ best, objective }) =>
-      best && [h("strong", {}, metric(best.value)), h("small", {}, ` ${objective.metric}`)],
+    cell: ({ best, objective }) => best && [h("strong", metric(best.value)), h("small", ` ${objective.metric}`)],
   },
   fieldColumn("default", "Default", (trial) => trial && metric(trial.value), { number: true }),
   {
@@ -26,7 +25,7 @@ const COLUMNS = [
     label: "Conclusion",
     fields: ["conclusion"],
     cell: ({ id, conclusion }) =>
-      conclusion && h("a", { class: "quiet-link conclusion", href: studyPage(id) }, conclusion.sentence),
+      conclusion && h("a.quiet-link.conclusion", { href: studyPage(id) }, conclusion.sentence),
   },
   { key: "model", label: "Model", fields: ["model_name"], cell: ({ model_name: name }) => name },
   {

@@ -19,12 +19,9 @@ import {
   dataTable,
   elementById,
   h,
-  headingRow,
   hint,
   metaLine,
-  numberCell,
   numberHeads,
-  pageHead,
   panel,
   problemBox,
   replace,
@@ -32,7 +29,7 @@ import {
   setAttribute,
   setText,
 } from "../page/dom.js";
-import { count, counted, duration, metric, percent, pValue, timeElement } from "../page/format.js";
+import { count, counted, duration, metric, percent, pValue, timeElement, joined } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
 import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
@@ -87,9 +84,9 @@ function trialsReader() {
 
 /** Draw the page without its changing parts, and return the function that updates them. @param {Study} first */
 async function build(first) {
-  const status = h("span", { class: "status" });
-  const progress = h("div", { class: "study-progress" });
-  const conclusion = h("div", { class: "view" });
+  const status = h("span.status");
+  const progress = h("div.study-progress");
+  const conclusion = h("div.view");
   const history = historyFigure();
   const figures = [parallelFigure(), slicesFigure(), timelineFigure()];
   const importance = importancePanel();
@@ -97,14 +94,11 @@ async function build(first) {
   const dataset = await datasetOf(first.dataset_id);
   showOnly(
     place,
-    pageHead(headingRow(h("h1", {}, first.name), status), actions.node),
+    h("div.page-head", h("div.job-heading", h("h1", first.name), status), actions.node),
     metaLine(
-      [
-        `Study of ${first.model_name} on `,
-        h("a", { class: "quiet-link", href: datasetPage(first.dataset_id) }, dataset),
-      ],
+      [`Study of ${first.model_name} on `, h("a.quiet-link", { href: datasetPage(first.dataset_id) }, dataset)],
       timeElement(first.created_at),
-      h("code", {}, first.id),
+      h("code", first.id),
     ),
     actions.failure,
     progress,
@@ -149,8 +143,7 @@ function showProgress(node, study, trials) {
   replace(
     node,
     h(
-      "div",
-      { class: "study-tiles" },
+      "div.study-tiles",
       progressTile(
         "Trials",
         `${count(ended)} of ${count(budget.trials)}`,
@@ -177,24 +170,23 @@ function conclusionPanel(study) {
     if (study.status !== "concluding") return null;
     const words =
       "The best trial and the default are trained again, without held-out queries, and compared on the test data.";
-    return h("section", { class: "finding-panel", "aria-label": "Conclusion" }, h("p", { class: "sentence" }, words));
+    return h("section.finding-panel", { "aria-label": "Conclusion" }, h("p.sentence", words));
   }
   const { held_out: held, cross_validated: validated, verdict } = conclusion;
   /** @param {string} name @param {number | null} winner @param {number | null} standard @param {string} note */
   const row = (name, winner, standard, note) =>
     h(
       "tr",
-      {},
-      rowHead(name, h("small", {}, note)),
-      numberCell(h("strong", {}, metric(winner))),
-      numberCell(metric(standard)),
-      numberCell(winner !== null && standard !== null ? signed(winner - standard) : "–"),
+      rowHead(name, h("small", note)),
+      h("td.number", h("strong", metric(winner))),
+      h("td.number", metric(standard)),
+      h("td.number", winner !== null && standard !== null ? signed(winner - standard) : "–"),
     );
   return h(
-    "section",
-    { class: "finding-panel", "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
-    h("h2", {}, "Best against default ", helpLink("how-to/studies/", "Studies")),
-    h("p", { class: "sentence" }, conclusion.sentence),
+    "section.finding-panel",
+    { "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
+    h("h2", "Best against default ", helpLink("how-to/studies/", "Studies")),
+    h("p.sentence", conclusion.sentence),
     dataTable(
       "Best against default",
       ["", numberHeads(`trial ${conclusion.winner_number}`, "default", "difference")],
@@ -210,36 +202,31 @@ function conclusionPanel(study) {
       { class: "against" },
     ),
     h(
-      "p",
-      { class: "actions" },
-      conclusion.comparison_id &&
-        h("a", { class: "button", href: comparisonPage(conclusion.comparison_id) }, "Comparison"),
-      h("a", { class: "button quiet", href: modelPage(conclusion.winner_model) }, `Winner: ${conclusion.winner_model}`),
+      "p.actions",
+      conclusion.comparison_id && h("a.button", { href: comparisonPage(conclusion.comparison_id) }, "Comparison"),
+      h("a.button.quiet", { href: modelPage(conclusion.winner_model) }, `Winner: ${conclusion.winner_model}`),
       conclusion.default_model !== conclusion.winner_model &&
-        h(
-          "a",
-          { class: "button quiet", href: modelPage(conclusion.default_model) },
-          `Default: ${conclusion.default_model}`,
-        ),
-      conclusion.promoted && h("span", { class: "hint" }, conclusion.promoted),
+        h("a.button.quiet", { href: modelPage(conclusion.default_model) }, `Default: ${conclusion.default_model}`),
+      conclusion.promoted && h("span.hint", conclusion.promoted),
     ),
   );
 }
 
 /** @param {Schemas["HeldOutValues"]} held */
 function heldLabel({ interval, p_value: p, queries }) {
-  return [
-    queries !== null && counted(queries, "query", "queries"),
-    interval && `95% interval ${interval.map((end) => signed(end)).join(" to ")}`,
-    p !== null && `p ${pValue(p)}`,
-  ]
-    .filter(Boolean)
-    .join(", ");
+  return joined(
+    [
+      queries !== null && counted(queries, "query", "queries"),
+      interval && `95% interval ${interval.map((end) => signed(end)).join(" to ")}`,
+      p !== null && `p ${pValue(p)}`,
+    ],
+    ", ",
+  );
 }
 
 /** Return the panel of the importance of the parameters. */
 function importancePanel() {
-  const body = h("div", { class: "importance" });
+  const body = h("div.importance");
   const node = panel("Importance of parameters", body);
   node.hidden = true;
   let known = -1;
@@ -272,7 +259,7 @@ function settingsPanel(study) {
   const { base, sampler, pruner, budget, seed, jobs, test, test_dataset_id: testDataset } = study;
   const space = Object.entries(/** @type {Record<string, any>} */ (study.search_space));
   /** @param {string} name @param {Child | Child[]} value @returns {HTMLElement[]} */
-  const entry = (name, value) => [h("dt", {}, name), h("dd", {}, value)];
+  const entry = (name, value) => [h("dt", name), h("dd", value)];
   const bounds = [
     counted(budget.trials, "trial"),
     budget.seconds !== null && duration(budget.seconds),
@@ -281,8 +268,7 @@ function settingsPanel(study) {
   return panel(
     "Settings",
     h(
-      "dl",
-      { class: "study-question" },
+      "dl.study-question",
       ...entry("Objective", `${metricOf(study)}, ${validationLabel(study)}`),
       ...entry(
         "Final test",
@@ -291,7 +277,7 @@ function settingsPanel(study) {
       ...entry("Base", valueLabel(base.loss)),
       ...space.flatMap(([pointer, dimension]) => entry(parameterName(pointer), rangeLabel(dimension))),
       ...entry("Sampler, pruner", `${sampler}, ${pruner}; seed ${seed}`),
-      ...entry("Budget", bounds.filter(Boolean).join(", or ")),
+      ...entry("Budget", joined(bounds, ", or ")),
       ...entry("Best so far", bestLabel(study.best)),
       ...Object.entries(jobs).flatMap(([name, job]) =>
         job ? entry(`Job: ${name}`, h("a", { href: jobPage(job), title: job }, "Open job page")) : [],

@@ -6,9 +6,8 @@ import { keyedList, pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { getAll, request } from "../page/api.js";
-import { showOnly, snippet } from "../page/content.js";
+import { showOnly } from "../page/content.js";
 import {
-  actionRow,
   announce,
   confirmed,
   disclosure,
@@ -17,16 +16,14 @@ import {
   find,
   h,
   hint,
-  numberCell,
-  panelHead,
   problemBox,
   replace,
   rowHead,
   statusBadge,
-  headingRow,
 } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
+import { showSecret } from "../settings/labels.js";
 
 /** @typedef {Schemas["Webhook"]} Webhook */
 /** @typedef {Schemas["Delivery"]} Delivery */
@@ -45,13 +42,11 @@ onSubmit(form, async () => {
   const { body } = await request("/v1/webhooks", { method: "POST", json: payloadOf(form) });
   dialog.close();
   form.reset();
-  showSecret(body, "was created");
+  showNewSecret(body, "was created");
   pollNow();
 });
 
-const pollNow = poll(refresh, (problem) => {
-  showOnly(place, problemBox(problem));
-});
+const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 
 async function refresh() {
   const webhooks = await getAll("/v1/webhooks?limit=200");
@@ -64,39 +59,26 @@ async function refresh() {
 }
 
 /** @param {{url: string, secret: string}} webhook @param {string} words */
-function showSecret({ url, secret }, words) {
-  const made = elementById("made");
-  replace(
-    made,
-    h(
-      "section",
-      { class: "panel", "aria-label": "Secret" },
-      h("h2", {}, `The webhook ${words}`),
-      hint(`This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`),
-      snippet("secret", secret, "secret"),
-    ),
-  );
-  announce(`The webhook ${words}. Its secret is shown only once.`);
-  made.scrollIntoView({ block: "nearest" });
+function showNewSecret({ url, secret }, words) {
+  const sentence = `This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`;
+  showSecret(`The webhook ${words}`, sentence, secret);
 }
 
 /** Show one webhook: URL, actions, and its deliveries on request. @param {Webhook} first */
 function card(first) {
   const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
-  const state = h("span", { class: "status" });
+  const state = h("span.status");
   const facts = hint();
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
+  const toggle = h("button.quiet.small", {
+    click: () => runAction(() => request(path, { method: "PATCH", json: { enabled: !webhook.enabled } })),
+  });
   const deliveries = disclosure("Deliveries");
-  const rows = h("div", { class: "rows" });
+  const rows = h("div.rows");
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
   let webhook = first;
-
-  async function switchEnabled() {
-    await request(path, { method: "PATCH", json: { enabled: !webhook.enabled } });
-  }
 
   async function test() {
     const { body } = await request(`${path}/test`, { method: "POST" });
@@ -105,24 +87,21 @@ function card(first) {
   }
 
   async function rotate() {
-    const words = {
-      question: "Make a new secret?",
-      consequence: "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
-      yes: "Make it",
-      no: "Keep it",
-    };
-    if (await confirmed(words))
-      showSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
+    const sure = await confirmed(
+      "Make a new secret?",
+      "Deliveries are signed with both secrets for 24 hours, then with the new one alone.",
+      "Make it",
+    );
+    if (sure) showNewSecret((await request(`${path}/rotate`, { method: "POST" })).body, "has a new secret");
   }
 
   async function remove() {
-    const words = {
-      question: "Delete this webhook?",
-      consequence: `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (!(await confirmed(words))) return;
+    const sure = await confirmed(
+      "Delete this webhook?",
+      `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
+      "Delete",
+    );
+    if (!sure) return;
     await request(path, { method: "DELETE" });
     announce("The webhook was deleted.");
   }
@@ -138,22 +117,18 @@ function card(first) {
   /** @param {Delivery} delivery */
   function deliveryRow(delivery) {
     const last = delivery.log.at(-1);
-    const redeliver = h(
-      "button",
-      { class: "quiet small", click: () => runAction(() => sendAgain(delivery)) },
-      "Send again",
-    );
+    const redeliver = h("button.quiet.small", { click: () => runAction(() => sendAgain(delivery)) }, "Send again");
     return h(
       "tr",
       { "data-delivery": delivery.id },
       rowHead(delivery.event_kind),
-      h("td", {}, h("code", {}, delivery.object_id)),
-      h("td", {}, statusBadge(STATES[delivery.state], delivery.state)),
-      numberCell(count(delivery.attempts)),
+      h("td", h("code", delivery.object_id)),
+      h("td", statusBadge(STATES[delivery.state], delivery.state)),
+      h("td.number", count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
-      h("td", {}, delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
-      h("td", {}, timeElement(delivery.created_at)),
-      h("td", {}, delivery.state !== "waiting" && redeliver),
+      h("td", delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
+      h("td", timeElement(delivery.created_at)),
+      h("td", delivery.state !== "waiting" && redeliver),
     );
   }
 
@@ -164,18 +139,19 @@ function card(first) {
     showDeliveries();
   }
 
-  const actions = actionRow(
-    h("button", { class: "small", click: () => runAction(test) }, "Send a test"),
+  const actions = h(
+    "div.actions",
+    h("button.small", { click: () => runAction(test) }, "Send a test"),
     toggle,
-    h("button", { class: "quiet small", click: () => runAction(rotate) }, "New secret"),
-    h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+    h("button.quiet.small", { click: () => runAction(rotate) }, "New secret"),
+    h("button.quiet.small.danger", { click: () => runAction(remove) }, "Delete"),
   );
-  const heading = h("h2", { class: "wrap" }, first.url);
+  const heading = h("h2.wrap", first.url);
   return {
     node: h(
-      "article",
-      { class: "panel", "data-webhook": first.id },
-      panelHead(headingRow(heading, state), actions),
+      "article.panel",
+      { "data-webhook": first.id },
+      h("div.panel-head", h("div.job-heading", heading, state), actions),
       facts,
       outcome,
       deliveries,
@@ -222,5 +198,5 @@ function testOutcome({ delivered, status, error, took_seconds: took, answer }) {
   const words = delivered
     ? `The receiver answered ${status} after ${took.toFixed(2)} s.`
     : `Not delivered: ${error || `status ${status}`}.`;
-  return h("div", { class: delivered ? "hint" : "problem" }, h("p", {}, words), answer && h("pre", {}, answer));
+  return h("div", { class: delivered ? "hint" : "problem" }, h("p", words), answer && h("pre", answer));
 }
