@@ -268,6 +268,11 @@ class ServiceConnection:
         lock = DataFolderLock(self._data_dir)
         deadline = time.monotonic() + _START_SECONDS
         while (address := lock.read_url()) is None:
+            if not lock.is_taken():
+                raise StackError(
+                    f"the service of {self._data_dir} has ended before it was ready; check its logs, and"
+                    f" start it again with `{self.command('serve')}`"
+                )
             if time.monotonic() > deadline:
                 raise StackError(
                     f"the service of {self._data_dir} has published no address within {_START_SECONDS:g} s;"

@@ -201,9 +201,10 @@ def numbers_of(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
+        last = last or first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
             raise WrongUsage(f"--folds {text}: write numbers like 1-5 or 1,3")
-        numbers += range(int(first), int(last or first) + 1)
+        numbers += range(int(first), int(last) + 1)
     return numbers
 
 

@@ -50,7 +50,7 @@ class Trained:
     @property
     def reference(self) -> str:
         """Reference `name:version` of the model, or the status of the job if there is no model."""
-        return self.job.status if self.model is None else f"{self.model.name}:{self.model.version}"
+        return self.job.status if self.model is None else self.model.reference
 
     def settings(self) -> dict[str, Any]:
         """Return all settings of the training that a grid can vary, by name."""
