@@ -225,12 +225,12 @@ def _submitted(
         try:
             return client.run_experiment(paper, data=name, folds=folds, **asked)
         except RankeryApiError as refused:
-            places = {error.get("pointer") for error in refused.problem.get("errors") or ()}
-            if places != {"/data"}:
+            pointers = {error.get("pointer") for error in refused.problem.get("errors") or ()}
+            if pointers != {"/data"}:
                 raise
-            problem = refused
+            refusal = refused
     if folds is not None:
-        raise problem
+        raise refusal
     say(f"the service cannot read {folder} in place; uploading its files")
     dataset_ids = {part: dataset_or_upload(session, str(_file_of(folder, part))).id for part in _FILES}
     return client.run_experiment(paper, dataset_ids=dataset_ids, **asked)

@@ -283,8 +283,8 @@ def test_a_share_of_a_single_query_is_refused(stack: EmbeddedStack, tmp_path: Pa
     done = rankery(stack, "train", tmp_path / "single.txt", *kept, option, "0.2")
     assert done.code == 1
     assert done.sentence == (
-        f"single.txt has a single query, so that {option} cannot hold out a share; give data with more queries,"
-        f" or {option} none"
+        f"single.txt has a single query, so that {option} cannot hold out a share; give data with more"
+        f" queries, or {option} none"
     )
     assert rankery(stack, "train", "single.txt", *kept).code == 0
 

@@ -59,9 +59,9 @@ def test_a_wrong_type_is_a_type_error(client: Client, call: Callable[[Any], Any]
 @pytest.mark.parametrize(
     ("job", "sentence"),
     [
-        ({"kind": "drift", "thresholds": {"p": float("nan")}}, "/thresholds/p: must be a finite number, not nan"),
-        ({"kind": "train", "gain": [1.0, float("inf")]}, "/gain/1: must be a finite number, not inf"),
-        ({"kind": "train", "name": "\ud800"}, "the request cannot be written as JSON: .*surrogates"),
+        ({"thresholds": {"p": float("nan")}}, "/thresholds/p: must be a finite number, not nan"),
+        ({"gain": [1.0, float("inf")]}, "/gain/1: must be a finite number, not inf"),
+        ({"name": "\ud800"}, "the request cannot be written as JSON: .*surrogates"),
     ],
 )  # fmt: skip
 def test_a_value_that_json_cannot_express_is_named(
