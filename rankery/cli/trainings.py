@@ -112,12 +112,13 @@ class Sources:
                     f"{dataset.name} has a single query, so that {option} cannot hold out a share; give data"
                     f" with more queries, or {option} {NONE}"
                 )
-        validation, test = (
+        held_out: list[Any] = [
             share
             if share is not None or text in (None, NONE)
             else {"dataset_id": dataset_or_upload(session, text, self.columns).id}
             for text, share in zip((self.validation, self.test), shares, strict=True)
-        )
+        ]
+        validation, test = held_out
         fields: dict[str, Any] = {"dataset_id": dataset.id, **test_fields(test)}
         return fields if validation is None else fields | {"validation": validation}
 
