@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rankery.local import FilesUnusable, convert_core_errors, query_sizes_beside
+from rankery.errors import FileUnusable
+from rankery.local import convert_core_errors, query_sizes_beside
 from rankery.server_package import require_server_package
 
 Query: TypeAlias = dict[str, Any]
@@ -29,13 +30,13 @@ def read_candidates(
         values of `categorical_features` are texts.
 
     Raises:
-        FilesUnusable: The file cannot be read, or lacks a query column or all features of the model.
+        FileUnusable: The file cannot be read, or lacks a query column or all features of the model.
     """
     try:
         with path.open("rb") as file:
             first = file.read(64).removeprefix(BOM_UTF8).lstrip()
     except OSError as error:
-        raise FilesUnusable(f"{path} cannot be read: {error.strerror}") from None
+        raise FileUnusable(f"{path} cannot be read: {error.strerror}") from None
     if first[:1] in (b"{", b"["):
         return _from_json(path)
     return list(_from_documents(path, features, columns))
@@ -45,10 +46,10 @@ def _from_json(path: Path) -> list[Query]:
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
-        raise FilesUnusable(f"{path.name} is not valid JSON: {error}") from None
+        raise FileUnusable(f"{path.name} is not valid JSON: {error}") from None
     queries = _queries_by_pointer(content, path)
     if not all(isinstance(query, dict) and "documents" in query for query in queries.values()):
-        raise FilesUnusable(
+        raise FileUnusable(
             f'{path.name} must hold queries such as {{"id": "q1", "documents": [{{"id": "d1", "features":'
             ' {"bm25": 12.5}}]}'
         )
@@ -67,7 +68,7 @@ def _queries_by_pointer(content: Any, path: Path) -> dict[str, Any]:
 
 def _require_list(value: Any, path: Path, pointer: str) -> None:
     if not isinstance(value, list):
-        raise FilesUnusable(f"{path.name}: {pointer} must be a list")
+        raise FileUnusable(f"{path.name}: {pointer} must be a list")
 
 
 def _from_documents(
@@ -84,7 +85,7 @@ def _from_documents(
     used = set(features)
     known = [column for column, name in enumerate(dataset.feature_names) if name in used]
     if not known:
-        raise FilesUnusable(
+        raise FileUnusable(
             f"{path.name} has none of the model's features, {_first_names(features)};"
             f" it has {_first_names(dataset.feature_names)}"
         )

@@ -6,8 +6,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from rankery.errors import FileUnusable
 from rankery.keys import open_store
-from rankery.local import FilesUnusable, convert_core_errors, query_sizes_beside
+from rankery.local import convert_core_errors, query_sizes_beside
 from rankery.server_package import require_server_package
 
 Finding = dict[str, Any]
@@ -113,7 +114,7 @@ def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Ex
         options: Options to read its files, as in an upload.
 
     Raises:
-        FilesUnusable: A file cannot be used, or the folder has no such file.
+        FileUnusable: A file cannot be used, or the folder has no such file.
     """
     require_server_package()
     from core.data.folders import DataRoots
@@ -123,7 +124,7 @@ def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Ex
         found = DataRoots([folder]).recognise(".")
     if not found.parts:
         below = f"; folders in it: {', '.join(found.folders[:10])}" if found.folders else ""
-        raise FilesUnusable(f"{folder} has no file named train, vali or test{below}")
+        raise FileUnusable(f"{folder} has no file named train, vali or test{below}")
     first, *others = (folder / name for name in found.parts.values())
     examination = examine_files([first], others, options)
     parts = {}
@@ -150,7 +151,7 @@ def examine_files(
             files, the file with `.query` appended to the name.
 
     Raises:
-        FilesUnusable: A file cannot be used; the message has line and column.
+        FileUnusable: A file cannot be used; the message has line and column.
     """
     require_server_package()
     from core.machine import limit_threads

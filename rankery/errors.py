@@ -29,15 +29,15 @@ class ServiceUnreachable(UserError):
 
 
 class InvalidSettings(UserError):
-    """A setting in the environment or on the command line is unknown or out of bounds."""
+    """A setting, a URL, a proxy or an API key is invalid."""
 
 
 class FileUnusable(UserError):
-    """A file cannot be read or written."""
+    """A file, or an option of reading it, cannot be used."""
 
 
 class DataUnusable(UserError):
-    """Data in memory cannot be sent: columns or shapes do not match."""
+    """Data in memory cannot be used, for instance because columns or shapes do not match."""
 
 
 class DataWarning(UserWarning):
@@ -49,7 +49,7 @@ class WrongType(UserError, TypeError):
 
 
 class NothingFound(UserError):
-    """No object has this name."""
+    """No ready object has this name."""
 
 
 class InvalidArgument(UserError, ValueError):
@@ -73,7 +73,7 @@ class AnswerNotUnderstood(UserError):
 
 
 class NothingMade(UserError):
-    """A job did not make the requested result."""
+    """A job or a grid has not made the requested result."""
 
 
 @dataclass

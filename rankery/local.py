@@ -6,15 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankery.errors import UserError
+from rankery.errors import FileUnusable
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
     from core.errors import InputProblem
-
-
-class FilesUnusable(UserError):
-    """A file cannot be read, or files are inconsistent."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +51,13 @@ def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> 
 
 @contextmanager
 def convert_core_errors(place: str | None = None) -> Iterator[None]:
-    """Convert core errors about files and options to `FilesUnusable`.
+    """Convert core errors about files and options to `FileUnusable`.
 
     Args:
         place: Name of the files for errors that do not name them.
 
     Raises:
-        FilesUnusable: Replaces every error that a user can cause.
+        FileUnusable: Replaces every error that a user can cause.
     """
     from core.errors import InvalidInput, RankeryError
 
@@ -70,10 +66,10 @@ def convert_core_errors(place: str | None = None) -> Iterator[None]:
     except InvalidInput as invalid:
         if place is not None:
             details = "; ".join(problem.detail for problem in invalid.problems)
-            raise FilesUnusable(f"{place}: {details}") from invalid
-        raise FilesUnusable("; ".join(_problem_text(problem) for problem in invalid.problems)) from invalid
+            raise FileUnusable(f"{place}: {details}") from invalid
+        raise FileUnusable("; ".join(_problem_text(problem) for problem in invalid.problems)) from invalid
     except (RankeryError, OSError) as error:
-        raise FilesUnusable(str(error)) from error
+        raise FileUnusable(str(error)) from error
 
 
 def _problem_text(problem: "InputProblem") -> str:
@@ -104,7 +100,7 @@ def evaluate_runs(
         seed: Seed of the resampling.
 
     Raises:
-        FilesUnusable: A file or an option cannot be used.
+        FileUnusable: A file or an option cannot be used.
     """
     require_server_package()
     from core.machine import limit_threads

@@ -58,7 +58,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     configure_logging(settings.log_level, settings.log_format)
     _warn_of_unknown_variables()
     _warn_of_readable_data_folder(settings.data_dir)
-    with _convert_store_errors():
+    with _convert_core_errors():
         Store.open(settings).close()  # opening does not connect yet
         application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
@@ -92,8 +92,8 @@ def _garbage_collection_paused() -> Iterator[None]:
 
 
 @contextmanager
-def _convert_store_errors() -> Iterator[None]:
-    """Raise `ProcessFailed` if a URL is invalid, or a setting needs a package that is not installed."""
+def _convert_core_errors() -> Iterator[None]:
+    """Convert core errors in the block to `ProcessFailed`."""
     from core.errors import RankeryError
 
     try:
@@ -122,7 +122,6 @@ def run_worker(
     capture_output()
     _prepare_environment(threads)
     with _garbage_collection_paused():
-        from core.errors import RankeryError
         from worker import run
         from worker.process.logs import configure_logging
         from worker.settings import WorkerSettings
@@ -133,10 +132,8 @@ def run_worker(
         settings = WorkerSettings(**given)
     configure_logging(settings)
     _warn_of_unknown_variables()
-    try:
+    with _convert_core_errors():
         run(settings, lane)
-    except RankeryError as error:
-        raise ProcessFailed(str(error)) from error
 
 
 def run_rank_worker(
@@ -153,7 +150,6 @@ def run_rank_worker(
     _start_without_credentials(say)
     capture_output()
     _prepare_environment(threads)
-    from core.errors import RankeryError
     from core.machine import available_cpus
     from rankery.embedded.compilation_progress import compilation_progress
     from worker.dask.rank_worker import RankWorkerOptions, run_until_stopped
@@ -172,10 +168,8 @@ def run_rank_worker(
     with compilation_progress() as report:
         compile_kernels(report)  # otherwise each rank would compile them
     options = RankWorkerOptions(threads or settings.threads or available_cpus(), memory, host, settings.ports)
-    try:
+    with _convert_core_errors():
         run_until_stopped(settings, options)
-    except RankeryError as error:
-        raise ProcessFailed(str(error)) from error
 
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:

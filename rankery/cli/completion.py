@@ -68,7 +68,7 @@ _OFFERS: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
     "models": (
         "models",
         lambda model: [
-            (f"{model.name}:{model.version}", model.id),
+            (model.reference, model.id),
             *((f"{model.name}@{alias}", f"version {model.version}") for alias in model.aliases),
         ],
     ),

@@ -137,8 +137,8 @@ class ServiceConnection:
         Raises:
             JobFailed: The job failed or was cancelled.
             StackError: The embedded service has died.
-            Interrupted: The user stopped the command; the job continues, with an embedded service after a
-                restart.
+            Interrupted: The user stopped the command. The job continues; one of an embedded service continues
+                when a service is started on the data folder again.
         """
         with self._watching([job]):
             return job.wait(lambda _: self.check())
@@ -183,13 +183,13 @@ class ServiceConnection:
         if self._stack is not None:
             self._stack.check()
 
-    def command(self, words: str) -> str:
-        """Return a `rankery` command line that addresses the same service."""
+    def command(self, arguments: str) -> str:
+        """Return the command line of `rankery` with these arguments and the address of the same service."""
         if self._url is not None:
-            return f"rankery {words}{_option('--url', self._url, 'RANKERY_URL')}"
+            return f"rankery {arguments}{_option('--url', self._url, 'RANKERY_URL')}"
         if self._data_dir == DEFAULT_DATA_DIR:
-            return f"rankery {words}"
-        return f"rankery {words}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
+            return f"rankery {arguments}"
+        return f"rankery {arguments}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
 
     def _reachable_url(self, url: str) -> str:
         """Return the normalised URL of a service after one connection attempt, without retries.
@@ -268,6 +268,11 @@ class ServiceConnection:
         lock = DataFolderLock(self._data_dir)
         deadline = time.monotonic() + _START_SECONDS
         while (address := lock.read_url()) is None:
+            if not lock.is_taken():
+                raise StackError(
+                    f"the service of {self._data_dir} has ended before it was ready; check its logs, and"
+                    f" start it again with `{self.command('serve')}`"
+                )
             if time.monotonic() > deadline:
                 raise StackError(
                     f"the service of {self._data_dir} has published no address within {_START_SECONDS:g} s;"

@@ -100,6 +100,10 @@ def evaluate(
     Example: `rankery evaluate --qrels judged.qrels --run bm25.run -l 2 -M 100 --metric P_10`
     """
     if model is not None and dataset is not None and not (qrels or run):
+        if only_retrieved or per_query is not None:
+            raise WrongUsage(
+                "--only-retrieved and --per-query apply only to --qrels and --run; leave them out"
+            )
         chosen = columns_of(columns)
         refuse_unused_columns(chosen, dataset)
         judged = dataset_or_upload(session, dataset, chosen)
@@ -110,7 +114,8 @@ def evaluate(
             contract=contract_of(preset or "default", relevance_level, max_documents, judged_only),
             seed=seed,
         )
-        show_evaluation(session, session.wait(job).evaluation())
+        evaluation = session.wait(job).evaluation()
+        session.show(evaluation, *evaluation_tables(evaluation))
     elif qrels is not None and run and model is None and dataset is None:
         from rankery.cli.runs import runs_as_json, runs_tables, write_queries
         from rankery.local import evaluate_runs
@@ -130,11 +135,6 @@ def evaluate(
         session.show(runs_as_json(found), *runs_tables(found))
     else:
         raise WrongUsage("give either MODEL and --dataset, or --qrels and --run")
-
-
-def show_evaluation(session: ServiceConnection, evaluation: "Evaluation") -> None:
-    """Print the means of an evaluation with their intervals, and its untrained baselines."""
-    session.show(evaluation, *evaluation_tables(evaluation))
 
 
 def evaluation_tables(evaluation: "Evaluation") -> list[RenderableType]:

@@ -59,7 +59,8 @@ def _examples(finding: Mapping[str, Any]) -> str:
     if not examples:
         return ""
     shown = ", ".join(plain(str(example)) for example in examples[:_SHOWN_EXAMPLES])
-    counts_them = str(finding["unit"]).startswith(str(finding["example_kind"])[:-1])  # query of queries
-    is_cut = len(examples) > _SHOWN_EXAMPLES or (counts_them and finding["count"] > len(examples))
+    # The count may be of other objects than the examples: documents, with queries as examples.
+    counts_examples = str(finding["unit"]).startswith(str(finding["example_kind"])[:-1])
+    is_cut = len(examples) > _SHOWN_EXAMPLES or (counts_examples and finding["count"] > len(examples))
     more = ", …" if is_cut else ""
     return f"[dim]{finding['example_kind']}[/dim] {shown}{more}"

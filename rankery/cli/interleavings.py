@@ -47,8 +47,8 @@ def create_interleaving(
     body: dict[str, Any] = {"name": name, "method": method, "length": length, "difference": difference}
     body |= {"models": model} if model else {"rankings": ranking}
     made = session.client.request("POST", _PATH, json=body).json()
+    say(f"a test with a fixed sample size would need {made['sample_size']:,} decided {made['unit']}s")
     session.show(made, plain(made["id"]))
-    say(f"A test with a fixed sample size would need {made['sample_size']:,} decided {made['unit']}s.")
 
 
 @interleavings.command("list")
@@ -122,4 +122,5 @@ def delete_interleaving(session: ServiceConnection, interleaving: InterleavingId
     Example: `rankery interleavings delete itl_01k9x2m4q7c8v5n3b6r1`
     """
     session.client.request("DELETE", f"{_PATH}/{interleaving}")
-    say(f"Deleted {interleaving}.")
+    say(f"deleted {interleaving}")
+    session.show([interleaving])

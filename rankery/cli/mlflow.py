@@ -104,5 +104,5 @@ def import_model(
         found.file, known, description=description or found.description, tags=tags or None, progress=False
     )
     model = session.wait(job).model()
-    say(f"{folder} is {model.name}:{model.version}")
+    say(f"{folder} is {model.reference}")
     session.show(model, facts(model_facts(model)))

@@ -60,7 +60,7 @@ def list_models(
     )
     for model in found:
         shown.add_row(
-            f"{model.name}:{model.version}",
+            model.reference,
             ", ".join(model.aliases),
             model.kind,
             model.loss["name"] if model.loss else model.source,
@@ -117,7 +117,7 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
         sentence = str((job.result or {})["sentence"])
         say(sentence)
         moved = session.client.model(job.made("model_id"))
-    say(f"{moved.name}@{alias} is {moved.name}:{moved.version}")
+    say(f"{moved.name}@{alias} is {moved.reference}")
     session.show({"promoted": True, "model": moved, "sentence": sentence})
 
 
@@ -191,7 +191,7 @@ def import_model(
         file, name, description=description, tags=assigned(tag, "--tag") or None
     )
     model = session.wait(job).model()
-    say(f"{file.name} is {model.name}:{model.version}")
+    say(f"{file.name} is {model.reference}")
     session.show(model, facts(model_facts(model)))
 
 
@@ -214,7 +214,7 @@ def download_model(
     found = session.client.model(model)
     stored, suffix = ("lightgbm", "txt") if found.kind == "trees" else ("safetensors", "safetensors")
     target = session.client.export(found, stored, file or Path(f"{found.name}-{found.version}.{suffix}"))
-    say(f"wrote {found.name}:{found.version} to {target}")
+    say(f"wrote {found.reference} to {target}")
     session.show({"model": found.id, "path": str(target), "format": stored})
 
 
@@ -306,7 +306,7 @@ def distil(
     given = {option: value for option, value in chosen.items() if value is not None}
     job: Job = session.wait(session.client.distil(model, **given))
     made = job.model()
-    say(f"{made.name}:{made.version} is a forest that was trained on the scores of {model}")
+    say(f"{made.reference} is a forest that was trained on the scores of {model}")
     session.show({"job": job, "model": made}, *findings_below(job))
 
 
@@ -320,7 +320,7 @@ def _settings(values: dict[str, Any]) -> str:
 
 def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
     """Return the properties of a model as rows of `facts`."""
-    yield "model", f"{model.name}:{model.version}"
+    yield "model", model.reference
     yield "id", model.id
     yield "aliases", ", ".join(model.aliases) or None
     yield "description", model.description

@@ -201,9 +201,10 @@ def numbers_of(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
+        last = last or first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
             raise WrongUsage(f"--folds {text}: write numbers like 1-5 or 1,3")
-        numbers += range(int(first), int(last or first) + 1)
+        numbers += range(int(first), int(last) + 1)
     return numbers
 
 
@@ -224,12 +225,12 @@ def _submitted(
         try:
             return client.run_experiment(paper, data=name, folds=folds, **asked)
         except RankeryApiError as refused:
-            places = {error.get("pointer") for error in refused.problem.get("errors") or ()}
-            if places != {"/data"}:
+            pointers = {error.get("pointer") for error in refused.problem.get("errors") or ()}
+            if pointers != {"/data"}:
                 raise
-            problem = refused
+            refusal = refused
     if folds is not None:
-        raise problem
+        raise refusal
     say(f"the service cannot read {folder} in place; uploading its files")
     dataset_ids = {part: dataset_or_upload(session, str(_file_of(folder, part))).id for part in _FILES}
     return client.run_experiment(paper, dataset_ids=dataset_ids, **asked)

@@ -82,7 +82,7 @@ def rank(
     found = session.client.model(model)
     with _input_path(file) as path:
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
-    _say_absent(candidates, found.feature_names, f"{found.name}:{found.version}")
+    _say_absent(candidates, found.feature_names, found.reference)
     ranked: list[dict[str, Any]] = []
     most_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
     for batch in batches(candidates, most_documents, MAX_BYTES, MAX_QUERIES):
@@ -90,9 +90,8 @@ def rank(
             found, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
         )
         ranked += [query.model_dump(mode="json", exclude_none=True) for query in answer.queries]
-    name = f"{found.name}:{found.version}"
     document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
-    run = _trec_run(ranked, name, is_interleaved=interleaving is not None) if trec else ""
+    run = _trec_run(ranked, found.reference, is_interleaved=interleaving is not None) if trec else ""
     if output is not None:
         _write(output, run if trec else json_text(document))
         say(f"wrote {len(ranked):,} ranked queries to {output}")

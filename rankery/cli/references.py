@@ -72,12 +72,12 @@ def dataset_or_upload(
         except NameUnclear as unclear:
             kind = "a folder, not a file" if path.is_dir() else "not a local file"
             raise NameUnclear(f"{reference} is {kind}, and {unclear}") from None
-    known = _uploaded_before(session, path, columns)
-    if known is None:
+    existing = _uploaded_before(session, path, columns)
+    if existing is None:
         return upload(session, path, columns=columns)
-    difference = "" if _options(known) == _requested_options(columns) else ", with other --columns"
-    say(f"{path.name} was uploaded before, as {known.id}{difference}")
-    return known
+    difference = "" if _options(existing) == _requested_options(columns) else ", with other --columns"
+    say(f"{path.name} was uploaded before, as {existing.id}{difference}")
+    return existing
 
 
 def upload(
@@ -141,9 +141,9 @@ def _uploaded_before(
         return None  # the checksum of the service covers only the data file, not the query file
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    same = list(session.client.datasets(_READY, sha256=sha256))
-    alike = [one for one in same if _options(one) == _requested_options(columns)]
-    return next(iter(alike or (same if columns is None else [])), None)
+    uploads = list(session.client.datasets(_READY, sha256=sha256))
+    same_options = [one for one in uploads if _options(one) == _requested_options(columns)]
+    return next(iter(same_options or (uploads if columns is None else [])), None)
 
 
 def _requested_options(columns: dict[str, Any] | None) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from rich.console import RenderableType
 
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.printing import plain
-from rankery.local import FilesUnusable, RunEvaluation
+from rankery.errors import FileUnusable
+from rankery.local import RunEvaluation
 
 
 def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
@@ -36,13 +37,13 @@ def write_queries(found: RunEvaluation, path: Path) -> None:
     """Write per-query values as CSV: one row per query and run, one column per metric, empty if undefined.
 
     Raises:
-        FilesUnusable: The file cannot be written.
+        FileUnusable: The file cannot be written.
     """
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(_rows(found))
     except OSError as error:
-        raise FilesUnusable(f"{path} cannot be written: {error.strerror}") from error
+        raise FileUnusable(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _rows(found: RunEvaluation) -> Iterator[list[Any]]:

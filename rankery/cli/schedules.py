@@ -18,6 +18,7 @@ from rankery.cli.service_options import on_service
 from rankery.cli.texts import object_of_file, settings
 from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
 from rankery.cli.training_options import DEFAULT_LOSS, HELD_OUT
+from rankery.cli.trainings import share_field
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def create_schedule(
                 "kind": "train",
                 "loss": {"name": loss or DEFAULT_LOSS},
                 "hyperparameters": settings(set, "--set"),
-                "validation": _held_out(validation or HELD_OUT),
+                "validation": share_field(validation or HELD_OUT) or {"dataset": validation},
                 "metrics": metric,
             }
         job = {key: value for key, value in job.items() if value is not None}
@@ -274,13 +275,6 @@ def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
     raise ScheduleNotResolved(
         f"there is no schedule {reference!r}; see `{session.command('schedules list')}`"
     )
-
-
-def _held_out(text: str) -> dict[str, Any]:
-    try:
-        return {"fraction": float(text)}
-    except ValueError:
-        return {"dataset": text}
 
 
 def _properties(schedule: "Schedule") -> list[tuple[str, Any]]:

@@ -19,8 +19,8 @@ from rankery.cli.options import Watch, file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_unused_columns
 from rankery.cli.service_options import on_service, with_options
-from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
+from rankery.cli.texts import settings
 from rankery.cli.train_best import (
     BestOption,
     BudgetOption,
@@ -63,9 +63,6 @@ class RepeatBy(StrEnum):
 
     BOOTSTRAP = "bootstrap"
     SEED = "seed"
-
-
-_FIRST_METRIC = "ndcg@5"  # default of the service
 
 
 @on_service
@@ -147,10 +144,7 @@ def train(
     columns: ColumnsOption = None,
     clicks: Annotated[
         str | None,
-        typer.Option(
-            metavar="LOG",
-            help="Click log to learn from, by id or name; DATA has the features.",
-        ),
+        typer.Option(metavar="LOG", help="Click log to learn from, by id or name; DATA has the features."),
     ] = None,
     click_option: Annotated[
         list[str] | None,
@@ -196,7 +190,7 @@ def train(
     repeat_by: Annotated[
         RepeatBy,
         typer.Option(
-            help="Effect of the seeds: train on bootstrap samples of the queries, or change only the seed.",
+            help="Effect of the seeds: train on bootstrap samples of the queries, or change only the seed."
         ),
     ] = RepeatBy.BOOTSTRAP,
     ranks: RanksOption = None,
@@ -205,12 +199,7 @@ def train(
     budget: BudgetOption = None,
     prefer: PreferOption = None,
     candidate: CandidatesOption = None,
-    from_json: Annotated[
-        Path | None,
-        file_option(
-            "JSON of the whole job, as in POST /v1/jobs.",
-        ),
-    ] = None,
+    from_json: Annotated[Path | None, file_option("JSON of the whole job, as in POST /v1/jobs.")] = None,
     watch: Watch = True,
     **declared: Any,
 ) -> None:
@@ -224,12 +213,14 @@ def train(
     are validated before the first training starts, and the best model by the validation data is named at the
     end.
 
-    Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
+    Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt`
+
+    Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
 
     With --folds each query is evaluated by a model that was not trained on it; the final model is trained on
     all queries.
 
-    Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
+    Example: `rankery train train.txt --folds 5`
 
     Example: `rankery train train.txt --test test.txt --repeats 5`
 
@@ -291,17 +282,18 @@ def train(
             raise WrongUsage(
                 "--from-json holds the whole job: combine it only with --grid, --repeats and --watch"
             )
-        asked, sources = job_of_file(from_json), None
+        request, sources = job_of_file(from_json), None
     elif data is not None:
-        cross_validation = _folds(folds, fold_column, validation)
-        held_out = None if cross_validation else validation or HELD_OUT
-        sources = Sources(data, held_out, test, columns_of(columns))
+        cross_validation = _cross_validation(folds, fold_column, validation)
+        sources = Sources(
+            data, None if cross_validation else validation or HELD_OUT, test, columns_of(columns)
+        )
         refuse_unused_columns(sources.columns, data, validation, test)
         choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
         distribution = distribution_of(ranks, threads_per_rank)
         if distribution and (choice.scorer or cross_validation):
             raise WrongUsage("--ranks applies only to trees without folds; leave it out")
-        asked = {
+        request = {
             "kind": "train",
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
@@ -320,20 +312,20 @@ def train(
         }
     else:
         raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")
-    values = values_of_grid(grid, "--grid")
-    if values:
-        asked["tags"] = {**(asked.get("tags") or {}), "grid": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
-    bodies = list(points(asked, values))
+    varied = values_of_grid(grid, "--grid")
+    if varied:
+        request["tags"] = {**(request.get("tags") or {}), "grid": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
+    requests = list(points(request, varied))
     if watch and sources is not None and Path(sources.data).is_file():
         session.allow_own_service()
-    check_losses(session, [body["loss"] for body in bodies])
-    for body in bodies:
-        check_hyperparameters(session, body.get("hyperparameters") or {}, body.get("scorer"))
-    repeats_request: RepeatsRequest | None = None
+    check_losses(session, [one["loss"] for one in requests])
+    for one in requests:
+        check_hyperparameters(session, one.get("hyperparameters") or {}, one.get("scorer"))
+    repetition: RepeatsRequest | None = None
     if repeats is not None:
-        repeats_request = {"count": repeats, "by": repeat_by.value}
-    jobs = _submitted(session, bodies, sources, repeats_request)
-    _run(session, jobs, list(values), watch=watch, repeated=repeats_request is not None)
+        repetition = {"count": repeats, "by": repeat_by.value}
+    jobs = _submit(session, requests, sources, repetition)
+    _show_results(session, jobs, list(varied), watch=watch, repeated=repetition is not None)
 
 
 def _automatic_choice(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
@@ -344,7 +336,7 @@ def _automatic_choice(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]
     return {}
 
 
-def _folds(folds: int | None, column: str | None, validation: str | None) -> dict[str, Any] | None:
+def _cross_validation(folds: int | None, column: str | None, validation: str | None) -> dict[str, Any] | None:
     given = {"folds": folds, "fold_column": column}
     chosen = {name: value for name, value in given.items() if value is not None}
     if len(chosen) + (validation is not None) > 1:
@@ -360,27 +352,29 @@ def _clicks(session: ServiceConnection, log: str | None, options: list[str] | No
 def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, list[str]] | None:
     if use and leave_out:
         raise WrongUsage("--use-feature and --leave-out-feature exclude each other")
-    chosen = {"use": use, "leave_out": leave_out}
-    return {way: names for way, names in chosen.items() if names} or None
+    selection = {"use": use, "leave_out": leave_out}
+    return {field: names for field, names in selection.items() if names} or None
 
 
-def _submitted(
+def _submit(
     session: ServiceConnection,
-    bodies: list[dict[str, Any]],
+    requests: list[dict[str, Any]],
     sources: Sources | None,
     repeats: "RepeatsRequest | None",
 ) -> "list[Job]":
-    fields = {} if sources is None else sources.fields(session)
-    asked = [{name: value for name, value in (body | fields).items() if value is not None} for body in bodies]
+    datasets = {} if sources is None else sources.fields(session)
+    requests = [
+        {name: value for name, value in (one | datasets).items() if value is not None} for one in requests
+    ]
     client = session.client
-    is_one = len(asked) == 1 and repeats is None
-    jobs = [client.submit(asked[0])] if is_one else client.submit_all(asked, repeats=repeats)
+    is_one = len(requests) == 1 and repeats is None
+    jobs = [client.submit(requests[0])] if is_one else client.submit_all(requests, repeats=repeats)
     for job in jobs:
         say(f"submitted {job.id}, {job.spec['loss']['name']} for {job.title}")
     return list(jobs)
 
 
-def _run(
+def _show_results(
     session: ServiceConnection, jobs: "list[Job]", varied: list[str], *, watch: bool, repeated: bool
 ) -> None:
     if not watch:
@@ -398,5 +392,7 @@ def _early_stopping(
     if iterations is None:
         return None
     if validation == NONE:
-        raise NotUnderstood("--early-stopping needs --validation data, not none")
-    return {"metric": (metrics or [_FIRST_METRIC])[0], "rounds": iterations}
+        raise WrongUsage("--early-stopping needs --validation data, not none")
+    from rankery.client.arguments import early_stopping_field  # imported late, as the client is
+
+    return early_stopping_field(iterations, metrics)

@@ -14,11 +14,10 @@ from rankery.cli.printing import say
 from rankery.cli.references import refuse_unused_columns
 from rankery.cli.texts import NotUnderstood
 from rankery.cli.training_results import show_submitted, show_training
-from rankery.cli.trainings import Sources, model_name_of
+from rankery.cli.trainings import Sources, model_name_of, share_field
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
-_SHARE = re.compile(r"\d*\.?\d+")
 
 
 class Preference(StrEnum):
@@ -143,21 +142,21 @@ def train_best(
     """
     if data is None:
         raise WrongUsage("give DATA, a judged file or a dataset")
-    asked = automatic_training_fields(budget, metrics)
-    if test is not None and _SHARE.fullmatch(test):
+    requested = automatic_training_fields(budget, metrics)
+    if share_field(test) is not None:
         raise NotUnderstood(
             "--best holds out queries itself; give --test a judged file or a dataset, not a share"
         )
     refuse_unused_columns(columns, data, None, test)
     if watch and Path(data).is_file():
         session.allow_own_service()
-    found = Sources(data, None, test, columns).fields(session)
+    datasets = Sources(data, None, test, columns).fields(session)
     job = session.client.train_best(
         name or model_name_of(data),
-        found["dataset_id"],
-        test=found.get("test_dataset_id"),
-        budget_seconds=asked["budget_seconds"],
-        metric=asked["metric"],
+        datasets["dataset_id"],
+        test=datasets.get("test_dataset_id"),
+        budget_seconds=requested["budget_seconds"],
+        metric=requested["metric"],
         contract=contract,
         prefer=None if prefer is None else prefer.value,
         candidates=candidates,

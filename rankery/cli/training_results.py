@@ -50,7 +50,7 @@ class Trained:
     @property
     def reference(self) -> str:
         """Reference `name:version` of the model, or the status of the job if there is no model."""
-        return self.job.status if self.model is None else f"{self.model.name}:{self.model.version}"
+        return self.job.status if self.model is None else self.model.reference
 
     def settings(self) -> dict[str, Any]:
         """Return all settings of the training that a grid can vary, by name."""
@@ -249,23 +249,23 @@ def _findings(
     A finding of several trainings is shown once. Findings of the evaluation are left out: they are shown
     below its numbers.
     """
-    below = {finding.title for finding in of_evaluation}
+    titles_of_evaluation = {finding.title for finding in of_evaluation}
     for dataset in datasets:
         if found := _serious_findings(dataset):
             yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(found))
-    shown: dict[str, dict[str, Any]] = {}
-    names: dict[str, list[str]] = {}
+    by_title: dict[str, dict[str, Any]] = {}
+    trainings_by_title: dict[str, list[str]] = {}
     for one in trained:
         name = one.job.id if one.model is None else one.reference
         for finding in _serious_findings(one.job):
-            if finding["title"] not in below:
-                shown.setdefault(finding["title"], finding)
-                names.setdefault(finding["title"], []).append(name)
-    together: dict[str, list[dict[str, Any]]] = {}
-    for title, having in names.items():
-        heading = f"training{'s' if len(having) > 1 else ''} {', '.join(having)}"
-        together.setdefault(heading, []).append(shown[title])
-    for heading, group in together.items():
+            if finding["title"] not in titles_of_evaluation:
+                by_title.setdefault(finding["title"], finding)
+                trainings_by_title.setdefault(finding["title"], []).append(name)
+    by_heading: dict[str, list[dict[str, Any]]] = {}
+    for title, trainings in trainings_by_title.items():
+        heading = f"training{'s' if len(trainings) > 1 else ''} {', '.join(trainings)}"
+        by_heading.setdefault(heading, []).append(by_title[title])
+    for heading, group in by_heading.items():
         yield from (f"[bold]{plain(heading)}[/bold]:", findings_table(group))
 
 

@@ -22,32 +22,38 @@ class NoSuchLoss(UserError):
     """Raised for an unknown loss or loss option."""
 
 
+class TooFewQueries(UserError):
+    """Raised when a share of the queries is to be held out of data with a single query."""
+
+
 class NoSuchHyperparameter(UserError):
     """Raised for a hyperparameter whose name is probably misspelt."""
 
 
 def check_hyperparameters(
-    session: ServiceConnection, asked: Mapping[str, Any], scorer: Mapping[str, Any] | None
+    session: ServiceConnection, hyperparameters: Mapping[str, Any], scorer: Mapping[str, Any] | None
 ) -> None:
     """Refuse misspelt hyperparameters before data are uploaded.
 
-    A name without a similar one passes: the service refuses it with the name to use, if it knows one.
+    An unknown name that resembles no hyperparameter is left to the service, which refuses it.
 
     Raises:
         NoSuchHyperparameter: A name is misspelt; the message has the nearest spelling.
     """
     from rankery.client.schemas.requests import Hyperparameters
 
-    known: dict[str, list[str]] = {"trees": list(Hyperparameters.__annotations__)}
+    names_by_kind: dict[str, list[str]] = {"trees": list(Hyperparameters.__annotations__)}
     if scorer is not None:
         kinds = session.client.request("GET", "/v1/scorers").json()["items"]
-        known |= {
-            one["kind"]: [each["name"] for each in one["parameters"]] for one in kinds if one["is_network"]
+        names_by_kind |= {
+            kind["kind"]: [parameter["name"] for parameter in kind["parameters"]]
+            for kind in kinds
+            if kind["is_network"]
         }
-    named = {"trees": asked, str((scorer or {}).get("kind")): scorer or {}}
-    for kind, values in named.items():
+    given = {"trees": hyperparameters, str((scorer or {}).get("kind")): scorer or {}}
+    for kind, values in given.items():
         for name in values:
-            near = get_close_matches(name, known.get(kind, ()), n=1, cutoff=_SIMILAR)
+            near = get_close_matches(name, names_by_kind.get(kind, ()), n=1, cutoff=_SIMILAR)
             if near and near[0] != name and name != "kind":
                 raise NoSuchHyperparameter(
                     f"{kind} have no hyperparameter {name!r}; did you mean {near[0]!r}?"
@@ -60,12 +66,12 @@ def check_losses(session: ServiceConnection, losses: Iterable[Mapping[str, Any]]
     Raises:
         NoSuchLoss: A name is unknown; the message has the nearest spelling.
     """
-    known = {one["name"]: one for one in session.client.request("GET", "/v1/losses").json()["items"]}
+    described = {one["name"]: one for one in session.client.request("GET", "/v1/losses").json()["items"]}
     for loss in losses:
         name = str(loss["name"])
-        if name not in known:
-            raise NoSuchLoss(_unknown("loss", name, list(known)))
-        parameters = [parameter["name"] for parameter in known[name]["parameters"]]
+        if name not in described:
+            raise NoSuchLoss(_unknown("loss", name, list(described)))
+        parameters = [parameter["name"] for parameter in described[name]["parameters"]]
         for option in loss:
             if option not in ("name", *parameters):
                 raise NoSuchLoss(_unknown(f"option of {name}", option, parameters))
@@ -93,24 +99,36 @@ class Sources:
         Raises:
             JobFailed: A file is not judged data; the message names line and column.
             NameUnclear: No dataset has the name, or several of different content have it.
-            NotUnderstood: A number is not between 0 and 1.
+            NotUnderstood: A share of the queries is not between 0 and 1.
+            TooFewQueries: A share is to be held out of a single query.
         """
-        fractions = [_fraction(text) for text in (self.validation, self.test)]
-        fields: dict[str, Any] = {"dataset_id": dataset_or_upload(session, self.data, self.columns).id}
-        validation, test = (
-            held
-            if held is not None or text in (None, NONE)
+        from rankery.client.arguments import test_fields  # imported late, as the client is
+
+        shares = [share_field(text) for text in (self.validation, self.test)]
+        dataset = dataset_or_upload(session, self.data, self.columns)
+        for option, share in zip(("--validation", "--test"), shares, strict=True):
+            if share is not None and (dataset.statistics or {}).get("queries") == 1:
+                raise TooFewQueries(
+                    f"{dataset.name} has a single query, so that {option} cannot hold out a share; give data"
+                    f" with more queries, or {option} {NONE}"
+                )
+        held_out: list[Any] = [
+            share
+            if share is not None or text in (None, NONE)
             else {"dataset_id": dataset_or_upload(session, text, self.columns).id}
-            for text, held in zip((self.validation, self.test), fractions, strict=True)
-        )
-        if validation is not None:
-            fields["validation"] = validation
-        if test is not None:
-            fields |= {"test_dataset_id": test["dataset_id"]} if "dataset_id" in test else {"test": test}
-        return fields
+            for text, share in zip((self.validation, self.test), shares, strict=True)
+        ]
+        validation, test = held_out
+        fields: dict[str, Any] = {"dataset_id": dataset.id, **test_fields(test)}
+        return fields if validation is None else fields | {"validation": validation}
 
 
-def _fraction(text: str | None) -> dict[str, Any] | None:
+def share_field(text: str | None) -> dict[str, Any] | None:
+    """Return the hold-out of a request for a share of the queries, such as "0.2"; None for other texts.
+
+    Raises:
+        NotUnderstood: The number is not between 0 and 1.
+    """
     try:
         fraction = float(text or "")
     except ValueError:
@@ -143,7 +161,7 @@ def job_of_file(path: Path) -> dict[str, Any]:
     return {"kind": "train", **body}
 
 
-def _unknown(what: str, name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    return f"there is no {what} {name!r}{meant} (available: {', '.join(known) or 'none'})"
+def _unknown(noun: str, name: str, available: list[str]) -> str:
+    near = get_close_matches(name, available, n=1, cutoff=0.5)
+    suggestion = f"; did you mean {near[0]!r}?" if near else ""
+    return f"there is no {noun} {name!r}{suggestion} (available: {', '.join(available) or 'none'})"

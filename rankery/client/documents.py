@@ -118,14 +118,14 @@ def _gathered(documents: Sequence[Mapping[str, Any]]) -> list[Query]:
     queries: dict[str, Query] = {}
     for place, one in enumerate(documents):
         features = dict(one)
-        query = _taken(features, _QUERY_NAMES) or "0"
-        document = _taken(features, _DOCUMENT_NAMES) or str(place)
+        query = _pop_first(features, _QUERY_NAMES) or "0"
+        document = _pop_first(features, _DOCUMENT_NAMES) or str(place)
         found = queries.setdefault(query, {"id": query, "documents": []})
         found["documents"].append({"id": document, "features": features.get("features", features)})
     return list(queries.values())
 
 
-def _taken(document: dict[str, Any], names: Sequence[str]) -> str | None:
+def _pop_first(document: dict[str, Any], names: Sequence[str]) -> str | None:
     for name in names:
         if name in document:
             return str(document.pop(name))

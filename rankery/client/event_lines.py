@@ -12,11 +12,11 @@ class StreamLines:
     """
 
     def __init__(self) -> None:
-        self._begun = b""
+        self._incomplete = b""
 
     def add(self, content: bytes) -> list[str]:
         """Return the lines that the next bytes of the stream complete, without their line breaks."""
-        *lines, self._begun = (self._begun + content).split(b"\n")
+        *lines, self._incomplete = (self._incomplete + content).split(b"\n")
         return [line.removesuffix(b"\r").decode(errors="replace") for line in lines]
 
 

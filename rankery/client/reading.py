@@ -1,5 +1,7 @@
-"""Parse responses into objects."""
+"""Write the bodies, queries and headers of requests, and parse responses into objects."""
 
+import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from rankery.errors import AnswerNotUnderstood, InvalidSettings, KeyRefused, RankeryApiError
+from rankery.errors import AnswerNotUnderstood, InvalidArgument, InvalidSettings, KeyRefused, RankeryApiError
 
 
 class Unset(Enum):
@@ -35,6 +37,7 @@ Document: TypeAlias = dict[str, Any]
 Read = TypeVar("Read", bound=BaseModel)
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+JSON_TYPE: Final = {"Content-Type": "application/json"}
 
 
 def read(kind: type[Read], document: Any) -> Read:
@@ -139,6 +142,37 @@ def proxy_hint(url: str) -> str:
     if proxy_bypass(host) or not (proxies.get(httpx.URL(url).scheme) or proxies.get("all")):
         return ""
     return f"; requests go through a proxy: to connect directly, add {host} to NO_PROXY"
+
+
+def json_body(value: Any) -> bytes:
+    """Return a value as the JSON body of a request.
+
+    Raises:
+        InvalidArgument: A number is NaN or infinite, which JSON cannot express; the message has its location.
+
+    Example:
+        >>> json_body({"name": "web", "tags": None})
+        b'{"name":"web","tags":null}'
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError as error:
+        for pointer, number in _numbers(value):
+            if not math.isfinite(number):
+                raise InvalidArgument(f"{pointer}: must be a finite number, not {number}") from error
+        raise InvalidArgument(f"the request cannot be written as JSON: {error}") from error
+
+
+def _numbers(value: Any, pointer: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the floating-point numbers in a JSON value, each with its JSON pointer."""
+    if isinstance(value, float):
+        yield pointer, value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _numbers(one, f"{pointer}/{name}")
+    elif isinstance(value, list | tuple):
+        for place, one in enumerate(value):
+            yield from _numbers(one, f"{pointer}/{place}")
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:

@@ -169,8 +169,7 @@ class _Demo:
         query = _random_query(len(names)) if path is None else first_query(path, len(names))
         documents = [{"id": name, "features": features} for name, features in query.features.items()]
         answer = self._client.rank(model_id, [{"id": query.id, "documents": documents}], _SHOWN_DOCUMENTS)
-        reference = f"{model.name}:{model.version}"
-        self._screen.say(f"POST /v1/models/{reference}/rank with {len(documents)} documents of one query:")
+        self._screen.say(f"POST /v1/models/{model.reference}/rank with {len(documents)} documents:")
         self._screen.ranking(answer.queries[0].ranking, query.labels)
 
 

@@ -74,9 +74,10 @@ class Screen:
             bar = progress.add_task(loss, total=None, of="?", news="")
 
             def show(job: Job) -> None:
-                done = _counts(job)
-                total = done[0] if job.status == "succeeded" else done[1]
-                progress.update(bar, completed=done[0], total=total or None, of=done[1], news=_job_state(job))
+                iteration, planned = _counts(job)
+                total = iteration if job.status == "succeeded" else planned
+                news = _job_state(job)
+                progress.update(bar, completed=iteration, total=total or None, of=planned, news=news)
 
             yield show
 

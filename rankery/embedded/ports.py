@@ -6,24 +6,6 @@ import socket
 from rankery.errors import StackError
 
 
-def free_port(host: str) -> int:
-    """Return a free TCP port of a host.
-
-    Raises:
-        StackError: The host is not an address of this machine.
-    """
-    return _bind(host, 0)
-
-
-def claim_port(host: str, port: int) -> int:
-    """Return `port` if the host can listen on it, or a free port for 0.
-
-    Raises:
-        StackError: The port is taken or not allowed, or the host is not an address of this machine.
-    """
-    return _bind(host, port)
-
-
 def reachable_host(host: str) -> str:
     """Return the host under which a browser on this machine reaches a server bound to `host`."""
     if host in ("", "0.0.0.0"):  # noqa: S104 - compared, not bound
@@ -33,7 +15,12 @@ def reachable_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _bind(host: str, port: int) -> int:
+def free_port(host: str, port: int = 0) -> int:
+    """Return a TCP port on which a host can listen: the given one, or any free port for 0.
+
+    Raises:
+        StackError: The port is in use or not allowed, or the host is not an address of this machine.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

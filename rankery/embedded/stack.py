@@ -20,7 +20,7 @@ from rankery.embedded.broker import (
 )
 from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.lock import DataFolderLock
-from rankery.embedded.ports import claim_port, free_port, reachable_host
+from rankery.embedded.ports import free_port, reachable_host
 from rankery.embedded.process import ServiceProcess, module_command
 from rankery.errors import StackError, StackInterrupted
 from rankery.server_package import require_server_package
@@ -100,7 +100,7 @@ class EmbeddedStack:
         """
         require_server_package()
         find_broker()
-        self.port = claim_port(self.host, self.port)
+        self.port = free_port(self.host, self.port)
         self._lock.acquire()
         if (full := disk_full_message(self.data_dir)) is not None:
             self._lock.release()

@@ -130,7 +130,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
             target.rename(folder)
     except OSError as error:
         raise FileUnusable(f"{folder} cannot be written: {error.strerror or error}") from error
-    return MlflowExport(str(folder), f"{model.name}:{model.version}", len(golden), difference, requirements)
+    return MlflowExport(str(folder), model.reference, len(golden), difference, requirements)
 
 
 def about(model: "Model") -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[
     described = {
         "format": 1,
         "kind": model.kind,
-        "model": f"{model.name}:{model.version}",
+        "model": model.reference,
         "feature_names": list(model.feature_names),
         "categories": categories,
         "precision": model.precision,
@@ -211,7 +211,7 @@ def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str
         loaded = rankery_pyfunc._load_pyfunc(str(data))
     except ImportError as missing:
         raise PackageMissing(
-            f"{model.name}:{model.version} has categories, linear trees or averaged trees, which need"
+            f"{model.reference} has categories, linear trees or averaged trees, which need"
             f" {missing.name}: pip install 'rankery[mlflow]'"
         ) from missing
     rows = [[np.nan if value is None else value for value in one["features"].values()] for one in golden]
@@ -220,7 +220,7 @@ def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str
     difference = float(np.max(np.abs(found - service_scores) / np.maximum(1.0, np.abs(service_scores))))
     if not difference <= (_ROUNDING if model.kind in _NETWORKS else 0.0):
         raise NotReproduced(
-            f"the exported model differs from {model.name}:{model.version} by {difference:g} on golden"
+            f"the exported model differs from {model.reference} by {difference:g} on golden"
             " vectors; install the version of rankery that the service has"
         )
     return difference

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rankery.candidates import read_candidates
-from rankery.local import FilesUnusable
+from rankery.local import FileUnusable
 
 FEATURES = ("bm25", "price")
 UNKNOWN = "search,sku,bm25,price\nred,a,2.5,7\nred,b,1.5,\nblue,c,0.5,9\n"
@@ -33,7 +33,7 @@ def read(folder: Path, content: str, name: str = "documents.csv", **options: Any
 
 def test_a_table_without_a_query_column_is_refused(tmp_path: Path) -> None:
     """A table without a query column would be one query, so the error names the option for the column."""
-    with pytest.raises(FilesUnusable, match=r"line 1: expected a column for the query, .* columns\.query"):
+    with pytest.raises(FileUnusable, match=r"line 1: expected a column for the query, .* columns\.query"):
         read(tmp_path, UNKNOWN)
     assert read(tmp_path, UNKNOWN, columns=ROLES) == EXPECTED
 
@@ -103,7 +103,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
 )
 def test_an_unusable_file_is_an_error_of_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
     """The error has the place, if there is one."""
-    with pytest.raises(FilesUnusable) as unusable:
+    with pytest.raises(FileUnusable) as unusable:
         read(tmp_path, content)
     assert sentence in str(unusable.value)
 

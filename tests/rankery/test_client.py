@@ -331,6 +331,41 @@ def test_the_best_model_is_asked_for_by_its_data_and_name() -> None:
     assert job.conclusion is None
 
 
+def test_the_best_of_a_grid_is_that_of_the_metric_in_any_spelling() -> None:
+    """A cost such as `arp` is minimised, and values are found by the metric name of the service."""
+    described = [{"name": "ndcg", "higher_is_better": True}, {"name": "arp", "higher_is_better": False}]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/metrics":
+            return httpx.Response(200, json={"items": described})
+        metric = {"nDCG@5": "ndcg@5", "arp": "arp"}[json.loads(request.content)["jobs"][0]["metrics"][0]]
+        jobs = [
+            job_document(
+                id=f"job_{value}", spec={"metrics": [metric]}, metrics={"validation": {metric: value}}
+            )
+            for value in (0.1, 0.3)
+        ]
+        return httpx.Response(202, json={"jobs": jobs})
+
+    points = {"num_leaves": [7, 15]}
+    with client_of(answer) as client:
+        best = [client.grid("web", "ds_1", points, metrics=[name]).best.id for name in ("nDCG@5", "arp")]
+    assert best == ["job_0.3", "job_0.1"]
+
+
+def test_a_grid_queues_nothing_if_its_metrics_are_unknown() -> None:
+    """All other requests come first, since an error after the submission would hide the queued jobs."""
+    paths: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        return httpx.Response(500, json={"title": "Internal error"})
+
+    with client_of(answer) as client, pytest.raises(RankeryApiError, match="Internal error"):
+        client.grid("web", "ds_1", {"num_leaves": [7, 15]})
+    assert paths == ["/v1/metrics"]
+
+
 @pytest.mark.parametrize("higher_is_better", [True, False])
 def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
     """The best comes first, then candidates that ended early with fewer queries, then the others in order."""

@@ -12,7 +12,7 @@ import pytest
 
 from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
 from rankery.embedded.lock import DataFolderLock
-from rankery.embedded.ports import claim_port, free_port, reachable_host
+from rankery.embedded.ports import free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
@@ -47,8 +47,8 @@ def check_for(stack: EmbeddedStack, seconds: float) -> None:
 
 
 def test_a_free_port_is_given_and_can_be_listened_on() -> None:
-    """Port 0 selects any free port."""
-    port = claim_port("127.0.0.1", 0)
+    """By default, any free port is selected."""
+    port = free_port("127.0.0.1")
     with socket.create_server(("127.0.0.1", port)):
         pass
 
@@ -58,7 +58,7 @@ def test_a_taken_port_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StackError, match=rf"port {port} .* is in use.*--port"):
-            claim_port("127.0.0.1", port)
+            free_port("127.0.0.1", port)
 
 
 def test_a_foreign_address_is_refused() -> None:

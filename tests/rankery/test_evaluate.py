@@ -141,6 +141,14 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
     assert "good: judged queries without a result, left out: 1" in done.output
 
 
+@pytest.mark.parametrize("option", [("--only-retrieved",), ("--per-query", "values.csv")])
+def test_options_of_runs_are_refused_for_models(option: tuple[str, ...]) -> None:
+    """An option that would have no effect is refused before the service is asked."""
+    done = run("evaluate", "web", "--dataset", "test.txt", *option, "--url", "http://127.0.0.1:1")
+    assert done.code == 2
+    assert "--only-retrieved and --per-query apply only to --qrels and --run" in done.errors
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -156,6 +156,7 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     events.write_text(f"{json.dumps(click)}\n[]\n")
     wrong = run("click-logs", "send-events", events, *place)
     assert wrong.sentence == "events.ndjson, line 2: an event needs a ranking_id and a document_id"
+    assert run("interleavings", "delete", made.id, *place, "--json").document == [made.id]
 
 
 @pytest.mark.parametrize("query_ids", [None, ["p"]])

@@ -1,8 +1,7 @@
 """Calls about exports of models."""
 
 from pathlib import Path
-
-from typing_extensions import Unpack
+from typing import Unpack
 
 from rankery.client.arguments import ExportOptions
 from rankery.client.asynchronous.resource import AsyncCalls

@@ -119,7 +119,7 @@ async def until_succeeded(
     Args:
         work: The resource to wait for.
         noun: Its noun, for the message of the timeout.
-        failure: Return the error to raise when it has ended otherwise.
+        failure: Function that returns the error to raise if it has ended without success.
         on_progress: Called after each poll.
         timeout_seconds: Timeout in seconds; None waits forever.
         interval_seconds: First interval between polls.

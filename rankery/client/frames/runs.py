@@ -52,9 +52,10 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
         )
     if scores.dtype.kind not in "biuf":
         raise InvalidArgument(f"scores must be numbers, not of type {scores.dtype}")
+    scores = scores.astype(np.float64, copy=False)
     if np.isinf(scores).any():
         raise InvalidArgument(f"row {int(np.argmax(np.isinf(scores)))}: the score is infinite")
-    if scores.dtype.kind == "f" and np.isnan(scores).all():
+    if np.isnan(scores).all():
         raise InvalidArgument("all scores are NaN, which means that no document was retrieved")
     for first in range(0, len(scores), _BATCH_ROWS):
         part = slice(first, first + _BATCH_ROWS)

@@ -46,7 +46,7 @@ class Client(
     DriftCalls,
     InterleavingCalls,
 ):
-    """Client of one Rankery service; use it in a `with` statement or call `close`.
+    """Client of one Rankery service; use it as a context manager, or call `close`.
 
     Requests are retried without a response and after 429, 502, 503 and 504; creations are idempotent. Errors
     are `RankeryApiError` with the problem that the service reported (`KeyRefused` for a missing or refused

@@ -264,10 +264,11 @@ class TrainingCalls(JobCalls, DatasetReferences):
         for name, values in parameters.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InvalidArgument(f"{name}: a grid takes a list of values, not {values!r:.60}")
+        # Requested before the jobs are queued: an error would leave the caller without them.
+        described = (self.transport.get("/v1/metrics"))["items"]
         spec = self._training(model_name, dataset, loss, **training)
         jobs = self.submit_all(list(points(spec, parameters)), repeats=repeats)
-        metric = (spec.get("metrics") or DEFAULT_METRICS)[0]
-        described = (self.transport.get("/v1/metrics"))["items"]
+        metric = (jobs[0].spec.get("metrics") or DEFAULT_METRICS)[0]  # in the spelling of the service
         name = metric.partition("@")[0]
         higher_is_better = all(one["higher_is_better"] for one in described if one["name"] == name)
         return Grid(jobs, list(parameters), metric, higher_is_better=higher_is_better)

@@ -14,10 +14,12 @@ import httpx
 from rankery.client.downloads import PartialFile
 from rankery.client.event_lines import StreamLines
 from rankery.client.reading import (
+    JSON_TYPE,
     Document,
     authorization,
     checked,
     document_of,
+    json_body,
     proxy_errors,
     proxy_hint,
     service_url,
@@ -135,9 +137,12 @@ class Transport:
         Raises:
             RankeryApiError: The service refused the request.
             ServiceUnreachable: The service did not respond.
+            InvalidArgument: A number in `json` is NaN or infinite.
         """
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
-        options: dict[str, Any] = {"json": json, "content": content, "headers": headers}
+        options: dict[str, Any] = {"content": content, "headers": headers}
+        if json is not None:
+            options = {"content": json_body(json), "headers": {**JSON_TYPE, **(headers or {})}}
         if read_seconds is not None:
             longest = max(self._timeout_seconds, read_seconds)
             options["timeout"] = httpx.Timeout(self._timeout_seconds, read=longest)
@@ -185,15 +190,19 @@ class Transport:
             FileUnusable: The file cannot be written.
             RankeryApiError: The service refused the request.
             ServiceUnreachable: No more bytes arrived, after all retries.
+            InvalidArgument: A number in `json` is NaN or infinite.
         """
         attempts = RetryPolicy(self.retries, repeatable=True)
+        content, json_headers = (None, {}) if json is None else (json_body(json), JSON_TYPE)
         url = with_query(path, parameters or {})
         response = None
         with PartialFile(target) as part:
             while response is None:
                 into = part, on_bytes
-                headers = part.headers()
-                response = self._attempt(attempts, method, url, into=into, json=json, headers=headers)
+                headers = {**json_headers, **part.headers()}
+                response = self._attempt(
+                    attempts, method, url, into=into, content=content, headers=headers
+                )
             part.finish()
 
     def lines(

@@ -265,6 +265,7 @@ def test_the_best_model_is_found(
         (("--best", "--budget", "soon"), "--budget takes a time such as 90s, 10m or 2h, not 'soon'"),
         (("--best", "--metric", "map", "--metric", "mrr"), "--best selects by one metric"),
         (("--best", "--test", "0.2"), "--best holds out queries itself; give --test a judged file"),
+        (("--best", "--test", "2e-1"), "--best holds out queries itself; give --test a judged file"),
     ],
 )
 def test_options_that_do_not_go_with_best_are_refused(options: tuple[str, ...], sentence: str) -> None:
@@ -272,6 +273,20 @@ def test_options_that_do_not_go_with_best_are_refused(options: tuple[str, ...], 
     done = run("train", "no-such-file.txt", *options, "--url", "http://127.0.0.1:1")
     assert done.code == 2
     assert sentence in done.errors
+
+
+@pytest.mark.parametrize("option", ["--validation", "--test"])
+def test_a_share_of_a_single_query_is_refused(stack: EmbeddedStack, tmp_path: Path, option: str) -> None:
+    """The error names the option and a remedy before the job is submitted; `none` holds out nothing."""
+    (tmp_path / "single.txt").write_text("".join(JUDGED.splitlines(keepends=True)[:5]))
+    kept = ("--validation", "none", "--set", "num_iterations=2", "--name", "single")
+    done = rankery(stack, "train", tmp_path / "single.txt", *kept, option, "0.2")
+    assert done.code == 1
+    assert done.sentence == (
+        f"single.txt has a single query, so that {option} cannot hold out a share; give data with more"
+        f" queries, or {option} none"
+    )
+    assert rankery(stack, "train", "single.txt", *kept).code == 0
 
 
 def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> None:

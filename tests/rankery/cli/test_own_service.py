@@ -147,6 +147,20 @@ def test_a_client_waits_for_the_address_of_a_starting_service(tmp_path: Path) ->
     assert found.sentence.startswith("no answer from the service at http://127.0.0.1:7")
 
 
+def test_a_client_stops_waiting_for_a_service_that_did_not_start(tmp_path: Path) -> None:
+    """A service that releases the data folder before it has an address will never have one."""
+    lock = DataFolderLock(tmp_path)
+    lock.acquire()
+    timer = threading.Timer(0.5, lock.release)
+    timer.start()
+    done = run("jobs", "list", "--data-dir", tmp_path)
+    timer.join()
+    assert done.sentence == (
+        f"the service of {tmp_path} has ended before it was ready; check its logs, and start it again with"
+        f" `rankery serve --data-dir {tmp_path}`"
+    )
+
+
 def test_quiet_leaves_errors(tmp_path: Path) -> None:
     """--quiet still prints errors."""
     done = run("models", "list", "--data-dir", tmp_path, "--quiet")

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from rankery.cli.endings import WrongUsage
+from rankery.cli.papers import numbers_of
 from rankery.cli.texts import NotUnderstood, assigned, grid, settings
 from rankery.cli.trainings import model_name_of
 from rankery.grids import points
@@ -69,6 +71,13 @@ def test_invalid_grids_are_refused(text: str, sentence: str) -> None:
     """The error has the reason."""
     with pytest.raises(NotUnderstood, match=sentence):
         grid([text], "--grid")
+
+
+@pytest.mark.parametrize("text", ["", "a", "-2", "3-1", "1,,2"])
+def test_invalid_numbers_of_folds_are_refused(text: str) -> None:
+    """A range that ends before it begins has no numbers."""
+    with pytest.raises(WrongUsage, match=r"--folds .*: write numbers like 1-5 or 1,3"):
+        numbers_of(text)
 
 
 @pytest.mark.parametrize(

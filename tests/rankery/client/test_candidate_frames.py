@@ -3,13 +3,20 @@
 import json
 from typing import Any
 
+import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
 
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
 from rankery.client.frames.interleaved import as_queries
-from rankery.client.frames.runs import run_of_frame, run_of_mapping, run_of_table, scores_of_rows
+from rankery.client.frames.runs import (
+    run_of_frame,
+    run_of_mapping,
+    run_of_scores,
+    run_of_table,
+    scores_of_rows,
+)
 from rankery.errors import DataUnusable, DataWarning
 
 FRAME = pandas.DataFrame(
@@ -94,6 +101,14 @@ def test_scores_become_runs() -> None:
     expected = "red%20shoes Q0 x 1 0.5 rankery\nred%20shoes Q0 z 1 1.5 rankery\n"
     assert "".join(run_of_table(run_of_frame(frame))) == expected
     assert "".join(run_of_mapping({"red shoes": {"x": 0.5, "z": 1.5}, "b": {"y": float("nan")}})) == expected
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.float32, np.longdouble])
+def test_an_array_of_any_type_of_numbers_becomes_a_run(kind: type) -> None:
+    """The run has floating-point numbers, since its format has no booleans."""
+    scores = np.array([1, 0], kind)
+    expected = "a Q0 x 1 1.0 rankery\na Q0 y 1 0.0 rankery\n"
+    assert "".join(run_of_scores(scores, ["a", "a"], ["x", "y"])) == expected
 
 
 def test_scores_without_documents_are_matched_within_queries() -> None:

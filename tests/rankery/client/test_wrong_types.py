@@ -56,6 +56,22 @@ def test_a_wrong_type_is_a_type_error(client: Client, call: Callable[[Any], Any]
         call(client)
 
 
+@pytest.mark.parametrize(
+    ("job", "sentence"),
+    [
+        ({"thresholds": {"p": float("nan")}}, "/thresholds/p: must be a finite number, not nan"),
+        ({"gain": [1.0, float("inf")]}, "/gain/1: must be a finite number, not inf"),
+        ({"name": "\ud800"}, "the request cannot be written as JSON: .*surrogates"),
+    ],
+)  # fmt: skip
+def test_a_value_that_json_cannot_express_is_named(
+    client: Client, job: dict[str, Any], sentence: str
+) -> None:
+    """The error has the location of the number in the request."""
+    with pytest.raises(InvalidArgument, match=sentence):
+        client.submit(job)
+
+
 def test_an_unknown_order_is_refused(client: Client) -> None:
     """The client refuses the order, since scores by rank would be beside the wrong rows of the frame."""
     with pytest.raises(InvalidArgument, match="order must be 'rank' or 'rows', not 'row'"):
