@@ -191,7 +191,7 @@ def _fail_the_gate(visit: Visit, page: Page, best: str) -> None:
     champion.get_by_role("button", name="Set a gate").click()
     _choose(page, "Compared on the queries of", "team.csv")
     champion.get_by_role("button", name="Set gate").click()
-    expect(champion.locator(".gate")).to_contain_text("not significantly worse")
+    expect(champion.locator(".gate")).to_contain_text("must be not significantly worse")
     other_names = re.sub(r"\bf(\d)", r"g\1", judged_table(22))
     upload(visit, file=("renamed.csv", other_names))
     wait_until_read(page)

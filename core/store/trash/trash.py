@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, delete, exists, insert, or_, select, update
+from sqlalchemy import and_, delete, exists, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from core.errors import Holder, InvalidInput
@@ -13,6 +13,7 @@ from core.store.clock import utc_now
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.datasets import shared_contents
 from core.store.repositories.pages import Page
+from core.store.repositories.repository import insert_absent
 from core.store.tables import (
     ArtifactDigest,
     ClickLog,
@@ -214,11 +215,10 @@ class Trash(ExpiredObjects):
         owners = [node for node in plan.nodes.values() if node.kind.name in _OWN_FOLDERS]
         for folder in folders_of(owners, plan.shared):
             ArtifactRecords(self._session).forget(folder)
-        folders = plan.folders
-        if folders:
-            now = utc_now()
-            rows = [{"folder": folder, "at": now} for folder in folders]
-            self._session.execute(insert(PendingDeletion), rows)
+        now = utc_now()
+        # The folder of a cancelled job may be pending already.
+        rows = [{"folder": folder, "at": now} for folder in plan.folders]
+        insert_absent(self._session, PendingDeletion, rows, "folder")
 
     def pending(self, limit: int) -> list[str]:
         """List the folders of pending deletions, the oldest first."""
