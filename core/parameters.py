@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 from core.suggestions import did_you_mean
 
 _KEY = "parameter"
@@ -115,7 +115,9 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
     """
     declared = {p.name: p for p in parameters_of(cls)}
     problems = [
-        InputProblem(f"{pointer}/{name}", f"unknown; {suggestion(cls, name) or _known_names(declared)}")
+        InputProblem(
+            pointer + pointer_of(name), f"unknown; {suggestion(cls, name) or _known_names(declared)}"
+        )
         for name in values
         if name not in declared
     ]

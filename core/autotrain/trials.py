@@ -37,7 +37,7 @@ class AutoSpec:
         metric: Spelling of the metric to select by.
         budget_seconds: Running time to plan for.
         contract: JSON of the conventions of the metric.
-        prefer: `best` for the best mean value; `simple` for one model unless a sum is shown to be better.
+        prefer: `best` for the sum; `simple` for one model unless the sum is significantly better.
         seed: Seed of all random choices.
         memory_bytes: Memory that a training may need, or None.
     """

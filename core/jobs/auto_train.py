@@ -14,14 +14,14 @@ Preference = Literal["best", "simple"]
 
 @dataclass(frozen=True, kw_only=True)
 class AutoTrainJob(SubmittedJob):
-    """Try a portfolio of trainings on held-out queries, and fit the best model or sum on all queries.
+    """Try a portfolio of trainings on held-out queries, and fit their sum or one of them on all queries.
 
     Attributes:
         model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
-        prefer: `best`: the model or sum with the best held-out value; `simple`: one model unless a sum is
-            shown to be better.
+        prefer: `best`: the sum of candidates, which may have one member; `simple`: one model unless the sum
+            is significantly better.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
         tags: Tags of the model.

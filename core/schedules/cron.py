@@ -22,6 +22,7 @@ _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?"
 _NOT_TIMEZONES = frozenset(("localtime", "Factory"))
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -93,19 +94,27 @@ class Cron:
 
     def _after_by_elapsed_time(self, moment: datetime) -> Iterator[datetime]:
         # The library advances by whole hours. With a fixed offset, it skips no time if clocks change by half
-        # an hour, as on Lord Howe Island.
-        offset = moment.astimezone(self._zone).utcoffset()
-        while due := next(self._with_offset(offset, moment), None):
-            changed = due.astimezone(self._zone).utcoffset()
-            if changed != offset:
-                candidates = self._with_offset(changed, moment)
-                due = next(each for each in candidates if each.astimezone(self._zone).utcoffset() == changed)
-            yield due
-            moment, offset = due, changed
+        # an hour, as on Lord Howe Island. A due time may have the offset of the day before or after a change.
+        while due := next(self._with_offset(offset := self._offset_at(moment), moment), None):
+            latest = due if self._offset_at(due) == offset else due + _DAY
+            offsets = {self._offset_at(each) for each in (moment, moment + _DAY, due - _DAY, due)}
+            candidates = (self._first_with_offset(each, moment, latest) for each in offsets)
+            first = min(filter(None, candidates), default=None)
+            if first is not None:
+                yield first
+            moment = first or latest
 
-    def _with_offset(self, offset: timedelta | None, moment: datetime) -> Iterator[datetime]:
+    def _first_with_offset(self, offset: timedelta, moment: datetime, until: datetime) -> datetime | None:
+        """Return the first due time after a moment at which the time zone has this offset from UTC."""
+        due = takewhile(lambda each: each <= until, self._with_offset(offset, moment))
+        return next((each for each in due if self._offset_at(each) == offset), None)
+
+    def _offset_at(self, moment: datetime) -> timedelta:
+        return moment.astimezone(self._zone).utcoffset() or timedelta()
+
+    def _with_offset(self, offset: timedelta, moment: datetime) -> Iterator[datetime]:
         """Yield the due times after a moment as if the time zone always had this offset from UTC."""
-        fixed = timezone(offset or timedelta())
+        fixed = timezone(offset)
         return (local.astimezone(UTC) for local in CronSim(self.expression, moment.astimezone(fixed)))
 
     @property

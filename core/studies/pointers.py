@@ -11,11 +11,6 @@ def tokens_of(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def escaped(text: str) -> str:
-    """Return a text as one reference token."""
-    return text.replace("~", "~0").replace("/", "~1")
-
-
 def read(document: Any, pointer: str) -> Any:
     """Return the value at a pointer, `ABSENT` where there is none."""
     for token in tokens_of(pointer):

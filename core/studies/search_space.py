@@ -8,8 +8,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import InputProblem, InvalidInput
-from core.studies.pointers import ABSENT, are_related, escaped, read, replaced, tokens_of
+from core.errors import InputProblem, InvalidInput, pointer_of
+from core.studies.pointers import ABSENT, are_related, read, replaced, tokens_of
 
 Json = dict[str, Any]
 MAX_DIMENSIONS = 50
@@ -181,7 +181,7 @@ class SearchSpace:
                 problems[pointer] = f"must be {_expected_values(dimension)}"
         if problems:
             raise InvalidInput(
-                *(InputProblem(f"/{escaped(pointer)}", detail) for pointer, detail in problems.items())
+                *(InputProblem(pointer_of(pointer), detail) for pointer, detail in problems.items())
             )
 
     def combinations(self, base: Json) -> Iterator[Json]:
@@ -216,7 +216,7 @@ class SearchSpace:
             try:
                 dimension.grid()
             except InvalidInput as invalid:
-                problems += invalid.below(f"/{escaped(dimension.pointer)}").problems
+                problems += invalid.below(pointer_of(dimension.pointer)).problems
         if problems:
             raise InvalidInput(*problems)
         combinations = list(islice(self.combinations(base), MAX_GRID + 1))
@@ -269,7 +269,7 @@ def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
         try:
             dimensions.append(_dimension(pointer, values))
         except InvalidInput as invalid:
-            problems += invalid.below(f"/{escaped(pointer)}").problems
+            problems += invalid.below(pointer_of(pointer)).problems
     if problems:
         raise InvalidInput(*problems)
     return SearchSpace(_ordered(dimensions))
@@ -327,7 +327,7 @@ def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
     while left:
         ready = [each for each in left if not any(_depends(each, other) for other in left if other != each)]
         if not ready:
-            pointer = f"/{escaped(left[0].pointer)}/when"
+            pointer = pointer_of(left[0].pointer, "when")
             raise InvalidInput.at(pointer, "depends on a parameter that depends on this one")
         ordered += ready
         left = [each for each in left if each not in ready]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from core.errors import InputProblem, InvalidInput
-from core.studies.pointers import escaped
+from core.errors import InputProblem, InvalidInput, pointer_of
 from core.studies.search_space import SearchSpace, search_space
 
 Json = dict[str, Any]
@@ -133,7 +132,7 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
             for problem in invalid.problems:
                 is_within = f"{problem.pointer}/".startswith(f"{dimension.pointer}/")
                 detail = problem.detail if is_within else f"{problem.pointer}: {problem.detail}"
-                pointer = f"/{escaped(dimension.pointer)}{bound}"
+                pointer = pointer_of(dimension.pointer) + bound
                 problems[pointer, detail] = InputProblem(pointer, detail)
     if problems:
         raise InvalidInput(*problems.values())

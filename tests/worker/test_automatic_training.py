@@ -143,6 +143,21 @@ def test_a_job_that_was_handed_back_makes_the_same_bytes(
     assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
 
 
+def test_damaged_scores_of_a_fold_are_computed_again(
+    inline_worker: InlineWorker, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next attempt does not end with an unexpected error, and makes the same bytes."""
+    job, artifacts = _submit(inline_worker), inline_worker.store.artifacts
+    with monkeypatch.context() as patch:
+        stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 1)
+        run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
+    (key,) = [key for key, _ in artifacts.sizes(f"candidates/{job.id}") if key.endswith(".npz")]
+    damaged = bytearray(artifacts.read_bytes(key))
+    damaged[damaged.index(b"PK\x01\x02") + 10] = 99  # an unknown method of compression
+    artifacts.write_bytes(key, bytes(damaged))
+    assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
+
+
 def test_progress_has_the_remaining_time(
     inline_worker: InlineWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

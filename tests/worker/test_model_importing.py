@@ -274,6 +274,10 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
         '{"feature_names": ["a"]}',
         '{"feature_names": ["\\u001b"], "best_iteration": 1, "scorer": null,'
         ' "explainability": {"problem": null, "steps": 1}}',
+        '{"feature_names": [1], "best_iteration": 1, "scorer": null,'
+        ' "explainability": {"problem": null, "steps": 1}}',
+        '{"feature_names": ["a"], "best_iteration": "many", "scorer": null,'
+        ' "explainability": {"problem": null, "steps": 1}}',
     ],
 )
 def test_the_answer_of_a_trial_is_checked(

@@ -2,7 +2,6 @@
 
 import io
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -27,6 +26,7 @@ from core.store import Transaction
 from core.store.artifacts.keys import candidate_key
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
+from core.training.checkpoint import ARCHIVE_ERRORS
 from worker.job.progress import left_seconds
 from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
@@ -34,7 +34,7 @@ from worker.job.training_data import TrainingData, load_and_align
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
 _MAX_HELPERS = WAVE - 1
 _PROCESSOR = ".processor"  # end of the name of an empty file, which begins with a type of processor
-_UNREADABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
+_UNREADABLE = (NotFound, *ARCHIVE_ERRORS)
 Json = dict[str, Any]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import InputProblem, InvalidInput
+from core.errors import InputProblem, InvalidInput, pointer_of
 
 FORMATS = ("auto", "ubi", "sessions", "metarank", "open-bandit", "table")
 # Columns of a long table by role, with the names by which they are detected; each column has one role.
@@ -56,7 +56,7 @@ def log_options(values: Mapping[str, Any]) -> LogOptions:
     """
     known = {name: value for name, value in values.items() if value is not None}
     problems = [
-        InputProblem(f"/{name}", f"unknown; known here: {', '.join(_CHECKS)}")
+        InputProblem(pointer_of(name), f"unknown; known here: {', '.join(_CHECKS)}")
         for name in known
         if name not in _CHECKS
     ]
@@ -77,7 +77,7 @@ def _column_problems(value: Any) -> list[InputProblem]:
     if not isinstance(value, Mapping):
         return [InputProblem("/columns", 'must be an object such as {"document": "sku"}')]
     unknown = [
-        InputProblem(f"/columns/{role}", f"unknown; known here: {', '.join(ROLES)}")
+        InputProblem(pointer_of("columns", role), f"unknown; known here: {', '.join(ROLES)}")
         for role in value
         if role not in ROLES
     ]
@@ -94,7 +94,8 @@ def _action_problems(value: Any) -> list[InputProblem]:
         return [InputProblem("/actions", rule)]
     return [
         InputProblem(
-            f"/actions/{name}", "must be a name of at most 200 characters, and a weight from 0 to 1e9"
+            pointer_of("actions", name),
+            "must be a name of at most 200 characters, and a weight from 0 to 1e9",
         )
         for name, weight in value.items()
         if not (0 < len(name) <= _MAX_NAME_LENGTH and _is_weight(weight))

@@ -98,6 +98,12 @@ def test_intervals_follow_clocks_that_change_by_other_than_whole_hours(
     assert Cron(expression, timezone).upcoming(utc(2026, 4, 4, 12, 59), len(due)) == due
 
 
+def test_a_date_whose_hour_is_repeated_is_due_in_both_hours() -> None:
+    """The search begins months before, when clocks have the time of the second hour."""
+    due = [utc(2026, 10, 25, hour, minute) for hour in (0, 1) for minute in (0, 30)]
+    assert Cron("*/30 2 25 10 *", "Europe/Berlin").upcoming(utc(2026, 1, 10), 4) == due
+
+
 def test_an_hour_that_clocks_skip_at_midnight_is_not_due_an_hour_later() -> None:
     """In Havana, 00:00 is 01:00 on the day of the change: the first of the hours 0, 5, 10, … is 05:00."""
     assert Cron("0 */5 14 3 *", "America/Havana").next_after(utc(2027, 3, 13)) == utc(2027, 3, 14, 9)

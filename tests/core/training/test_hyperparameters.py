@@ -60,6 +60,8 @@ def test_a_name_that_is_near_nothing_is_answered_with_all() -> None:
     """Without a near name, all known ones are listed."""
     assert refusal({"zzz": 1}) == f"unknown; known here: {', '.join(NAMES)}"
     assert "num_leaves" in refusal({"x" * 100_000: 1})
+    with pytest.raises(InvalidInput, match=r"^/hyperparameters/a~1b: unknown"):
+        build(Hyperparameters, {"a/b": 1}, "/hyperparameters")
 
 
 def test_hyperparameters_of_losses_are_suggested_too() -> None:

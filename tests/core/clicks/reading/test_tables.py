@@ -239,5 +239,7 @@ def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
     for weight in (-1, 2e9, 10**400, float("nan"), "1"):
         with pytest.raises(InvalidInput, match=r"/actions/click: must be a name.*and a weight from 0 to 1e9"):
             read(TABLE, actions={"click": weight})
+    with pytest.raises(InvalidInput, match=r"^/actions/add~1remove: must be a name"):
+        read(TABLE, actions={"add/remove": -1})
     with pytest.raises(DatasetError, match="expected sessions, lines of JSON objects, but found a table"):
         read(TABLE, format="sessions")
