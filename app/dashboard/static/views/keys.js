@@ -77,7 +77,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  const refused = (/** @type {unknown} */ error) => place.prepend(alertText(refusal(error).message));
+  const refused = (/** @type {unknown} */ error) => replace(place, alertText(refusal(error).message), table.node);
   return actionButton("Revoke", "quiet danger small", revoke, refused, { "aria-label": `Revoke ${key.name}` });
 }
 
