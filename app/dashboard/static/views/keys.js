@@ -22,6 +22,7 @@ create.addEventListener("click", () => dialog.showModal());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
 onSubmit(form, send);
 
+/** @type {ReturnType<typeof sortableTable<Key>>} */
 const table = sortableTable(
   [
     { label: "Name", value: ({ name }) => name },
