@@ -204,7 +204,7 @@ class RequestedSources:
         first, files = self._parts[part][0], self._request.files
         default_name = (f"{first}/{files}" if files else first)[-MAX_BASE_NAME_LENGTH:]
         base_name = self._request.name or default_name
-        return checked_name(base_name if part is None else f"{base_name[-MAX_BASE_NAME_LENGTH:]} {part}")
+        return checked_name(base_name if part is None else f"{base_name} {part}")
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.

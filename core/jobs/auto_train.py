@@ -20,8 +20,8 @@ class AutoTrainJob(SubmittedJob):
         model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
-        prefer: `best`: the sum of candidates, which may have one member; `simple`: one model unless the sum
-            is significantly better.
+        prefer: `best`: the weighted sum of candidates; `simple`: one model unless the sum is significantly
+            better.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
         tags: Tags of the model.

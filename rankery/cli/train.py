@@ -230,8 +230,7 @@ def train(
 
     Example: `rankery train features.csv --clicks May --click-option correction=additive`
 
-    With --best an automatic training tries a portfolio of candidates, and trains the best model or sum of
-    models.
+    With --best an automatic training tries a portfolio of candidates, and trains a weighted sum of the best.
 
     Example: `rankery train train.txt --best --budget 10m --metric ndcg@10`
     """

@@ -14,6 +14,9 @@ _COUNT_CHANGES_OF_DISABLED = """button => {
     const count = (found) => sessionStorage.setItem("changes", changes += found.length);
     new MutationObserver(count).observe(button, { attributeFilter: ["disabled"] });
 }"""
+_HOLD_THEIR_BUTTONS = """cards => cards.every(
+    (card) => card.lastElementChild.getBoundingClientRect().right < card.getBoundingClientRect().right - 8,
+)"""
 LOSSES = {"affine": "mse", "dual": "listnet"}
 pytestmark = pytest.mark.browser
 
@@ -76,6 +79,7 @@ def test_click_models_are_estimated_from_an_uploaded_log(visit: Visit) -> None:
         page.get_by_role("img", name=re.compile("Share of impressions with a click: rank 1"))
     ).to_be_visible()
     expect(page.locator(".rank-lines .circle").first).not_to_have_css("fill", "none")
+    assert page.locator(".next-steps li").evaluate_all(_HOLD_THEIR_BUTTONS)
     page.get_by_role("link", name="Estimate click models").click()
     dialog = page.get_by_role("dialog", name="Estimate click models")
     dialog.locator('input[value="dbn"]').uncheck()

@@ -4,6 +4,7 @@ import test from "node:test";
 
 import { clustersLabel } from "../../app/dashboard/static/clicks/counterfactual.js";
 import { propensityLines } from "../../app/dashboard/static/clicks/log_jobs.js";
+import { namedTicks } from "../../app/dashboard/static/figures/rank_lines.js";
 import { firstRecords } from "../../app/dashboard/static/forms/text_file.js";
 import { sampleSize } from "../../app/dashboard/static/interleavings/verdict.js";
 
@@ -23,6 +24,16 @@ test("Only the first rows are read, and a byte order mark and CRLF line ends are
     ["a", "b"],
     ["1", "2"],
   ]);
+});
+
+test("Few ranks have a tick each, and no ticks are made for a billion users", () => {
+  const ticks = [
+    [9, "9"],
+    [10, "10"],
+  ];
+  assert.deepEqual(namedTicks(9, 10), ticks);
+  assert.equal(namedTicks(1, 13), undefined);
+  assert.equal(namedTicks(1, 10_000_000_000), undefined);
 });
 
 test("The sample size equals the one that the service computes", () => {

@@ -78,6 +78,11 @@ def test_a_given_name_is_kept_whole(client: TestClient) -> None:
     name = "n" * 200
     dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x", "name": name}).json()
     assert dataset["name"] == name
+    parts = {"test": "s3://clicks/2026/x", "train": "s3://clicks/2026/y"}
+    whole = client.post("/v1/datasets", json={"parts": parts, "name": name[:194]}).json()
+    assert whole["name"] == f"{name[:194]} train"
+    refused = client.post("/v1/datasets", json={"parts": parts, "name": name})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/name")
 
 
 @pytest.mark.parametrize(

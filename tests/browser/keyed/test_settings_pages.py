@@ -3,11 +3,13 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.keyed.conftest import make_key, sign_in
 from tests.browser.visit import LOOKS, Look, Visit
 
+_DISTANCE_TO_NEXT = """made =>
+    made.nextElementSibling.getBoundingClientRect().top - made.getBoundingClientRect().bottom"""
 pytestmark = pytest.mark.browser
 
 
@@ -38,6 +40,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     made = page.get_by_role("region", name="Secret")
     expect(made.locator("pre")).to_have_text(re.compile("^rk_"))
     expect(made.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
+    assert page.locator("#made").evaluate(_DISTANCE_TO_NEXT) > 8, "the panels touch"
     row = page.get_by_role("row").filter(has_text=name)
     expect(row).to_contain_text("active")
     expect(row).to_contain_text("2099")
@@ -64,6 +67,25 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     assert visit.barriers() == []
     visit.photograph(f"settings-{look[0]}-{look[1]}")
+
+
+def _refuse(route: Route) -> None:
+    route.fulfill(status=409, content_type="application/problem+json", body='{"title": "No", "status": 409}')
+
+
+def test_a_refused_revocation_is_shown_once(visit: Visit, admin_key: str) -> None:
+    """The button keeps the focus after its dialog, and a repeated refusal replaces the message."""
+    visit.refusals_expected = True
+    make_key(visit.url, admin_key, "needed", "read")
+    page = visit.open("/settings/keys")
+    sign_in(page, admin_key)
+    page.route("**/v1/keys/key_*", _refuse)
+    button = page.get_by_role("button", name="Revoke needed")
+    for choice in ("Keep it", "Revoke", "Revoke"):
+        button.click()
+        page.get_by_role("dialog").get_by_role("button", name=choice).click()
+        expect(button).to_be_focused()
+    expect(page.get_by_role("alert")).to_have_count(1)
 
 
 def test_a_read_key_gets_a_problem_with_the_missing_scope(visit: Visit, read_key: str) -> None:

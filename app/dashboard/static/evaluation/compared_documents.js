@@ -243,7 +243,7 @@ function leftEntry(document, largestLabel, open) {
   const { rank, label } = document;
   return h(
     "li.before",
-    { ...attributes(document, open) },
+    attributes(document, open),
     h("span.rank", count(rank)),
     documentLabel(document, open),
     grade(label, largestLabel),

@@ -29,8 +29,6 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
   const scale = linearScale([...points.flatMap(({ y, lower, upper }) => [y, lower, upper]), ...include]);
   const margin = 0.04 * (scale.high - scale.low);
   const [first, last] = extent(points.map(({ x }) => x)) ?? [0, 0];
-  /** @type {[number, string][]} */
-  const ticks = Array.from({ length: last - first + 1 }, (_, index) => [first + index, count(first + index)]);
   const dotted = lines.filter(({ kind = "dots" }) => kind === "dots").length;
   const read = format ?? scale.format;
   const figure = figureView();
@@ -56,10 +54,22 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
   figure.draw({
     summary,
     height: HEIGHT,
-    x: { title: axis, whole: true, ticks: ticks.length <= MAX_NAMED_TICKS ? ticks : undefined },
+    x: { title: axis, whole: true, ticks: namedTicks(first, last) },
     y: { range: [scale.low - margin, scale.high + margin], format, read },
     reading: dotted ? "nearest" : "all",
     series: lines.flatMap(seriesOf),
   });
   return h("figure.rank-lines", h("figcaption", caption), figure.node);
+}
+
+/**
+ * Return a tick for each whole number of a range; undefined for more numbers than can be named, such as users.
+ *
+ * @param {number} first
+ * @param {number} last
+ * @returns {[number, string][] | undefined}
+ */
+export function namedTicks(first, last) {
+  if (last - first >= MAX_NAMED_TICKS) return undefined;
+  return Array.from({ length: last - first + 1 }, (_, index) => [first + index, count(first + index)]);
 }

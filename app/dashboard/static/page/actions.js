@@ -33,6 +33,7 @@ export function actionRunner(outcome, done) {
 export function actionButton(words, kind, act, refused, attributes = {}) {
   const button = h("button", { class: kind, click: run, ...attributes }, words);
   async function run() {
+    const hadFocus = document.activeElement === button;
     button.disabled = true;
     try {
       await act();
@@ -40,6 +41,8 @@ export function actionButton(words, kind, act, refused, attributes = {}) {
       refused(error, run);
     } finally {
       button.disabled = false;
+      // A disabled button loses the focus, and a dialog does not return it.
+      if (hadFocus && document.activeElement === document.body) button.focus({ preventScroll: true });
     }
   }
   return button;

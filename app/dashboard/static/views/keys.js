@@ -22,6 +22,7 @@ create.addEventListener("click", () => dialog.showModal());
 find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
 onSubmit(form, send);
 
+/** @type {ReturnType<typeof sortableTable<Key>>} */
 const table = sortableTable(
   [
     { label: "Name", value: ({ name }) => name },
@@ -77,7 +78,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  const refused = (/** @type {unknown} */ error) => place.prepend(alertText(refusal(error).message));
+  const refused = (/** @type {unknown} */ error) => replace(place, alertText(refusal(error).message), table.node);
   return actionButton("Revoke", "quiet danger small", revoke, refused, { "aria-label": `Revoke ${key.name}` });
 }
 
