@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rankery.candidates import read_candidates
-from rankery.local import FileUnusable
+from rankery.errors import FileUnusable
 
 FEATURES = ("bm25", "price")
 UNKNOWN = "search,sku,bm25,price\nred,a,2.5,7\nred,b,1.5,\nblue,c,0.5,9\n"

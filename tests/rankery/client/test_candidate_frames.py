@@ -106,7 +106,7 @@ def test_scores_become_runs() -> None:
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float32, np.longdouble])
 def test_an_array_of_any_type_of_numbers_becomes_a_run(kind: type) -> None:
     """The run has floating-point numbers, since its format has no booleans."""
-    scores = np.array([1, 0], kind)
+    scores: Any = np.array([1, 0], kind)
     expected = "a Q0 x 1 1.0 rankery\na Q0 y 1 0.0 rankery\n"
     assert "".join(run_of_scores(scores, ["a", "a"], ["x", "y"])) == expected
 
