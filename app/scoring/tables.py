@@ -21,7 +21,7 @@ from app.served.rankings import Viewer
 from app.served.schemas import MAX_ID_LENGTH
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
-from core.errors import InvalidInput
+from core.errors import InvalidInput, pointer_of
 from core.types import Float64Array, FloatArray, Int64Array
 
 
@@ -146,7 +146,7 @@ class TableCandidates:
         if value is None:
             return None
         if len(value) > MAX_ID_LENGTH:
-            raise InvalidInput.at(f"/{name}", f"must have at most {MAX_ID_LENGTH} bytes")
+            raise InvalidInput.at(pointer_of(name), f"must have at most {MAX_ID_LENGTH} bytes")
         return str(value.decode(errors="replace"))
 
     def rankings(self, scores: Float64Array) -> list[tuple[str, list[str]]]:
@@ -157,7 +157,7 @@ class TableCandidates:
         """
         for name in (QUERY, DOCUMENT):
             if name not in self._table.column_names:
-                raise InvalidInput.at(f"/{name}", "required to store the rankings")
+                raise InvalidInput.at(pointer_of(name), "required to store the rankings")
         ids, (order, _) = self.ids(), self._ordered(scores)
         documents = _texts(self._table, DOCUMENT)
         ranked: list[list[str]] = [[] for _ in ids.queries]
@@ -233,16 +233,16 @@ def _features(table: pa.Table, model: ServedModel) -> FloatArray:
     for name in lists:
         block = model.blocks.get(name)
         if block is None:
-            raise InvalidInput.at(f"/{name}", "has lists, but is not a block of features of this model")
+            raise InvalidInput.at(pointer_of(name), "has lists, but is not a block of features of this model")
         features[:, block.start : block.stop] = _block(table.column(name), name, block, model)
         owners |= dict.fromkeys(block, name)
     for name in names:
         if name in lists:
             continue
         if name not in columns:
-            raise InvalidInput.at(f"/{name}", "not a feature of this model")
+            raise InvalidInput.at(pointer_of(name), "not a feature of this model")
         if columns[name] in owners:
-            raise InvalidInput.at(f"/{name}", f"is also given by {owners[columns[name]]!r}")
+            raise InvalidInput.at(pointer_of(name), f"is also given by {owners[columns[name]]!r}")
         features[:, columns[name]] = _feature(table.column(name), name, model)
     return features
 
@@ -251,7 +251,7 @@ def _block(column: Any, name: str, block: range, model: ServedModel) -> FloatArr
     """Return the values of a block of features; in a null list all values are missing."""
     size = column.type.list_size
     if size != len(block):
-        raise InvalidInput.at(f"/{name}", f"has {size} values; the block has {len(block)} features")
+        raise InvalidInput.at(pointer_of(name), f"has {size} values; the block has {len(block)} features")
     values = read_lists(column.combine_chunks(), size).values
     for index, feature in enumerate(model.feature_names[block.start : block.stop]):
         if feature in model.categories:
@@ -291,7 +291,7 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
 
 def _numbers(column: Any, name: str) -> FloatArray:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InvalidInput.at(f"/{name}", f"must be a column of numbers, not of {column.type}")
+        raise InvalidInput.at(pointer_of(name), f"must be a column of numbers, not of {column.type}")
     numbers = np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     )
@@ -302,7 +302,10 @@ def _numbers(column: Any, name: str) -> FloatArray:
 def _rounded(values: FloatArray, name: str, model: ServedModel) -> FloatArray:
     rounded = model.rounded(values)
     if rounded is None:
-        raise InvalidInput.at(f"/{name}", "has a value beyond the range of float32")
+        with np.errstate(over="ignore"):
+            beyond = np.isinf(values.astype(np.float32)).reshape(len(values), -1).any(axis=1)
+        row = int(beyond.argmax())
+        raise InvalidInput.at(pointer_of(name), f"row {row}: has a value beyond the range of float32")
     return rounded
 
 
@@ -335,8 +338,10 @@ def _check_document_ids(table: pa.Table, query_numbers: Int64Array) -> None:
 def _codes(table: pa.Table, name: str) -> Int64Array:
     column = table.column(name)
     if not (_is_text(column.type) or pa.types.is_integer(column.type)):
-        raise InvalidInput.at(f"/{name}", f"must be a column of texts or whole numbers, not of {column.type}")
+        raise InvalidInput.at(
+            pointer_of(name), f"must be a column of texts or whole numbers, not of {column.type}"
+        )
     if column.null_count:
-        raise InvalidInput.at(f"/{name}", "has a null")
+        raise InvalidInput.at(pointer_of(name), "has a null")
     encoded: Any = pc.dictionary_encode(column.combine_chunks())
     return np.asarray(encoded.indices, np.int64)

@@ -245,8 +245,11 @@ def _in_range(values: npt.NDArray[Any], tensor: InputTensor, pointer: str) -> Fl
         # Copy read-only views of the body: the kernels would be compiled again for read-only arrays.
         floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
         rounded: Float32Array = floats.astype(np.float32)
-    if np.isinf(rounded).any():
-        raise InvalidInput.at(f"{pointer}/data", "has a value beyond the range of float32")
+    if (beyond := np.isinf(rounded)).any():
+        index = int(beyond.argmax())
+        raise InvalidInput.at(
+            f"{pointer}/data", f"has a value beyond the range of float32 at index {index} in row-major order"
+        )
     # JSON has no types: round the values of a tensor with the datatype FP32.
     return rounded if tensor.datatype == "FP32" else floats
 

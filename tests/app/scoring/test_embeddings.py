@@ -173,7 +173,11 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
         ({"bm25": _lists([[1, 2, 3]])}, "/bm25", "has lists, but is not a block of features of this model"),
         ({"title": _lists([[1, 2, 3]])}, "/title", "has lists, but is not a block of features of this model"),
         ({"emb": [1.0]}, "/emb", "not a feature of this model"),
-        ({"emb": _lists([[1, 2, 1e39]], pa.float64())}, "/emb", "has a value beyond the range of float32"),
+        (
+            {"emb": _lists([[1, 2, 1e39]], pa.float64())},
+            "/emb",
+            "row 0: has a value beyond the range of float32",
+        ),
         ({"bm25": [1.0], "emb": _lists([["a"] * 3], pa.string())}, "/emb", "columns of such lists are not"),
         ({"emb": _lists([[1, 2, 3]]), "x": _lists([[[1]]], pa.list_(pa.int8()), 1)}, "/x", "columns of such"),
         ({"emb": pa.array([[1.0, 2, 3]])}, "/emb", "columns of list are not accepted"),
