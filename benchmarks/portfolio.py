@@ -79,7 +79,7 @@ def measured(split: Split, spec: AutoSpec, *, rivals: bool) -> Measured:
     estimates = {}
     for prefer in ("simple", "best"):
         choice = selected.selection.choose(prefer)
-        weights = choice.weights / np.array(selected.scales)
+        weights = choice.weights / np.array(selected.selection.scales)
         test_values[f"auto, {prefer}"] = values(np.tensordot(weights, np.stack(test_scores), 1))
         estimates[prefer] = trials.held_out.in_metric_units(float(np.nanmean(choice.values)))
     total_seconds = sum(training.seconds.values())

@@ -40,14 +40,12 @@ class Selected:
     Attributes:
         complete: The candidates that were trained for all folds, in order.
         selection: Selection among these candidates.
-        scales: Divisor of each candidate's scores: the mean deviation of its held-out scores within queries.
         choice: Weights of the scaled scores, and the value of each query with weights chosen without that
             query.
     """
 
     complete: tuple[Tried, ...]
     selection: Selection
-    scales: tuple[float, ...]
     choice: Choice
 
     @property
@@ -69,7 +67,7 @@ class Selected:
                 self.complete[index].candidate.name,
                 content,
                 tuple(feature_names),
-                float(self.choice.weights[index] / self.scales[index]),
+                float(self.choice.weights[index] / self.selection.scales[index]),
             )
             for index, content in zip(self.choice.members, fitted, strict=True)
         ]
@@ -132,11 +130,10 @@ def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ())
             f"{trials.spec.metric} is undefined on every query that was held out within"
             f" {trials.spec.budget_seconds:g} seconds; increase the time budget",
         )
-    held_out = trials.held_out
-    scales = tuple(held_out.deviation(each.scores) or 1.0 for each in complete)
-    scaled = [each.scores / scale for each, scale in zip(complete, scales, strict=True)]
-    selection = Selection(held_out, scaled, [each.candidate.parts for each in complete])
-    return Selected(complete, selection, scales, selection.choose(trials.spec.prefer))
+    selection = Selection(
+        trials.held_out, [each.scores for each in complete], [each.candidate.parts for each in complete]
+    )
+    return Selected(complete, selection, selection.choose(trials.spec.prefer))
 
 
 def reserve_seconds(trials: Trials, tried: Sequence[Tried]) -> float:

@@ -50,9 +50,13 @@ class Selection:
 
     Args:
         held_out: The folds.
-        scores: (repetitions, n_documents) scaled held-out scores of each candidate, NaN where a query was not
-            held out; the same queries for all candidates.
+        scores: (repetitions, n_documents) held-out scores of each candidate, NaN where a query was not held
+            out; the same queries for all candidates.
         parts: Complexity of each candidate, see `Candidate.parts`.
+
+    Attributes:
+        values: float64 (n_candidates, n_queries) values of the candidates.
+        scales: Divisor of each candidate's scores: the mean deviation of its held-out scores within queries.
     """
 
     def __init__(self, held_out: HeldOut, scores: Sequence[Float64Array], parts: Sequence[int]) -> None:
@@ -61,10 +65,15 @@ class Selection:
         # Restrict repeated measurements to queries that were held out.
         self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
         self._quality = held_out.of_queries(self._tested)
-        self._scores = np.stack([each[:, held_out.rows(self._tested)] for each in scores])
+        deviations = [held_out.deviation(each) for each in scores]
+        self.scales = tuple(deviation or 1.0 for deviation in deviations)
+        rows = held_out.rows(self._tested)
+        self._scores = np.stack(
+            [each[:, rows] / scale for each, scale in zip(scores, self.scales, strict=True)]
+        )
         # Scores without differences within queries add nothing to a sum.
-        ranking = [held_out.deviation(each) > 0.0 for each in scores]
-        self._additions = np.eye(len(scores), dtype=np.int64)[ranking if any(ranking) else slice(None)]
+        addable = np.flatnonzero(deviations) if any(deviations) else np.arange(len(scores))
+        self._additions = np.eye(len(scores), dtype=np.int64)[addable]
         self._values_of_sums: dict[tuple[int, ...], Float64Array] = {}
         n_tested = len(self._tested)
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_QUERY_GROUPS, max(n_tested, 1))

@@ -44,7 +44,7 @@ def test_the_model_is_the_weighted_sum_of_its_members() -> None:
     assert len(members) > 1
     for place, (tried, weight) in zip(found.selected.choice.members, members, strict=True):
         model = read_model(trials.fit(tried.candidate, tried.iterations).content)
-        expected += weight / found.selected.scales[place] * model.score(_DATA.features)
+        expected += weight / found.selected.selection.scales[place] * model.score(_DATA.features)
     scores = read_model(found.content).score(_DATA.features)
     np.testing.assert_allclose(scores, expected, rtol=1e-12)
 

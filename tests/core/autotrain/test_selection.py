@@ -33,6 +33,16 @@ def test_independent_errors_are_averaged() -> None:
     assert chosen.weights.sum() == 1.0 or abs(chosen.weights.sum() - 1.0) < 1e-12
 
 
+def test_weights_do_not_depend_on_the_scale_of_scores() -> None:
+    """Scores in other units have the same weight, and `scales` is proportional to the units."""
+    dataset, held_out = _held_out(40)
+    scores = [_noisy(held_out, dataset, seed, 2.0) for seed in range(3)]
+    first = Selection(held_out, scores, [2] * 3)
+    other = Selection(held_out, [1024.0 * scores[0], *scores[1:]], [2] * 3)
+    np.testing.assert_array_equal(other.sum().weights, first.sum().weights)
+    assert other.scales == (1024.0 * first.scales[0], *first.scales[1:])
+
+
 def test_the_simplest_of_equals_is_chosen() -> None:
     """Among candidates with equal scores, the one with the fewest parts is chosen, and not a sum."""
     dataset, held_out = _held_out(320)
