@@ -28,7 +28,7 @@ def rank_weights(spelling: str) -> Float64Array:
     """
     name, _, cutoff = spelling.partition("@")
     if name == "clicks":
-        if cutoff and not (cutoff.isdecimal() and len(cutoff) < 16 and 0 < int(cutoff) <= _MAX_CUTOFF):
+        if cutoff and not (cutoff.isdecimal() and 0 < int(cutoff) <= _MAX_CUTOFF):
             raise InvalidInput.at(
                 "/metric", f"the cutoff of clicks must be a whole number from 1 to {_MAX_CUTOFF}"
             )

