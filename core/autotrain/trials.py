@@ -27,6 +27,8 @@ from core.types import Float64Array, Int64Array
 Status = Literal["complete", "stopped", "out-of-time"]
 _ONLY_TRAINING_SHARE = 0.25  # share of the time budget for the first or only training of a candidate
 _MIN_COMPLETE_CANDIDATES = 4  # candidates for which the time budget should suffice
+_LIMIT_FACTOR = 2  # later folds are trained for this multiple of the best iteration so far
+_MIN_QUERIES_FOR_LIMIT = 50  # measured queries that suffice for such a limit
 
 
 @dataclass(frozen=True)
@@ -210,31 +212,36 @@ class Trials:
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []
         best = max(rivals, key=mean_of, default=None)
+        limit = spec.iterations
+
+        def tried(status: Status) -> Tried:
+            return self._tried(candidate, done, status, limit)
+
         for fold in self.held_out.folds():
             is_only_fold = folds is None or folds == 1
             scores = kept.load(number, fold.number)
             if scores is None:
                 longest = max((each.seconds for _, each in done), default=0.0)
                 if not is_first and time_left() <= longest:
-                    return self._tried(candidate, done, "out-of-time")
+                    return tried("out-of-time")
                 max_seconds = np.inf if is_first else time_left()
                 if is_only_fold:
                     max_seconds = min(max_seconds, self._only_training_seconds)
-                scores = self._fold_scores(candidate, spec, fold, max_seconds, keep_model=is_only_fold)
+                scores = self._fold_scores(candidate, spec, fold, max_seconds, limit, keep_model=is_only_fold)
                 kept.keep(number, fold.number, scores)
             if scores.ended_early and not is_only_fold:
-                return self._tried(candidate, done, "out-of-time")
+                return tried("out-of-time")
             done.append((fold, scores))
             folds = folds or self._affordable_folds(scores.seconds, time_left())
             if on_fold is not None:
                 on_fold(len(done), folds)
             if len(done) >= folds:
                 break
-            if best is not None and is_worse_than_best(
-                best, self._best(spec, done)[2], higher_is_better=True
-            ):
-                return self._tried(candidate, done, "stopped")
-        return self._tried(candidate, done, "complete")
+            iterations, _, values = self._best(spec, done, limit)
+            if best is not None and is_worse_than_best(best, values, higher_is_better=True):
+                return tried("stopped")
+            limit = min(limit, self._limit(spec, len(done), iterations, values))
+        return tried("complete")
 
     def fitted(self, tried: Tried) -> bytes:
         """Return the model file of a candidate.
@@ -265,13 +272,28 @@ class Trials:
     def _only_training_seconds(self) -> float:
         return _ONLY_TRAINING_SHARE * self.spec.budget_seconds
 
+    def _limit(self, spec: TrainingSpec, folds: int, best_iteration: int, values: Float64Array) -> int:
+        """Return the iterations that trainings on later folds need, given the best one so far."""
+        measured = np.count_nonzero(~np.isnan(values))
+        if folds < self.held_out.n_folds and measured < _MIN_QUERIES_FOR_LIMIT:
+            return spec.iterations
+        interval = spec.metric_interval
+        return -(-_LIMIT_FACTOR * best_iteration // interval) * interval
+
     def _affordable_folds(self, seconds: float, left: float) -> int:
         """Return the folds to hold out, so that several candidates can be complete within the budget."""
         affordable = left / (_MIN_COMPLETE_CANDIDATES * max(seconds, 1e-3)) + 1
         return int(np.clip(affordable, 1, self.held_out.total_folds))
 
     def _fold_scores(
-        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, max_seconds: float, *, keep_model: bool
+        self,
+        candidate: Candidate,
+        spec: TrainingSpec,
+        fold: Fold,
+        max_seconds: float,
+        limit: int,
+        *,
+        keep_model: bool,
     ) -> FoldScores:
         began = self._clock()
         measured: dict[int, Float64Array] = {}
@@ -280,6 +302,8 @@ class Trials:
         def check() -> None:
             nonlocal ended_early
             self._check()
+            if limit in measured:
+                raise EndTraining
             if self._clock() - began >= max_seconds and measured:
                 ended_early = True
                 raise EndTraining
@@ -317,20 +341,22 @@ class Trials:
             trained.content if keep_model else b"",
         )
 
-    def _tried(self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status) -> Tried:
+    def _tried(
+        self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status, limit: int
+    ) -> Tried:
         scores = self.held_out.empty_scores()
         seconds = sum(each.seconds for _, each in done)
         if not done:
             values = np.full(self.dataset.n_queries, np.nan)
             return Tried(candidate, 0, scores, values, seconds, 0, "out-of-time")
-        iterations, scores, values = self._best(self.training(candidate), done)
+        iterations, scores, values = self._best(self.training(candidate), done, limit)
         content = done[0][1].content if len(done) == 1 else b""
         return Tried(candidate, iterations, scores, values, seconds, len(done), status, content)
 
     def _best(
-        self, spec: TrainingSpec, done: list[tuple[Fold, FoldScores]]
+        self, spec: TrainingSpec, done: list[tuple[Fold, FoldScores]], limit: int
     ) -> tuple[int, Float64Array, Float64Array]:
-        """Return the best iteration over the folds so far, with its scores and values.
+        """Return the best iteration up to a limit over the folds so far, with its scores and values.
 
         Several folds are compared at the iterations of the metric interval. A training without a further
         split measures its last tree, whose scores are those of all later iterations. A training that
@@ -343,9 +369,10 @@ class Trials:
         ends = [
             iterations[-1] for (_, each), iterations in zip(done, measured, strict=True) if each.ended_early
         ]
+        last = min([limit, *ends])
         results = []
         for iteration in np.unique(np.concatenate(measured)):
-            if ends and iteration > min(ends):
+            if iteration > last:
                 break
             scores = self.held_out.empty_scores()
             for (fold, each), iterations in zip(done, measured, strict=True):

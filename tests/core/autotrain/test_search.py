@@ -94,6 +94,23 @@ def test_the_iterations_of_a_single_fold_are_the_trees_of_its_model() -> None:
     assert between
 
 
+def test_later_folds_are_trained_for_twice_the_best_iteration() -> None:
+    """After one repetition, trainings end early, and the best iteration is found among those of all folds."""
+    noisy = {"num_iterations": 240, "num_leaves": 15, "min_data_in_leaf": 5, "learning_rate": 0.3}
+    candidate = replace(portfolio()[0], hyperparameters=noisy)
+    trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
+    kept, n_folds = _KeptInMemory(), trials.held_out.n_folds
+    tried = trials.try_candidate(0, candidate, 2 * n_folds, time_left=lambda: np.inf, kept=kept)
+    lengths = [int(kept.folds[fold].iterations[-1]) for fold in range(2 * n_folds)]
+    best = trials.try_candidate(0, candidate, n_folds, time_left=lambda: np.inf).iterations
+    assert lengths[:n_folds] == [240] * n_folds
+    assert lengths[n_folds] == 2 * best < 240
+    assert lengths == sorted(lengths, reverse=True)
+    assert tried.iterations <= lengths[-1]
+    repetitions, documents = tried.scores.shape
+    assert np.count_nonzero(~np.isnan(tried.scores)) == 2 * documents < repetitions * documents
+
+
 class _KeptInMemory(NothingKept):
     """Keeps the scores of the folds of one candidate."""
 
