@@ -113,6 +113,8 @@ def for_kernels(values: npt.ArrayLike, dtype: type[_Number]) -> npt.NDArray[_Num
     Read-only arrays, such as those of polars and Arrow, are copied: that takes less time than to compile a
     kernel again.
     """
+    if type(values) is np.ndarray and values.dtype == dtype and values.flags.carray:
+        return values
     array: npt.NDArray[_Number] = np.require(values, dtype, ["C", "W", "E"])
     return array
 

@@ -2,8 +2,6 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 OBJECTIVE = "objective"
 TREE = "tree"
@@ -21,14 +19,9 @@ class Stopwatch:
         self._part: str | None = None
         self._since = time.perf_counter()
 
-    @contextmanager
-    def timing(self, part: str) -> Iterator[None]:
-        """Count the time of the block for a part."""
-        outer = self._switch(part)
-        try:
-            yield
-        finally:
-            self._switch(outer)
+    def timing(self, part: str) -> "_Timing":
+        """Return a context manager that counts the time of its block for a part."""
+        return _Timing(self, part)
 
     def lap(self) -> dict[str, float]:
         """Return the milliseconds of each part since the last lap; call this outside of `timing`."""
@@ -38,9 +31,22 @@ class Stopwatch:
         self._seconds.clear()
         return milliseconds
 
-    def _switch(self, part: str | None) -> str | None:
+    def switch(self, part: str | None) -> str | None:
         """Begin to count time for a part, None for no part; return the previous part."""
         now, previous = time.perf_counter(), self._part
         self._seconds[previous] += now - self._since
         self._part, self._since = part, now
         return previous
+
+
+class _Timing:
+    """Context of a part: steps of small batches are too short for a generator."""
+
+    def __init__(self, stopwatch: Stopwatch, part: str) -> None:
+        self._stopwatch, self._part = stopwatch, part
+
+    def __enter__(self) -> None:
+        self._outer = self._stopwatch.switch(self._part)
+
+    def __exit__(self, *_: object) -> None:
+        self._stopwatch.switch(self._outer)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import bare
+from core.jit import bare, exact_bare
 from core.ranges import over_ranges
 from core.scorers import NetworkScorer
 from core.training.networks.checkpoint import Weights
@@ -19,7 +19,7 @@ _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8
 class LinearDescent:
     """A linear scorer with its optimiser, which computes the steps of `Differentiation` in float64.
 
-    Weights, gradients and moments are vectors of n_inputs + 1 numbers, the bias last.
+    Weights, gradients and moments are vectors of n_inputs + 1 numbers, the bias last. Steps modify them.
 
     Args:
         scorer: Hyperparameters of the scorer.
@@ -47,7 +47,7 @@ class LinearDescent:
         self._first, self._second = _vector(*moments[:2]), _vector(*moments[2:])
 
     def state(self) -> State:
-        """Return the weights and the optimiser's state, which later steps replace but never modify."""
+        """Return copies of the weights and of the optimiser's state."""
         first, second = _layer(self._first), _layer(self._second)
         return self.weights(), [np.int64(self._steps), *first.values(), *second.values()]
 
@@ -57,7 +57,7 @@ class LinearDescent:
         return state
 
     def weights(self) -> Weights:
-        """Return the weights as NumPy arrays."""
+        """Return a copy of the weights as NumPy arrays."""
         return [_layer(self._weights)]
 
     def score(self, inputs: Float32Array, _: int) -> Float64Array:
@@ -66,7 +66,6 @@ class LinearDescent:
         over_ranges(_scores, len(inputs), inputs, self._weights[:-1], self._weights[-1:], scores)
         return scores
 
-    @np.errstate(over="ignore", invalid="ignore")  # the caller refuses scores that are not finite
     def step(
         self,
         inputs: Float32Array,
@@ -80,8 +79,14 @@ class LinearDescent:
         gradient = np.zeros_like(self._weights)
         _add_products(inputs, score_gradient.astype(np.float64), gradient[:-1])
         gradient[-1] = score_gradient.sum(dtype=np.float64)
-        moves = self._moves(self._clipped(gradient * self._factors))
-        self._weights = self._weights - learning_rate * moves
+        gradient = self._clipped(gradient * self._factors)
+        if self._scorer.optimizer == "adam":
+            self._steps += 1
+            corrections = 1.0 - _FIRST_DECAY**self._steps, 1.0 - _SECOND_DECAY**self._steps
+            moments = self._first, self._second
+            _adam(self._weights, *moments, gradient, *corrections, learning_rate, self._scorer.weight_decay)
+        else:
+            self._descend(gradient, learning_rate)
         return value
 
     def _clipped(self, gradient: Float64Array) -> Float64Array:
@@ -91,26 +96,15 @@ class LinearDescent:
         norm = float(np.sqrt((gradient[:-1] ** 2).sum() + gradient[-1] ** 2))
         return gradient if norm < max_norm else gradient / norm * max_norm
 
-    def _moves(self, gradient: Float64Array) -> Float64Array:
+    def _descend(self, gradient: Float64Array, learning_rate: float) -> None:
         scorer = self._scorer
-        if scorer.optimizer == "adam":
-            moves = self._adam(gradient)
-        elif scorer.momentum:
-            moves = self._first = gradient + scorer.momentum * self._first
-        else:
-            moves = gradient
+        moves = gradient
+        if scorer.momentum:
+            self._first[:] = moves = gradient + scorer.momentum * self._first
         if scorer.weight_decay:
             moves = moves.copy()
             moves[:-1] += scorer.weight_decay * self._weights[:-1]
-        return moves
-
-    def _adam(self, gradient: Float64Array) -> Float64Array:
-        self._steps += 1
-        self._first = _FIRST_DECAY * self._first + (1.0 - _FIRST_DECAY) * gradient
-        self._second = _SECOND_DECAY * self._second + (1.0 - _SECOND_DECAY) * gradient**2
-        first_correction = 1.0 - _FIRST_DECAY**self._steps
-        second_correction = 1.0 - _SECOND_DECAY**self._steps
-        return (self._first / first_correction) / (np.sqrt(self._second / second_correction) + _EPSILON)
+        self._weights -= learning_rate * moves
 
 
 def _vector(weights: Any, bias: Any) -> Float64Array:
@@ -118,7 +112,7 @@ def _vector(weights: Any, bias: Any) -> Float64Array:
 
 
 def _layer(vector: Float64Array) -> dict[str, Float64Array]:
-    return {"weights": vector[:-1, np.newaxis], "bias": vector[-1:]}
+    return {"weights": vector[:-1, np.newaxis].copy(), "bias": vector[-1:].copy()}
 
 
 @bare
@@ -143,3 +137,25 @@ def _add_products(inputs: Float32Array, score_gradient: Float64Array, gradient: 
     for i in range(len(score_gradient)):
         for j in range(inputs.shape[1]):
             gradient[j] += score_gradient[i] * inputs[i, j]
+
+
+@exact_bare
+def _adam(
+    weights: Float64Array,
+    first: Float64Array,
+    second: Float64Array,
+    gradient: Float64Array,
+    first_correction: float,
+    second_correction: float,
+    learning_rate: float,
+    weight_decay: float,
+) -> None:
+    """Update the weights and both moments in place; the bias does not decay."""
+    bias = len(weights) - 1
+    for i in range(len(weights)):
+        first[i] = _FIRST_DECAY * first[i] + (1.0 - _FIRST_DECAY) * gradient[i]
+        second[i] = _SECOND_DECAY * second[i] + (1.0 - _SECOND_DECAY) * (gradient[i] * gradient[i])
+        move = (first[i] / first_correction) / (np.sqrt(second[i] / second_correction) + _EPSILON)
+        if weight_decay != 0.0 and i < bias:
+            move += weight_decay * weights[i]
+        weights[i] -= learning_rate * move

@@ -188,6 +188,7 @@ class _NetworkTraining:
             if on_iteration is not None:
                 on_iteration(report, self._snapshot())
 
+    @np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
     def _train_epoch(self, epoch: int, on_batch: OnBatch | None) -> float:
         """Take a step on each batch; return the mean loss of the queries.
 
