@@ -56,7 +56,10 @@ def study_scores(trials: Trials, test: RankingDataset) -> Float64Array:
 def flaml_scores(
     spec: AutoSpec, training: RankingDataset, test: RankingDataset, seconds: float
 ) -> Float64Array | None:
-    """Return the test scores of FLAML's search over LightGBM and XGBoost; None where it is not installed."""
+    """Return the test scores of FLAML's search over LightGBM and XGBoost; None where it has no model.
+
+    That is where it is not installed, or all its trainings fail, as on queries of one document.
+    """
     if importlib.util.find_spec("flaml") is None:
         return None
     from flaml import AutoML  # type: ignore[import-not-found]
@@ -76,6 +79,8 @@ def flaml_scores(
         seed=spec.seed,
         verbose=0,
     )
+    if search.model is None:
+        return None
     scores: Float64Array = np.asarray(search.predict(np.asarray(test.features)), np.float64)
     return scores
 
