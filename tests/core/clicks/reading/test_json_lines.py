@@ -196,6 +196,12 @@ def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
     assert reading.log.list_times.tolist() == [1777593600000]
 
 
+def test_json_that_is_nested_too_deeply_is_named(read: Read) -> None:
+    """The format is detected from other lines."""
+    with pytest.raises(DatasetError, match=r"line 1: .*it is nested too deeply"):
+        read('{"user_query":' + "[" * 100_000 + "\n" + lines(*ubi_sample()))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
