@@ -1,4 +1,4 @@
-"""Run modules of Rankery in child processes."""
+"""Run modules of Rankery in child processes, and name the signals that end processes."""
 
 import ctypes
 import os
@@ -21,6 +21,19 @@ def module_environment(environment: Mapping[str, str] = os.environ) -> dict[str,
     """Return an environment in which the module can be imported and computes in one thread."""
     paths = [_SOURCES, *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; real-time signals have only numbers.
+
+    Example:
+        >>> signal_name(9), signal_name(40)
+        ('SIGKILL', 'signal 40')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def die_with_parent(parent_pid: int) -> None:

@@ -226,6 +226,14 @@ def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path)
         os.killpg(process.popen.pid, 0)
 
 
+def test_a_process_may_be_killed_by_any_signal(tmp_path: Path) -> None:
+    """Real-time signals, which Python does not name, have numbers."""
+    process = start(tmp_path, "import time; time.sleep(60)")
+    process.popen.send_signal(signal.SIGRTMIN + 6)
+    process.popen.wait(30)
+    assert process.ending == f"killed by signal {signal.SIGRTMIN + 6}"
+
+
 def test_standard_input_is_given_and_closed(tmp_path: Path) -> None:
     """A process reads its configuration with a password from standard input, not from the command line."""
     process = start(tmp_path, "import sys; print(sys.stdin.read())", "secret")

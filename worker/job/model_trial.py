@@ -12,7 +12,7 @@ from core.errors import InvalidInput, ModelError
 from core.scorers.trial import TriedModel
 from core.scoring.trial import check_names
 from core.stored import read_as
-from core.subprocesses import module_command, module_environment
+from core.subprocesses import module_command, module_environment, signal_name
 from worker.job.run import JobRun
 
 _MIN_MEMORY_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
@@ -100,5 +100,5 @@ def _failure_reason(code: int, cpu_seconds: int) -> str:
     if code == -signal.SIGXCPU:
         return f"the model could not be loaded within {cpu_seconds} seconds of CPU time"
     if code < 0:
-        return f"LightGBM crashed while loading the model ({signal.Signals(-code).name})"
+        return f"LightGBM crashed while loading the model ({signal_name(-code)})"
     return _UNUSABLE
