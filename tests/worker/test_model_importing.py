@@ -272,6 +272,7 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
     [
         "no JSON",
         "[]",
+        pytest.param("[" * 10_000, id="deep"),
         '{"feature_names": ["a"]}',
         '{"feature_names": ["\\u001b"], "best_iteration": 1, "scorer": null,'
         ' "explainability": {"problem": null, "steps": 1}}',

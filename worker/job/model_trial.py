@@ -67,7 +67,7 @@ def _parsed(answer: bytes, max_features: int) -> TriedModel:
         check_names(model.feature_names, max_features)
         if type(model.best_iteration) is not int:
             raise TypeError(f"{model.best_iteration!r} is no number of iterations")
-    except (ValueError, TypeError, InvalidInput) as error:
+    except (ValueError, TypeError, RecursionError, InvalidInput) as error:
         raise ModelError(_UNUSABLE) from error
     return model
 
