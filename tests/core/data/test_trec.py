@@ -255,7 +255,7 @@ def test_scores_beyond_float32_keep_their_order(tmp_path: Path) -> None:
     limit = float(np.finfo(np.float32).max)
     scores = [1e300, limit, limit, 0.0, -limit, -limit, -limit, -1e300]
     batch = pa.RecordBatch.from_pydict(
-        {"query_id": ["q"] * 8, "document_id": list("abcdefgh"), "rank": range(1, 9), "score": scores}
+        {"query_id": ["q"] * 8, "document_id": list("abcdefgh"), "rank": list(range(1, 9)), "score": scores}
     )
     run = read_run(_file(tmp_path, "".join(write_run([batch], "me")).encode(), "r"))
     written = run.scores.astype(np.float32)

@@ -151,8 +151,8 @@ def test_lists_expire_beside_the_deletion_of_their_interleaving(store: Store) ->
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 1, "seed": 1, "unit": "user", "click_window_seconds": 0}
         made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
-        row = {"id": "lst_1", "interleaving_id": made.id, "assignment": None, "user": None, "content": {}}
-        tx.interleavings.add_lists([row])
+        shown = {"id": "lst_1", "interleaving_id": made.id, "assignment": None, "user": None}
+        tx.interleavings.add_lists([shown | {"content": {}}])
 
     def expire() -> int:
         with store.begin() as tx:
