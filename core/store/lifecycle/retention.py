@@ -150,6 +150,7 @@ class Upkeep:
         self._interval_seconds = interval_seconds
         self._due_at = 0.0
         self._left: list[tuple[str, Iterator[str]]] = []
+        self._expired: Iterator[list[str]] | None = None
 
     def run(self, store: Store, seconds: float) -> None:
         """Do the due work until the time limit; the rest waits for the next call.
@@ -190,12 +191,14 @@ class Upkeep:
 
     def _purge_expired(self, store: Store, deadline: float) -> bool:
         """Purge objects whose time in the trash is over; return whether all were handled."""
-        before = utc_now() - timedelta(days=self._policy.trash_days)
-        for page in _expired(store, before):
-            if time.monotonic() > deadline:
-                return False
+        if self._expired is None:
+            self._expired = _expired(store, utc_now() - timedelta(days=self._policy.trash_days))
+        for page in self._expired:
             # Objects that an object outside the trash depends on stay.
             empty_trash(store, page, DeletionMode(seconds=1), UPKEEP)
+            if time.monotonic() > deadline:
+                return False
+        self._expired = None
         return True
 
     def _forget_rows(self, store: Store, deadline: float) -> bool:

@@ -213,6 +213,18 @@ def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(store: Store,
     assert late.id not in trashed(store)
 
 
+@pytest.mark.long
+def test_a_sweep_purges_a_page_at_least(store: Store, author: Author) -> None:
+    """Each sweep continues with the next page, so that objects that must stay do not block others."""
+    jobs = [author.job() for _ in range(CHUNK + 1)]
+    age(store, 31, *jobs)
+    Upkeep(policy({"job": 30}), HOUR).run(store, UNHURRIED)
+    upkeep = Upkeep(policy({}, trash_days=0), HOUR)
+    for left in (1, 0):
+        upkeep.run(store, 0)
+        assert len(trashed(store)) == left
+
+
 def test_a_sweep_continues_after_a_failure(
     store: Store, author: Author, monkeypatch: pytest.MonkeyPatch
 ) -> None:
