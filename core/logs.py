@@ -86,6 +86,13 @@ def _log_exception(kind: type[BaseException], error: BaseException, trace: Trace
     logging.getLogger("rankery").critical("unhandled exception", exc_info=(kind, error, trace))
 
 
+class _OfThread(threading.local):
+    """State of a stream that each thread has separately, so that lines of several threads are not mixed."""
+
+    incomplete_line = ""
+    is_logging = False
+
+
 class _LoggedLines(io.TextIOBase):
     """A stream whose lines are log messages.
 
@@ -101,8 +108,7 @@ class _LoggedLines(io.TextIOBase):
         self.original = original
         self._logger = logger
         self._level = level
-        self._incomplete_line = ""
-        self._logging = threading.local()
+        self._of_thread = _OfThread()
 
     def writable(self) -> bool:
         """Return True: the stream is writable."""
@@ -110,15 +116,16 @@ class _LoggedLines(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Log the lines that the text completes."""
-        *lines, self._incomplete_line = (self._incomplete_line + text).split("\n")
+        state = self._of_thread
+        *lines, state.incomplete_line = (state.incomplete_line + text).split("\n")
         # A failing handler reports on standard error, which is this stream.
-        if not getattr(self._logging, "under_way", False):
-            self._logging.under_way = True
+        if not state.is_logging:
+            state.is_logging = True
             try:
                 for line in filter(str.strip, lines):
                     self._logger.log(self._level, "%s", line)
             finally:
-                self._logging.under_way = False
+                state.is_logging = False
         return len(text)
 
 

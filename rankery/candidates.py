@@ -1,6 +1,5 @@
 """Read candidate documents from files, using core."""
 
-import json
 import math
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rankery.errors import FileUnusable
+from rankery.json_text import parsed_json
 from rankery.local import convert_core_errors, query_sizes_beside
 from rankery.server_package import require_server_package
 
@@ -44,7 +44,7 @@ def read_candidates(
 
 def _from_json(path: Path) -> list[Query]:
     try:
-        content = json.loads(path.read_bytes())
+        content = parsed_json(path.read_bytes())
     except ValueError as error:
         raise FileUnusable(f"{path.name} is not valid JSON: {error}") from None
     queries = _queries_by_pointer(content, path)

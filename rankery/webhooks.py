@@ -3,13 +3,13 @@
 import base64
 import hashlib
 import hmac
-import json
 import secrets
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from rankery.errors import WebhookNotVerified
+from rankery.json_text import parsed_json
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - prefix of all secrets
 TOLERANCE_SECONDS = 300.0
@@ -73,7 +73,7 @@ def verify_webhook(
     if not any(hmac.compare_digest(expected, each.encode()) for each in signatures.split(" ")):
         raise WebhookNotVerified("no signature matches this body and this secret")
     try:
-        content = json.loads(sent)
+        content = parsed_json(sent)
     except ValueError:
         content = None
     if not isinstance(content, dict):

@@ -81,13 +81,16 @@ def cohen_kappa(first: Float64Array, second: Float64Array, *, squared: bool) -> 
     """
     if not len(first):
         return None
-    grades = np.unique(np.concatenate([first, second]))
-    table = np.zeros((len(grades), len(grades)))
-    np.add.at(table, (np.searchsorted(grades, first), np.searchsorted(grades, second)), 1.0 / len(first))
-    differences = np.subtract.outer(grades, grades)
-    weights = differences**2 if squared else (differences != 0.0).astype(np.float64)
-    expected = float((weights * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
-    return None if expected == 0.0 else float(1.0 - (weights * table).sum() / expected)
+    if squared:
+        observed = np.mean((first - second) ** 2)
+        # The expectation of (x − y)² for independent grades.
+        expected = float((first.mean() - second.mean()) ** 2 + first.var() + second.var())
+    else:
+        observed = np.mean(first != second)
+        _, grades = np.unique(np.concatenate([first, second]), return_inverse=True)
+        shares = [np.bincount(each, minlength=len(grades)) / len(first) for each in np.split(grades, 2)]
+        expected = 1.0 - float(shares[0] @ shares[1])
+    return None if expected == 0.0 else float(1.0 - observed / expected)
 
 
 def _kendall_by_query(first: Float64Array, second: Float64Array, queries: Int64Array) -> Float64Array:

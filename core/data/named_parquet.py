@@ -118,7 +118,7 @@ def columns_of(schema: pa.Schema) -> Columns | None:
         values = json.loads((schema.metadata or {})[_KEY])
         lists = {name: tuple(each) for name, each in values.items() if isinstance(each, list)}
         columns = Columns(**{**values, **lists})
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
     return columns if {name for _, name in columns.mentions()} == set(schema.names) else None
 

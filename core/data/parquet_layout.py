@@ -66,7 +66,7 @@ class Layout:
             values: Mapping[str, Any] = json.loads((schema.metadata or {})[_KEY])
             version, feature_names = values["layout"], tuple(values["feature_names"])
             categories = {name: list(map(str, each)) for name, each in values.get("categories", {}).items()}
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise DatasetError.at(
                 "expected a Parquet file written by Rankery, but found no layout in it"
             ) from error

@@ -139,7 +139,7 @@ def read_file(
             return read_lightgbm(
                 text, file.name, sizes, options, limits, threads=threads, on_progress=on_progress
             )
-        table = DelimitedTable(text, file.name, content.delimiter, has_header=_has_header(content))
+        table = DelimitedTable(text, file.name, content.delimiter, may_lack_header=True)
         return read_table(table, options, limits, query_sizes=sizes, on_progress=on_progress)
     if chosen == "trec-qrels":
         return read_qrels(text, file.name, limits)
@@ -245,12 +245,3 @@ def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
         line=content.line,
         text=content.text,
     )
-
-
-def _has_header(content: Content) -> bool:
-    first = (content.text or "").split(content.delimiter or ",")[0].strip().strip('"')
-    try:
-        float(first)
-    except ValueError:
-        return True
-    return False

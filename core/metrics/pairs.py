@@ -31,12 +31,14 @@ def _count_pairs(
     two levels: labels of at least `relevant_from`, and smaller labels.
     """
     for query in range(first, last):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
         levels = _levels(ideal[ideal_boundaries[query] : ideal_boundaries[query + 1]], relevant_from)
-        seen = np.zeros((2, len(levels) + 1), np.int64)
-        right[query] = _count_right(
-            labels, scores, query_boundaries[query], query_boundaries[query + 1], levels, seen[0], seen[1]
-        )
-        pairs[query] = _unequal_pairs(seen[0])
+        document_levels = np.empty(stop - start, np.int64)
+        for document in range(stop - start):
+            document_levels[document] = _level(labels[start + document], levels)
+        seen = np.zeros(len(levels) + 2, np.int64)
+        right[query] = _count_right(document_levels, scores[start:stop], seen)
+        pairs[query] = _count_above(document_levels, seen)
 
 
 @compiled
@@ -54,48 +56,61 @@ def _levels(ideal: Float64Array, relevant_from: float) -> Float64Array:
 
 
 @bare
-def _count_right(
-    labels: Float64Array,
-    scores: Float64Array,
-    start: int,
-    stop: int,
-    levels: Float64Array,
-    seen: Int64Array,
-    tied: Int64Array,
-) -> float:
-    """Return the number of correct pairs of a ranking; fill `seen` with document counts, top level first."""
+def _level(label: float, levels: Float64Array) -> int:
+    """Return the number of levels above a label, by bisection; -1 for NaN."""
+    if np.isnan(label):
+        return -1
+    low, high = 0, len(levels)
+    while low < high:
+        middle = (low + high) // 2
+        if levels[middle] > label:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@bare
+def _count_right(levels: Int64Array, scores: Float64Array, seen: Int64Array) -> float:
+    """Return the number of correct pairs of a ranking; add the documents to `seen`, zeros at first.
+
+    `seen` is a Fenwick tree (Fenwick 1994) of the number of documents by level, top level first. A document
+    is below those seen before its tie, and below half of those that the tie adds.
+    """
     right = 0.0
-    first = start
-    while first < stop:
+    first = 0
+    while first < len(levels):
         last = first + 1
-        while last < stop and scores[last] == scores[first]:
+        while last < len(levels) and scores[last] == scores[first]:
             last += 1
-        for row in range(first, last):
-            if not np.isnan(labels[row]):
-                level = 0
-                for other in range(len(levels)):
-                    level += levels[other] > labels[row]
-                above = 0
-                for other in range(level):
-                    above += seen[other]
-                right += above
-                tied[level] += 1
-        if last - first > 1:
-            right += 0.5 * _unequal_pairs(tied)
-        for level in range(len(tied)):
-            seen[level] += tied[level]
-            tied[level] = 0
+        above = _count_above(levels[first:last], seen)
+        for document in range(first, last):
+            _add(levels[document], seen)
+        above_with_ties = above if last - first == 1 else _count_above(levels[first:last], seen)
+        right += 0.5 * (above + above_with_ties)
         first = last
     return right
 
 
 @bare
-def _unequal_pairs(counts: Int64Array) -> float:
-    total, equal = 0.0, 0.0
-    for count in counts:
-        total += count
-        equal += float(count) * count
-    return (total * total - equal) / 2.0
+def _add(level: int, seen: Int64Array) -> None:
+    """Add a document to the tree; -1 is no level."""
+    node = level + 1
+    while 0 < node < len(seen):
+        seen[node] += 1
+        node += node & -node
+
+
+@bare
+def _count_above(levels: Int64Array, seen: Int64Array) -> float:
+    """Return the number of pairs of these documents and documents of higher levels in the tree."""
+    count = 0.0
+    for level in levels:
+        node = level
+        while node > 0:
+            count += seen[node]
+            node -= node & -node
+    return count
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import structlog
 from core.errors import KernelsNotReady
 from core.kernel_cache import is_writable, kernel_cache
 from core.machine import available_cpus, available_memory_bytes
-from core.subprocesses import module_command, module_environment
+from core.subprocesses import module_command, module_environment, signal_name
 from core.warm_up.parts import PARTS, Part, missing
 
 _CHILD = "core.warm_up.child"
@@ -137,7 +137,7 @@ class _Child:
             return ""
         if code < 0:
             memory = ", perhaps because of insufficient memory" if code == -signal.SIGKILL else ""
-            return f"the compiling process was killed by {signal.Signals(-code).name}{memory}"
+            return f"the compiling process was killed by {signal_name(-code)}{memory}"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"the compiling process ended with exit code {code}"

@@ -1,6 +1,5 @@
 """Files of events on lists that users saw."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -8,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from rankery.errors import FileUnusable
+from rankery.json_text import parsed_json
 
 EventsFile = Annotated[
     Path,
@@ -48,7 +48,7 @@ def format_event_counts(counts: Mapping[str, int]) -> str:
 
 def _event(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        event = json.loads(line)
+        event = parsed_json(line)
     except ValueError as error:
         raise FileUnusable(f"{path.name}, line {number}: invalid JSON: {error}") from None
     if not isinstance(event, dict) or not all(isinstance(event.get(name), str) for name in _REQUIRED_FIELDS):

@@ -1,11 +1,11 @@
 """Parsers of option values: JSON, `name=value` and grids."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rankery.errors import FileUnusable, UserError
+from rankery.json_text import parsed_json
 
 
 class NotUnderstood(UserError):
@@ -19,7 +19,7 @@ def json_object(text: str, option: str) -> dict[str, Any]:
         NotUnderstood: The text is not a JSON object.
     """
     try:
-        value = json.loads(text)
+        value = parsed_json(text)
     except ValueError as error:
         raise NotUnderstood(
             f'{option} is not valid JSON ({error}); names are in double quotes, as in {{"label": "grade"}}'
@@ -36,7 +36,7 @@ def object_of_file(path: Path, example: str) -> dict[str, Any]:
         FileUnusable: The file holds no JSON object.
     """
     try:
-        value = json.loads(path.read_bytes())
+        value = parsed_json(path.read_bytes())
     except ValueError as error:
         raise FileUnusable(f"{path.name} is not valid JSON: {error}") from None
     if not isinstance(value, dict):
@@ -124,6 +124,6 @@ def _pairs(texts: Sequence[str] | None, option: str) -> Iterator[tuple[str, str]
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parsed_json(text)
     except ValueError:
         return text

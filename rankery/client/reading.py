@@ -149,6 +149,7 @@ def json_body(value: Any) -> bytes:
 
     Raises:
         InvalidArgument: A number is NaN or infinite, which JSON cannot express; the message has its location.
+            Or the value is nested too deeply.
 
     Example:
         >>> json_body({"name": "web", "tags": None})
@@ -161,6 +162,8 @@ def json_body(value: Any) -> bytes:
             if not math.isfinite(number):
                 raise InvalidArgument(f"{pointer}: must be a finite number, not {number}") from error
         raise InvalidArgument(f"the request cannot be written as JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidArgument("the request cannot be written as JSON: it is nested too deeply") from error
 
 
 def _numbers(value: Any, pointer: str = "") -> Iterator[tuple[str, float]]:

@@ -39,7 +39,7 @@ class DataFolderLock:
 
         Raises:
             DataFolderInUse: Another service uses the folder.
-            StackError: The folder cannot be written.
+            StackError: The folder cannot be written or locked.
         """
         try:
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,9 +50,14 @@ class DataFolderLock:
             _lock_with_retries(descriptor)
         except OSError as error:
             os.close(descriptor)
-            raise DataFolderInUse(
-                f"the data folder {self._data_dir} is in use by another rankery service; "
-                "choose another with --data-dir"
+            if isinstance(error, BlockingIOError):
+                raise DataFolderInUse(
+                    f"the data folder {self._data_dir} is in use by another rankery service; "
+                    "choose another with --data-dir"
+                ) from error
+            raise StackError(
+                f"the data folder {self._data_dir} cannot be locked: {error.strerror}; choose one on a local"
+                " disk with --data-dir"
             ) from error
         self._descriptor = descriptor
         self.write_url("")
@@ -99,7 +104,7 @@ class DataFolderLock:
 
 
 def _lock_with_retries(descriptor: int) -> None:
-    """Acquire the exclusive lock with retries; raise `OSError` if another process keeps it."""
+    """Acquire the exclusive lock with retries; raise `BlockingIOError` if another process keeps it."""
     deadline = time.monotonic() + _MAX_WAIT_SECONDS
     while True:
         try:

@@ -100,7 +100,9 @@ class ServiceProcess:
         """Exit reason for a sentence: `exit code 3` or `killed by SIGKILL`."""
         code = self.exit_code
         if code is not None and code < 0:
-            return f"killed by {signal.Signals(-code).name}"
+            from core.subprocesses import signal_name
+
+            return f"killed by {signal_name(-code)}"
         return f"exit code {code}"
 
     def last_line(self) -> str:

@@ -59,6 +59,9 @@ from core.logs import capture_output
 capture_output()
 print("printed\\nin two lines")
 sys.stderr.write("written")
+thread = threading.Thread(target=lambda: print("by a thread", file=sys.stderr))
+thread.start()
+thread.join()
 sys.stderr.write(" in parts\\n")
 warnings.warn("warned of")
 import lightgbm
@@ -73,7 +76,7 @@ raise ValueError("raised")
 
 @pytest.mark.long
 def test_a_process_prints_nothing_but_json() -> None:
-    """Output, warnings and errors are log messages, and a traceback is within one."""
+    """Output by line of each thread, warnings and errors are log messages, and a traceback is within one."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", PROGRAM_WITH_OUTPUT],
         env=os.environ | {"RANKERY_LOG_FORMAT": "json"},
@@ -85,7 +88,7 @@ def test_a_process_prints_nothing_but_json() -> None:
     assert all({"event", "level", "logger", "timestamp"} <= line.keys() for line in lines)
     by_event = {line["event"]: line for line in lines}
     assert by_event["printed"]["logger"] == by_event["in two lines"]["logger"] == "stdout"
-    assert by_event["written in parts"]["level"] == "warning"
+    assert by_event["written in parts"]["level"] == by_event["by a thread"]["level"] == "warning"
     assert any("UserWarning: warned of" in event for event in by_event)
     assert any(event.startswith("[LightGBM]") for event in by_event)
     raised = [line["exception"] for line in lines if line["event"] == "unhandled exception"]

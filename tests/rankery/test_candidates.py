@@ -94,6 +94,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
         ("query_id,bm25\nq,high\n", "line 2, column bm25: expected a number, but found 'high'"),
         ("query_id,qid,bm25\nq,q,1\n", "expected one column for the query, but found 'query_id' and 'qid'"),
         ("[1]", "must hold queries such as"),
+        pytest.param("[" * 100_000, "is not valid JSON: it is nested too deeply", id="deep"),
         ('{"queries": null}', "documents.csv: /queries must be a list"),
         ('{"queries": 5}', "documents.csv: /queries must be a list"),
         ('[{"documents": []}, {"documents": null}]', "documents.csv: /1/documents must be a list"),

@@ -1,6 +1,9 @@
 """Ports, locks, the broker and single processes of the embedded service."""
 
+import errno
+import fcntl
 import os
+import re
 import signal
 import socket
 import sys
@@ -11,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
-from rankery.embedded.lock import DataFolderLock
+from rankery.embedded.lock import DataFolderInUse, DataFolderLock
 from rankery.embedded.ports import free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
 from rankery.embedded.stack import EmbeddedStack
@@ -92,6 +95,21 @@ def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StackError, match=r"cannot use the data folder .*file/data: Not a directory"):
         DataFolderLock(tmp_path / "file" / "data").acquire()
+
+
+def test_a_data_folder_without_locks_is_not_reported_as_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some network file systems have no locks; the error names the folder and the reason."""
+
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    message = f"the data folder {tmp_path} cannot be locked: No locks available; choose one on a local disk"
+    with pytest.raises(StackError, match=re.escape(message)) as refused:
+        DataFolderLock(tmp_path).acquire()
+    assert not isinstance(refused.value, DataFolderInUse)
 
 
 @pytest.fixture
@@ -206,6 +224,14 @@ def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path)
     assert process.ending == "killed by SIGKILL"
     with pytest.raises(ProcessLookupError):
         os.killpg(process.popen.pid, 0)
+
+
+def test_a_process_may_be_killed_by_any_signal(tmp_path: Path) -> None:
+    """Real-time signals, which Python does not name, have numbers."""
+    process = start(tmp_path, "import time; time.sleep(60)")
+    process.popen.send_signal(signal.SIGRTMIN + 6)
+    process.popen.wait(30)
+    assert process.ending == f"killed by signal {signal.SIGRTMIN + 6}"
 
 
 def test_standard_input_is_given_and_closed(tmp_path: Path) -> None:

@@ -71,8 +71,12 @@ class Almanac:
         """Sweep and run jobs until no job is queued."""
         advance_all(self.store, MOST_JOBS, now)
         while self.waiting():
-            run_jobs(self.store, self.inline_worker.settings, StopFlag(), "w1", RUNNERS)
+            self.run_jobs()
             advance_all(self.store, MOST_JOBS, now)
+
+    def run_jobs(self) -> None:
+        """Run the queued jobs, without a sweep."""
+        run_jobs(self.store, self.inline_worker.settings, StopFlag(), "w1", RUNNERS)
 
     def waiting(self) -> list[str]:
         """Return the ids of the queued jobs."""

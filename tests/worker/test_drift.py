@@ -29,6 +29,7 @@ from core.store.artifacts.keys import samples_folder, samples_key
 from tests.checksums import checksums_under
 from tests.servers.fixtures import Places
 from tests.worker.inline_worker import InlineWorker
+from worker.job.score_samples import draw_queries
 
 GIBIBYTE = 2**30
 Json = dict[str, Any]
@@ -240,6 +241,20 @@ def test_too_few_queries_are_not_compared(traffic: Traffic) -> None:
     assert "queries_by" in report.sentence
     assert report.comparisons[0]["features"] == []
     assert report.comparisons[0]["scores"] is None
+
+
+def test_long_queries_are_compared_by_some_of_their_documents(inline_worker: InlineWorker) -> None:
+    """At most 500 random documents of each query are in a sample, so that a sample has many queries."""
+    long = synthetic_dataset(31, seed=1, polynomial_seed=1, documents_per_query=3_400, n_features=4)
+    drawn = draw_queries(long, seed=1)
+    assert np.diff(drawn.query_boundaries).tolist() == [500] * 31
+    assert drawn.document_ids[-1] in set(long.document_ids[-3_400:])
+    traffic = Traffic(inline_worker)
+    traffic.send(long)
+    report = traffic.report(compare_with_previous=False)
+    assert report.verdict != "too_few"
+    assert report.comparisons[0]["documents"] == 31 * 500
+    assert report.comparisons[0]["queries"] == report.queries == 31
 
 
 def test_only_requests_to_the_model_in_the_period_count(traffic: Traffic) -> None:

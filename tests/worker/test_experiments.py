@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from core.data import synthetic_dataset
 from core.doctor.corpora import Counts, recognise
@@ -258,10 +259,18 @@ def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
 
 
 def test_the_active_trainings_of_an_experiment_are_limited(laboratory: Laboratory) -> None:
-    """No further training is queued while `MAX_ACTIVE_TRAININGS` are active."""
-    laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
+    """No further training is queued while `MAX_ACTIVE_TRAININGS` are active; waiting takes few statements."""
+    experiment_id = laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
     assert len(advance_all(laboratory.store)) == MAX_ACTIVE_TRAININGS
+    statements: list[str] = []
+
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        statements.append(statement)
+
+    event.listen(laboratory.store._engine, "before_cursor_execute", note)
     assert advance_all(laboratory.store) == []
+    of_trainings = [each for each in statements if "FROM experiment_trainings" in each]
+    assert len(of_trainings) < laboratory.statuses(experiment_id).count("planned")
 
 
 def test_an_experiment_without_its_datasets_fails_with_the_reason(laboratory: Laboratory) -> None:

@@ -18,12 +18,13 @@ from core.scorers.gradients import explanation_steps
 from core.scorers.trial import TriedModel, try_file
 from core.store import Job
 from core.store.artifacts.keys import model_key, model_upload_key
+from core.subprocesses import harmless_environment, module_environment
 from tests.core.scorers.networks import random_network
 from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.inline_worker import InlineWorker
 from worker.job.lease import WorkerStopping
-from worker.job.model_trial import trial_environment, try_model
+from worker.job.model_trial import try_model
 from worker.job.run import JobRun
 from worker.process.tasks import RUNNERS
 
@@ -271,6 +272,7 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
     [
         "no JSON",
         "[]",
+        pytest.param("[" * 10_000, id="deep"),
         '{"feature_names": ["a"]}',
         '{"feature_names": ["\\u001b"], "best_iteration": 1, "scorer": null,'
         ' "explainability": {"problem": null, "steps": 1}}',
@@ -293,13 +295,15 @@ def test_the_answer_of_a_trial_is_checked(
 
 
 def test_the_trial_has_no_secrets_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process has the variables to find packages and caches, and no others."""
+    """The process has the variables of packages, caches and memory, and no others."""
     for name in ("RANKERY_DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "HF_TOKEN", "DATABASE_DSN"):
         monkeypatch.setenv(name, "secret")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/kernels")
-    environment = trial_environment()
+    kept = {"NUMBA_CACHE_DIR": "/var/cache/kernels", "LD_PRELOAD": "", "MALLOC_CONF": "narenas:2"}
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    environment = module_environment(harmless_environment())
     assert "secret" not in environment.values()
-    assert environment["NUMBA_CACHE_DIR"] == "/var/cache/kernels"
+    assert kept.items() <= environment.items()
     assert environment["PATH"]
 
 

@@ -468,6 +468,31 @@ def test_other_datasets_while_a_run_makes_its_click_log(almanac: Almanac) -> Non
         assert tx.jobs.get(str(run.job_id)).spec["dataset_id"] == other
 
 
+def test_a_training_on_clicks_waits_for_the_quota_of_its_key(almanac: Almanac) -> None:
+    """A run whose click log is ready trains on it as soon as its key may have another job."""
+    first = almanac.add()
+    almanac.work(NIGHT)
+    serve(almanac, minutes=60)
+    with almanac.store.begin() as tx:
+        tx.schedules.delete(first)
+        key, _ = tx.api_keys.create("ci", ["write"], max_active_jobs=1)
+    schedule_id = almanac.add(key_id=key.id, job={"served_clicks": {"days": 3}})
+    assert almanac.sweep(NIGHT) == 1
+    almanac.run_jobs()
+    with almanac.store.begin() as tx:
+        other = tx.jobs.add("train", {}, key_id=key.id)
+    assert almanac.sweep(NIGHT) == 0
+    (run,) = almanac.runs(schedule_id)
+    assert (run.status, run.detail) == (
+        "queued", "Waits to train on the clicks until fewer than 1 jobs of its API key wait or run."
+    )  # fmt: skip
+    with almanac.store.begin() as tx:
+        tx.jobs.request_cancel(other.id)
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == "trained", run.detail
+
+
 def serve(almanac: Almanac, minutes: float, action: str = "click") -> None:
     """Record rankings of the dataset's documents some minutes ago, with an action on each second document."""
     first = utc_now() - timedelta(minutes=minutes)

@@ -1,7 +1,6 @@
 """Try out an untrusted model in a separate process."""
 
 import json
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -12,16 +11,13 @@ from core.errors import InvalidInput, ModelError
 from core.scorers.trial import TriedModel
 from core.scoring.trial import check_names
 from core.stored import read_as
-from core.subprocesses import module_command, module_environment
+from core.subprocesses import harmless_environment, module_command, module_environment, signal_name
 from worker.job.run import JobRun
 
 _MIN_MEMORY_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
 _MEMORY_PER_FILE_BYTE = 40  # memory for each byte of the file
 _POLL_SECONDS = 0.1
 _UNUSABLE = "the model could not be loaded and scored"
-# Environment variables of the process, which a malicious model may control. None of them holds a secret.
-_VARIABLES = frozenset({"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "XDG_CACHE_HOME"})
-_VARIABLE_PREFIXES = ("KMP_", "LC_", "NUMBA_", "OMP_", "PYTHON")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -44,7 +40,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> TriedModel:
     arguments = (path, max_features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
         module_command("core.scorers.trial", *arguments),
-        env=trial_environment(),
+        env=module_environment(harmless_environment()),  # a malicious model may control the process
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -71,20 +67,9 @@ def _parsed(answer: bytes, max_features: int) -> TriedModel:
         check_names(model.feature_names, max_features)
         if type(model.best_iteration) is not int:
             raise TypeError(f"{model.best_iteration!r} is no number of iterations")
-    except (ValueError, TypeError, InvalidInput) as error:
+    except (ValueError, TypeError, RecursionError, InvalidInput) as error:
         raise ModelError(_UNUSABLE) from error
     return model
-
-
-def trial_environment() -> dict[str, str]:
-    """Return the environment of the process: variables of programs, packages, caches and threads."""
-    return module_environment(
-        {
-            name: value
-            for name, value in os.environ.items()
-            if name in _VARIABLES or name.startswith(_VARIABLE_PREFIXES)
-        }
-    )
 
 
 def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
@@ -100,5 +85,5 @@ def _failure_reason(code: int, cpu_seconds: int) -> str:
     if code == -signal.SIGXCPU:
         return f"the model could not be loaded within {cpu_seconds} seconds of CPU time"
     if code < 0:
-        return f"LightGBM crashed while loading the model ({signal.Signals(-code).name})"
+        return f"LightGBM crashed while loading the model ({signal_name(-code)})"
     return _UNUSABLE

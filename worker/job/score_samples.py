@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import heapq
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +13,19 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.features import select_rows
 from core.drift import QuerySample
 from core.errors import NotFound
 from core.store import Store
 from core.store.artifacts.keys import samples_key
-from core.types import Float32Array, Float64Array, FloatArray
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 from worker.job.systems import LoadedModel
 
-# Limits of a sample, independent of the number of stored requests.
+# Limits of a sample, independent of the number of stored requests. The limit for each query is the same in
+# all samples, since the permutation test exchanges their queries.
 MAX_SAMPLED_QUERIES = 2_000
 MAX_SAMPLED_DOCUMENTS = 100_000
+MAX_DOCUMENTS_OF_QUERY = 500
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,9 @@ def read_samples(
 ) -> Sampled:
     """Read stored requests, and score a random sample of their queries with a model.
 
-    Each query counts once, by its latest request. Queries without an id, as in requests with tensors, are
-    always distinct. To compare a new version with earlier requests, the requests to all versions of the name
-    count, if they have all features of the model.
+    Each query counts once, by random documents of its latest request. Queries without an id, as in requests
+    with tensors, are always distinct. To compare a new version with earlier requests, the requests to all
+    versions of the name count, if they have all features of the model.
 
     Args:
         store: Store of the requests.
@@ -81,7 +85,7 @@ def read_samples(
     """
     drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number on top
     seen: set[int] = set()
-    requests = 0
+    requests = documents = 0
     for features, request in _requests(store, model, window):
         requests += 1
         for position, query in enumerate(request["queries"]):
@@ -91,18 +95,46 @@ def read_samples(
             if number in seen or not query["documents"]:
                 continue
             seen.add(number)
-            if len(drawn) < MAX_SAMPLED_QUERIES or number < -drawn[0][0]:
-                item = (-number, len(seen), features.of(query["documents"]))
-                (heapq.heappush if len(drawn) < MAX_SAMPLED_QUERIES else heapq.heapreplace)(drawn, item)
+            is_full = len(drawn) == MAX_SAMPLED_QUERIES or documents >= MAX_SAMPLED_DOCUMENTS
+            if is_full and number > -drawn[0][0]:
+                continue
+            rows = _draw_documents(len(query["documents"]), np.random.default_rng(number))
+            matrix = features.of([query["documents"][row] for row in rows])
+            heapq.heappush(drawn, (-number, len(seen), matrix))
+            documents += len(rows)
+            while len(drawn) > MAX_SAMPLED_QUERIES or documents - len(drawn[0][2]) >= MAX_SAMPLED_DOCUMENTS:
+                documents -= len(heapq.heappop(drawn)[2])
     matrices = [features for _, _, features in sorted(drawn, reverse=True, key=lambda each: each[:2])]
     return Sampled(_scored(model, matrices, threads), requests, len(seen))
 
 
 def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
-    """Return random queries of a dataset, within the limits of a sample of requests."""
-    order = np.random.default_rng(seed).permutation(dataset.n_queries)[:MAX_SAMPLED_QUERIES]
-    sizes = np.cumsum(np.diff(dataset.query_boundaries)[order])
-    return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MAX_SAMPLED_DOCUMENTS)))]))
+    """Return random queries of a dataset with random documents, within the limits of a sample of requests."""
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(dataset.n_queries)[:MAX_SAMPLED_QUERIES]
+    sizes = np.cumsum(np.minimum(np.diff(dataset.query_boundaries)[order], MAX_DOCUMENTS_OF_QUERY))
+    drawn = dataset.select_queries(np.sort(order[sizes <= MAX_SAMPLED_DOCUMENTS]))
+    boundaries = drawn.query_boundaries
+    of_queries = [
+        start + _draw_documents(stop - start, generator) for start, stop in itertools.pairwise(boundaries)
+    ]
+    rows = np.concatenate(of_queries)
+    return RankingDataset(
+        features=select_rows(drawn.features, rows),
+        labels=drawn.labels[rows],
+        query_boundaries=np.cumsum([0, *map(len, of_queries)], dtype=np.int64),
+        query_ids=drawn.query_ids,
+        document_ids=drawn.document_ids.take(rows),
+        feature_names=drawn.feature_names,
+        categories=drawn.categories,
+    )
+
+
+def _draw_documents(n_documents: int, generator: np.random.Generator) -> Int64Array:
+    """Return the rows of at most `MAX_DOCUMENTS_OF_QUERY` random documents of a query, in order."""
+    if n_documents <= MAX_DOCUMENTS_OF_QUERY:
+        return np.arange(n_documents)
+    return np.sort(generator.choice(n_documents, MAX_DOCUMENTS_OF_QUERY, replace=False))
 
 
 def with_scores(features: FloatArray, scores: Float64Array) -> Float32Array:

@@ -16,7 +16,7 @@ from core.jobs.status import ACTIVE, SUCCEEDED
 from core.jobs.train import GRID_TAG, TrainJob
 from core.losses import loss_values
 from core.metrics import conventions
-from core.store import Dataset, Experiment, Job, Store, Transaction
+from core.store import Dataset, Experiment, ExperimentTraining, Job, Store, Transaction
 from core.store.repositories.experiments import ACTIVE_EXPERIMENTS, ExperimentStatus, TrainingState
 from core.store.repositories.projects import Labels
 from core.stored import read_entries
@@ -184,25 +184,27 @@ def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
     queued = []
     states = tx.experiments.trainings(experiment.id)
     active = sum(state.job is not None and state.job.status in ACTIVE for state in states)
-    for state in states:
-        if state.job is not None:
-            continue
-        shared = _shared_job(tx, state, experiment.project)
+    waiting = [state.row for state in states if state.job is None]
+    shareable = tx.experiments.shareable((row.sharing_key for row in waiting), experiment.project)
+    for row in waiting:
+        others = shareable[row.sharing_key]
+        shared = _shared_job(row, others)
         if shared is not None:
-            state.row.job_id, state.row.is_shared = shared, True
+            row.job_id, row.is_shared = shared, True
         elif active < MAX_ACTIVE_TRAININGS:
-            spec = TrainJob.from_json(state.row.spec)
+            spec = TrainJob.from_json(row.spec)
             job = tx.enqueue(spec, experiment.key_id, Labels(tags=spec.tags, project=experiment.project))
-            state.row.job_id = job.id
+            row.job_id = job.id
+            others.insert(0, row)
             queued.append(job)
             active += 1
     return queued
 
 
-def _shared_job(tx: Transaction, training: TrainingState, project: str | None) -> str | None:
-    """Return the id of a training job with the same model and at least the same metrics, or None."""
-    spec = training.row.spec
-    for other in tx.experiments.shareable(training.row.sharing_key, project):
+def _shared_job(training: ExperimentTraining, others: Sequence[ExperimentTraining]) -> str | None:
+    """Return the id of another training's job with the same model and at least the same metrics, or None."""
+    spec = training.spec
+    for other in others:
         same_diagnostics = spec.get("diagnostics") in (None, other.spec.get("diagnostics"))
         if same_diagnostics and set(spec["metrics"]) <= set(other.spec["metrics"]):
             return other.job_id
@@ -212,13 +214,17 @@ def _shared_job(tx: Transaction, training: TrainingState, project: str | None) -
 def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
     """Queue evaluations on the training data, which training jobs do not do."""
     queued = []
-    for state in tx.experiments.trainings(experiment.id):
-        row, training = state.row, state.job
-        if not row.needs_training_values or row.evaluation_job_id is not None:
-            continue
-        if training is None or training.status != SUCCEEDED:
-            continue
-        earlier = _earlier_evaluation(tx, state, experiment.project)
+    waiting = [
+        (state.row, state.job)
+        for state in tx.experiments.trainings(experiment.id)
+        if state.row.needs_training_values
+        and state.row.evaluation_job_id is None
+        and state.job is not None
+        and state.job.status == SUCCEEDED
+    ]
+    shareable = tx.experiments.shareable((row.sharing_key for row, _ in waiting), experiment.project)
+    for row, training in waiting:
+        earlier = _earlier_evaluation(tx, row, shareable[row.sharing_key])
         if earlier is not None:
             row.evaluation_job_id = earlier
             continue
@@ -235,11 +241,13 @@ def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
     return queued
 
 
-def _earlier_evaluation(tx: Transaction, training: TrainingState, project: str | None) -> str | None:
-    metrics = set(training.row.spec["metrics"])
-    for other in tx.experiments.shareable(training.row.sharing_key, project):
+def _earlier_evaluation(
+    tx: Transaction, training: ExperimentTraining, others: Sequence[ExperimentTraining]
+) -> str | None:
+    metrics = set(training.spec["metrics"])
+    for other in others:
         if (
-            other.job_id == training.row.job_id
+            other.job_id == training.job_id
             and other.evaluation_job_id
             and metrics <= set(other.spec["metrics"])
         ):

@@ -172,12 +172,25 @@ def _train_on_clicks(
         _end(tx, schedule, run, RunStatus.FAILED, detail)
         return []
     with _limited_to_key(tx, schedule):
-        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+        if not _allows_job(tx, schedule, run, "train on the clicks", most_active_jobs):
+            return []
         run.datasets = _newest_datasets(tx, schedule)  # the schedule may name other datasets by now
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
         job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
-    run.job_id, run.status = job.id, RunStatus.QUEUED
+    run.job_id, run.status, run.detail = job.id, RunStatus.QUEUED, None
     return [job]
+
+
+def _allows_job(
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, purpose: str, most_active_jobs: int
+) -> bool:
+    """Return whether the quota of the key allows the next job of a run, which else waits."""
+    try:
+        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+    except JobQuotaExceeded as full:
+        run.detail = f"Waits to {purpose} until fewer than {full.bound:,} jobs of its API key wait or run."
+        return False
+    return True
 
 
 def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
@@ -307,10 +320,7 @@ def _promote(
         _end(tx, schedule, run, RunStatus.PROMOTED, detail)
         return []
     systems = System(row.model.reference, row.model.id), System(model.reference, model.id)
-    try:
-        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
-    except JobQuotaExceeded as full:
-        run.detail = f"Waits to promote {model.reference}: {full}"
+    if not _allows_job(tx, schedule, run, f"promote {model.reference}", most_active_jobs):
         return []
     spec = PromoteJob.by_gate(model.name, alias, systems, gate.dataset_id, gate.rule)
     job = tx.enqueue(spec, schedule.key_id, Labels(project=schedule.project))

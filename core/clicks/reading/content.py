@@ -81,7 +81,7 @@ def _json_format(start: bytes, file: str) -> str:
     for line in start.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if not isinstance(value, dict) or "index" in value or "create" in value:
             continue

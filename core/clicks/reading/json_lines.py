@@ -53,13 +53,8 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
 
 def text_of(value: Json, *names: str) -> str | None:
     """Return the first of some members that is a text or a number, as text, or None."""
-    for name in names:
-        member = value.get(name)
-        if isinstance(member, str):
-            return member
-        if isinstance(member, int | float) and not isinstance(member, bool):
-            return str(member)
-    return None
+    texts = (_text(value.get(name)) for name in names)
+    return next((text for text in texts if text is not None), None)
 
 
 def name_of(value: Json, *names: str) -> str | None:
@@ -76,7 +71,7 @@ def required_text(value: Json, name: str, what: str) -> str:
     """
     member = text_of(value, name)
     if not member:
-        raise Unfit(f"expected {what} in {name!r}, but found {shortened(json.dumps(value.get(name)))}")
+        raise Unfit(f"expected {what} in {name!r}, but found {json_text(value.get(name))}")
     return member
 
 
@@ -90,7 +85,7 @@ def object_in(value: Json, name: str) -> Json:
     if member is None:
         return {}
     if not isinstance(member, dict):
-        raise Unfit(f"expected an object in {name!r}, but found {shortened(json.dumps(member))}")
+        raise Unfit(f"expected an object in {name!r}, but found {json_text(member)}")
     return member
 
 
@@ -104,8 +99,23 @@ def list_in(value: Json, name: str) -> list[Any]:
     if member is None:
         return []
     if not isinstance(member, list):
-        raise Unfit(f"expected a list in {name!r}, but found {shortened(json.dumps(member))}")
+        raise Unfit(f"expected a list in {name!r}, but found {json_text(member)}")
     return member
+
+
+def texts_in(value: Json, name: str, what: str) -> list[str]:
+    """Return a member that is a list of texts and numbers, as texts; an empty list where absent or null.
+
+    Raises:
+        Unfit: The member is of another type, or an entry is empty or of another type.
+    """
+    texts = []
+    for place, entry in enumerate(list_in(value, name), start=1):
+        text = _text(entry)
+        if not text:
+            raise Unfit(f"expected {what} in {name!r}, but entry {place} is {json_text(entry)}")
+        texts.append(text)
+    return texts
 
 
 def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
@@ -125,8 +135,20 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
     is_number = isinstance(member, int | float) and not isinstance(member, bool)
     if not is_number or member != member // 1 or abs(member) >= bound:
         expected = f"expected a whole number in {name!r}, below {bound:,}"
-        raise Unfit(f"{expected}, but found {shortened(json.dumps(member))}")
+        raise Unfit(f"{expected}, but found {json_text(member)}")
     return int(member)
+
+
+def _text(member: Any) -> str | None:
+    if isinstance(member, str):
+        return member
+    is_number = isinstance(member, int | float) and not isinstance(member, bool)
+    return str(member) if is_number else None
+
+
+def json_text(member: Any) -> str:
+    """Return a member as JSON for a message, shortened."""
+    return shortened(json.dumps(member))
 
 
 def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tuple[int, bytes]]:

@@ -4,11 +4,20 @@ import math
 from typing import Any
 
 from core.clicks.reading.builder import LogBuilder
-from core.clicks.reading.json_lines import Json, Unfit, list_in, name_of, required_text, text_of, whole_number
+from core.clicks.reading.json_lines import (
+    Json,
+    Unfit,
+    json_text,
+    list_in,
+    name_of,
+    required_text,
+    text_of,
+    texts_in,
+    whole_number,
+)
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.spool import IMPRESSION, NO_TEAM, TEAM_BOUND
 from core.clicks.reading.times import time_of
-from core.names import shortened
 
 _CLICK = "click"
 
@@ -38,6 +47,8 @@ class SessionReader:
         builder = self._builder
         number = builder.new_list()
         query = text_of(value, "query")
+        if query is None and value.get("query") is not None:
+            raise Unfit(f"expected the text of a query in 'query', but found {json_text(value['query'])}")
         builder.set_list_details(
             number,
             query=ONE_QUERY if query is None else query,
@@ -48,15 +59,15 @@ class SessionReader:
         for place, document in enumerate(documents):
             self._read_document(number, place, document)
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(documents)
-        for clicked in list_in(value, "clicks"):
-            self._add_action(number, str(clicked), _CLICK)
+        for clicked in texts_in(value, "clicks", "ids of documents"):
+            self._add_action(number, clicked, _CLICK)
 
     def _read_document(self, number: int, place: int, document: Any) -> None:
         builder = self._builder
         if isinstance(document, str | int) and not isinstance(document, bool):
             document = {"id": document}
         if not isinstance(document, dict):
-            raise Unfit(f"expected the id of a document or an object, but found {shortened(repr(document))}")
+            raise Unfit(f"expected the id of a document or an object, but found {json_text(document)}")
         name = required_text(document, "id", "the id of a document")
         rank = whole_number(document, "rank")
         team = whole_number(document, "team", TEAM_BOUND)
@@ -65,8 +76,8 @@ class SessionReader:
         builder.has_teams |= team is not None
         rank = builder.first_rank + place if rank is None else rank
         builder.add_row(number, name, rank, IMPRESSION, propensity, NO_TEAM if team is None else team)
-        actions = [str(action) for action in list_in(document, "actions")]
-        if document.get("click") and _CLICK not in actions:
+        actions = texts_in(document, "actions", "names of actions")
+        if _is_clicked(document) and _CLICK not in actions:
             actions.append(_CLICK)
         for action in actions:
             self._add_action(number, name, action)
@@ -79,11 +90,18 @@ class SessionReader:
             builder.add_row(number, document, 0, kind)
 
 
+def _is_clicked(document: Json) -> bool:
+    click = document.get("click")
+    if click is not None and not isinstance(click, int | float):
+        raise Unfit(f"expected true, false or a number in 'click', but found {json_text(click)}")
+    return bool(click)
+
+
 def _propensity(document: Json) -> float:
     propensity = document.get("propensity")
     if propensity is None:
         return math.nan
     is_number = isinstance(propensity, int | float) and not isinstance(propensity, bool)
     if not is_number or not 0 < propensity <= 1:
-        raise Unfit(f"expected a propensity above 0 and up to 1, but found {shortened(repr(propensity))}")
+        raise Unfit(f"expected a propensity above 0 and up to 1, but found {json_text(propensity)}")
     return float(propensity)

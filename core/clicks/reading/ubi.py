@@ -7,11 +7,11 @@ from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.json_lines import (
     Json,
     Unfit,
-    list_in,
     name_of,
     object_in,
     required_text,
     text_of,
+    texts_in,
     whole_number,
 )
 from core.clicks.reading.spool import HIT, IMPRESSION, NO_RANK
@@ -55,8 +55,8 @@ class UbiReader:
             time=time_of(value.get("timestamp")),
             user=name_of(value, "client_id", "user_id"),
         )
-        for place, hit in enumerate(list_in(value, "query_response_hit_ids")):
-            builder.add_row(number, str(hit), place, HIT)
+        for place, hit in enumerate(texts_in(value, "query_response_hit_ids", "ids of documents")):
+            builder.add_row(number, hit, place, HIT)
 
     def _read_event(self, value: Json) -> None:
         builder, action = self._builder, required_text(value, "action_name", "the name of an action")

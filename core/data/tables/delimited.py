@@ -32,7 +32,8 @@ class DelimitedTable:
         text: (n_bytes,) the bytes of the file.
         file: Name of the file for messages.
         delimiter: Separator of the columns.
-        has_header: Whether the first record has the column names; else they are label, f1, f2, …
+        may_lack_header: Whether a first record that begins with a number is a row, not the column names; the
+            names are then label, f1, f2, …
 
     Raises:
         DatasetError: When there is no row, a quote is never closed, a row is too long, or the text is not
@@ -41,16 +42,17 @@ class DelimitedTable:
 
     format: str = "csv"
 
-    def __init__(self, text: Bytes, file: str, delimiter: str, *, has_header: bool = True) -> None:
+    def __init__(self, text: Bytes, file: str, delimiter: str, *, may_lack_header: bool = False) -> None:
         self.file = file
         self.size_bytes = text.size
         self._text = text
         self._delimiter = delimiter
         self._skipped: list[int] = []
         start, line = self._first_record()
+        self.names: tuple[str, ...] = self._fields(start)
+        has_header = not (may_lack_header and _is_number(self.names[0]))
         self.header_line = line if has_header else None
         self._check_utf8(start)
-        self.names: tuple[str, ...] = self._fields(start)
         if has_header:
             stop, breaks, _ = record_stop(text, start, ord(delimiter))
             self._start, self._line = after_break(text, stop), line + breaks + 1
@@ -183,3 +185,11 @@ class DelimitedTable:
         names = self._fields(header)
         column = before.count(self._delimiter.encode())
         return names[column] if column < len(names) else None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -24,6 +24,7 @@ from core.types import Float64Array, Int64Array
 
 RUN_COLUMNS = ("qid", "Q0", "docno", "rank", "score", "tag")
 _BLANK = re.compile(r"\s")
+_LOWEST_SCORE = -(2.0**127)  # 2^23 float32 numbers are below it, for scores that are lowered
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +103,12 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
         tag: The last word of each line.
     """
     query, lowest = None, np.float32(np.inf)
-    limits = np.finfo(np.float32)
+    highest = np.finfo(np.float32).max
     for batch in batches:
         query_ids, document_ids, ranks, scores = (
             batch.column(name) for name in ("query_id", "document_id", "rank", "score")
         )
-        rounded = np.clip(scores.to_numpy(), limits.min, limits.max).astype(np.float32)
+        rounded = np.clip(scores.to_numpy(), _LOWEST_SCORE, highest).astype(np.float32)
         lines = []
         for query_id, document_id, rank, score in zip(
             query_ids.to_pylist(), document_ids.to_pylist(), ranks.to_pylist(), rounded, strict=True

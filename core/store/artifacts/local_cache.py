@@ -1,6 +1,7 @@
 """Disk cache with a size limit and LRU eviction."""
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -92,14 +93,14 @@ class LocalCache:
                 self._sweep()
                 folder = self._folder / f"{_WRITING_PREFIX}{secrets.token_hex(8)}"
                 folder.mkdir()
-                stack.enter_context(_locked(folder))
+                stack.enter_context(locked(folder))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder
 
     def _sweep(self) -> None:
         """Remove the unfinished entries of dead processes."""
         for folder in self._folder.glob(f"{_WRITING_PREFIX}*"):
-            with contextlib.suppress(OSError), _locked(folder):
+            with contextlib.suppress(OSError), locked(folder):
                 shutil.rmtree(folder)
         for folder in self._folder.glob(f"{_REMOVING_PREFIX}*"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -127,15 +128,17 @@ class LocalCache:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock.
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock; it is released even if this process is killed.
 
     Raises:
-        OSError: Another process holds it, or the folder is gone.
+        OSError: Another process holds it, or has removed the folder.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_nlink == 0:  # removed between the two calls
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
         yield
     finally:
         os.close(descriptor)

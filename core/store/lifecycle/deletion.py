@@ -241,6 +241,7 @@ def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None
         failed = store.artifacts.delete_all(sizes.of(folders))
         with store.begin() as tx:
             tx.trash.forget_pending(set(folders).difference(failed))
+            tx.trash.postpone_pending(failed)
     except RankeryError:
         _LOG.warning("lifecycle.folders_left", folders=len(folders), exc_info=True)
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 
 from core.errors import StoreUnavailable
@@ -32,7 +33,9 @@ from core.store.trash.kinds import (
     JOB,
     KINDS,
     MODEL,
+    OWNERS_FIRST,
     RANKING,
+    Kind,
 )
 
 _ROWS = 1_000  # maximum number of rows that one transaction deletes
@@ -100,11 +103,35 @@ def retention_preview(store: Store, policy: RetentionPolicy, sizes: FolderSizes)
 
 
 def _too_old(store: Store, policy: RetentionPolicy, name: str) -> Iterator[str]:
-    before, after = policy.before(name, utc_now()), ""
+    before = policy.before(name, utc_now())
+    for page in _pages(store, lambda tx, after: tx.trash.outdated(KINDS[name], before, after, CHUNK)):
+        yield from page
+
+
+def _expired(store: Store, before: datetime) -> Iterator[list[str]]:
+    """Yield pages of ids of objects that were moved to the trash before a moment.
+
+    Jobs come before models, and models before their results, so that objects that were deleted together are
+    purged together.
+    """
+    with store.read() as tx:
+        if not tx.trash.has_expired(before):
+            return
+    for kind in OWNERS_FIRST:
+        yield from _pages(store, partial(_expired_page, kind, before))
+
+
+def _expired_page(kind: Kind, before: datetime, tx: Transaction, after: str) -> list[str]:
+    return tx.trash.expired(kind, before, after, CHUNK)
+
+
+def _pages(store: Store, list_ids: Callable[[Transaction, str], list[str]]) -> Iterator[list[str]]:
+    """Yield pages of ids; `list_ids` lists those above an id."""
+    after = ""
     while True:
         with store.read() as tx:
-            page = tx.trash.outdated(KINDS[name], before, after, CHUNK)
-        yield from page
+            page = list_ids(tx, after)
+        yield page
         if len(page) < CHUNK:
             return
         after = page[-1]
@@ -123,6 +150,7 @@ class Upkeep:
         self._interval_seconds = interval_seconds
         self._due_at = 0.0
         self._left: list[tuple[str, Iterator[str]]] = []
+        self._expired: Iterator[list[str]] | None = None
 
     def run(self, store: Store, seconds: float) -> None:
         """Do the due work until the time limit; the rest waits for the next call.
@@ -163,16 +191,15 @@ class Upkeep:
 
     def _purge_expired(self, store: Store, deadline: float) -> bool:
         """Purge objects whose time in the trash is over; return whether all were handled."""
-        before = utc_now() - timedelta(days=self._policy.trash_days)
-        kept: set[str] = set()
-        while time.monotonic() < deadline:
-            with store.read() as tx:
-                expired = tx.trash.expired(before, CHUNK, kept)
-            if not expired:
-                return True
-            # Skip objects that were purged meanwhile or that an object outside the trash depends on.
-            kept.update(empty_trash(store, expired, DeletionMode(seconds=1), UPKEEP).missing)
-        return False
+        if self._expired is None:
+            self._expired = _expired(store, utc_now() - timedelta(days=self._policy.trash_days))
+        for page in self._expired:
+            # Objects that an object outside the trash depends on stay.
+            empty_trash(store, page, DeletionMode(seconds=1), UPKEEP)
+            if time.monotonic() > deadline:
+                return False
+        self._expired = None
+        return True
 
     def _forget_rows(self, store: Store, deadline: float) -> bool:
         """Delete old audit entries and served rankings, and expire old lists; return whether all are done."""

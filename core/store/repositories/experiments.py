@@ -130,22 +130,28 @@ class Experiments(Repository[Experiment]):
                 counted["shared"] = counted.get("shared", 0) + number
         return counts
 
-    def shareable(self, sharing_key: str, project: str | None) -> list[ExperimentTraining]:
-        """List a project's trainings with this sharing key and an active or successful job, newest first.
+    def shareable(
+        self, sharing_keys: Iterable[str], project: str | None
+    ) -> dict[str, list[ExperimentTraining]]:
+        """List a project's trainings with an active or successful job by sharing key, newest first.
 
         Jobs with a cancellation request are left out.
         """
+        keys = set(sharing_keys)
         rows = (
             select(ExperimentTraining)
             .join(Job, Job.id == ExperimentTraining.job_id)
             .where(
-                ExperimentTraining.sharing_key == sharing_key,
+                ExperimentTraining.sharing_key.in_(keys),
                 Job.status.in_((*ACTIVE, SUCCEEDED)),
                 Job.cancel_requested.is_(False),
                 Job.project.is_not_distinct_from(project),
             )
         )
-        return list(self._session.scalars(rows.order_by(Job.id.desc())))
+        by_key: dict[str, list[ExperimentTraining]] = {key: [] for key in keys}
+        for row in self._session.scalars(rows.order_by(Job.id.desc())):
+            by_key[row.sharing_key].append(row)
+        return by_key
 
     def finish(
         self,

@@ -69,7 +69,9 @@ class Interleavings(SimpleRepository[Interleaving]):
         wanted = {row["interleaving_id"] for row in rows}
         existing = select(Interleaving.id).where(Interleaving.id.in_(wanted)).order_by(Interleaving.id)
         found = set(self._session.scalars(existing.with_for_update(read=True)))
-        kept = [row for row in rows if row["interleaving_id"] in found]
+        # A fixed order, so that two transactions with lists for the same users and queries do not deadlock.
+        by_user_and_query = sorted(rows, key=lambda row: (row["interleaving_id"], row["assignment"] or ""))
+        kept = [row for row in by_user_and_query if row["interleaving_id"] in found]
         return {list_id for (list_id,) in insert_absent(self._session, ShownList, kept, "id")}
 
     def shown_list(self, id: str, list_id: str) -> ShownList:
@@ -131,13 +133,18 @@ class Interleavings(SimpleRepository[Interleaving]):
         Lists without a click are deleted and counted. Clicked lists keep only their credits and user, which
         the verdict needs.
         """
-        old = (
-            select(ShownList.id, ShownList.interleaving_id, ShownList.credits)
-            .where(ShownList.created_at < before, ShownList.expired.is_(False))
-            .limit(limit)
-            .with_for_update()
+        unexpired = ShownList.expired.is_(False)
+        old = select(ShownList.id, ShownList.interleaving_id).where(ShownList.created_at < before, unexpired)
+        candidates = self._session.execute(old.limit(limit)).all()
+        # Locked before their lists, as by `delete` and `add_lists`, and in a fixed order: no deadlocks.
+        owners = select(Interleaving.id).where(
+            Interleaving.id.in_({row.interleaving_id for row in candidates})
         )
-        found = self._session.execute(old).all()
+        self._session.execute(owners.order_by(Interleaving.id).with_for_update())
+        lists = select(ShownList.id, ShownList.interleaving_id, ShownList.credits).where(
+            ShownList.id.in_([row.id for row in candidates]), unexpired
+        )
+        found = self._session.execute(lists.order_by(ShownList.id).with_for_update()).all()
         unclicked = [row for row in found if row.credits is None]
         clicked = [row.id for row in found if row.credits is not None]
         for interleaving_id, number in sorted(Counter(row.interleaving_id for row in unclicked).items()):

@@ -94,7 +94,7 @@ class CredentialFile:
 def _object(text: str, setting: str, *, is_toml: bool) -> dict[str, Any]:
     try:
         parsed = tomllib.loads(text) if is_toml else json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict):
         # Without the parser's message, which may hold a part of a secret.

@@ -1,7 +1,6 @@
 """Folders of unfinished downloads, which another process can resume."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -12,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_LOCK = ".lock"
+from core.store.artifacts.local_cache import locked
+
 _KEPT_SECONDS = 24 * 3600.0  # for jobs that were lost and not resumed
 
 
@@ -56,7 +56,8 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
     """Provide the folder of a key, which is kept when the process is killed or the block is interrupted.
 
     The caller removes it by `shutil.rmtree` when the downloads are no longer needed. If another process
-    holds the folder, such as one that lost its job without noticing, a temporary folder is provided.
+    holds or removes the folder, such as one that lost its job without noticing, a temporary folder is
+    provided.
 
     Args:
         folder: Parent of all such folders; created if missing. Folders unused for a day are removed.
@@ -66,34 +67,19 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
     own = folder / hashlib.sha256(key.encode()).hexdigest()[:32]
     _remove_old(folder, own)
     own.mkdir(exist_ok=True)
-    with _lock_of(own) as is_free:
-        if is_free:
-            os.utime(own)
-            yield own
-            return
-    with tempfile.TemporaryDirectory(prefix="rankery-", dir=folder) as temporary:
-        yield Path(temporary)
-
-
-@contextlib.contextmanager
-def _lock_of(folder: Path) -> Iterator[bool]:
-    """Try to hold the lock of a folder until the block or the process ends; yields whether it is held."""
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_held = True
-        except BlockingIOError:
-            is_held = False
-        yield is_held
-    finally:
-        os.close(descriptor)
+            stack.enter_context(locked(own))
+        except OSError:
+            own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-", dir=folder)))
+            stack.enter_context(locked(own))
+        os.utime(own)
+        yield own
 
 
 def _remove_old(folder: Path, own: Path) -> None:
     for other in folder.iterdir():
         with contextlib.suppress(OSError):
             if other != own and time.time() - other.stat().st_mtime > _KEPT_SECONDS:
-                with _lock_of(other) as is_free:
-                    if is_free:
-                        shutil.rmtree(other, ignore_errors=True)
+                with locked(other):
+                    shutil.rmtree(other, ignore_errors=True)

@@ -27,7 +27,11 @@ class ArtifactDigest(Base):
 
 
 class PendingDeletion(Base):
-    """A folder of artifacts without rows, which is to be deleted; the row is deleted with the folder."""
+    """A folder of artifacts without rows, which is to be deleted; the row is deleted with the folder.
+
+    Attributes:
+        at: Time of the last attempt to delete it, at first the time at which the deletion was recorded.
+    """
 
     __tablename__ = "pending_deletions"
 

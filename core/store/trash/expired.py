@@ -1,6 +1,5 @@
 """Find the objects whose retention period or time in the trash is over."""
 
-from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -50,27 +49,24 @@ class ExpiredObjects:
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
 
-    def expired(self, before: datetime, limit: int, ignored: Collection[str] = ()) -> list[str]:
-        """List ids of objects that were moved to the trash before a moment, all of one kind.
+    def has_expired(self, before: datetime) -> bool:
+        """Return whether an object of any kind was moved to the trash before a moment."""
+        with with_trash(self._session):
+            return bool(self._session.scalar(_HAS_EXPIRED, {"before": before}))
 
-        Jobs come before models, and models before their results, so that objects that were deleted together
-        are purged together.
+    def expired(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
+        """List ids of objects that were moved to the trash before a moment, in ascending order.
 
         Args:
+            kind: Kind of the objects.
             before: The moment.
+            after: Only ids above this one.
             limit: Maximum number of ids.
-            ignored: Ids to ignore.
         """
+        table = kind.table
+        rows = select(table.id).where(table.deleted_at < before, table.id > after)
         with with_trash(self._session):
-            if not self._session.scalar(_HAS_EXPIRED, {"before": before}):
-                return []
-            for kind in OWNERS_FIRST:
-                deleted_at = kind.table.deleted_at
-                old = select(kind.table.id).where(deleted_at < before, kind.table.id.not_in(ignored))
-                found = list(self._session.scalars(old.order_by(deleted_at).limit(limit)))
-                if found:
-                    return found
-        return []
+            return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
 
 
 def _is_restored_by_rollback() -> ColumnElement[bool]:

@@ -221,7 +221,7 @@ class Trash(ExpiredObjects):
         insert_absent(self._session, PendingDeletion, rows, "folder")
 
     def pending(self, limit: int) -> list[str]:
-        """List the folders of pending deletions, the oldest first."""
+        """List the folders of pending deletions, those first that were not tried for the longest time."""
         rows = select(PendingDeletion.folder).order_by(PendingDeletion.at, PendingDeletion.folder)
         return list(self._session.scalars(rows.limit(limit)))
 
@@ -229,6 +229,11 @@ class Trash(ExpiredObjects):
         """Delete the pending deletions of folders that have been deleted."""
         gone = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
         self._session.execute(gone, execution_options=_NO_SYNCHRONIZATION)
+
+    def postpone_pending(self, folders: Collection[str]) -> None:
+        """Record that folders could not be deleted now, so that the others are deleted before them."""
+        tried = update(PendingDeletion).where(PendingDeletion.folder.in_(list(folders))).values(at=utc_now())
+        self._session.execute(tried, execution_options=_NO_SYNCHRONIZATION)
 
     def restore(self, object_ids: Iterable[str]) -> Plan:
         """Restore objects with the results deleted together with them, and the objects that they require.

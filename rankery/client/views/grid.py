@@ -1,6 +1,5 @@
 """The trainings of a grid."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -10,6 +9,7 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.listing import Listing
 from rankery.client.views.job import JobView
 from rankery.errors import NothingMade
+from rankery.json_text import parsed_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,6 +109,6 @@ def _metrics(job: JobView) -> dict[str, Any]:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return parsed_json(text)
     except ValueError:
         return text

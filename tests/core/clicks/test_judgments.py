@@ -158,4 +158,7 @@ def test_agreement_with_labels_is_by_kappa_and_kendall() -> None:
     # Observed 2/6; expected 1 − 3 (1/3)², with squares: 2/6, and 12/9.
     assert cohen_kappa(first, second, squared=False) == pytest.approx(1 - (2 / 6) / (6 / 9))
     assert cohen_kappa(first, second, squared=True) == pytest.approx(1 - (2 / 6) / (12 / 9))
-    assert cohen_kappa(np.ones(3), np.ones(3), squared=True) is None
+    for squared in (False, True):
+        assert cohen_kappa(np.ones(3), np.ones(3), squared=squared) is None
+        many = np.arange(60_000.0)  # a table of all pairs of grades would need 29 GB
+        assert cohen_kappa(many, many, squared=squared) == 1.0

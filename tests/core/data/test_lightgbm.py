@@ -8,6 +8,7 @@ import pytest
 from core.data import read_dataset
 from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
+from core.data.options import Columns
 from core.errors import DatasetError
 
 
@@ -94,3 +95,25 @@ def test_rows_that_look_like_judgments_are_features_beside_a_query_file(tmp_path
     sizes.write_bytes(b"2\n")
     assert read_dataset(data, query_sizes=sizes).matrix.tolist() == [[0, 5, 1], [1, 6, 2]]
     assert read_dataset(data).features.shape == (2, 0)
+
+
+@pytest.mark.parametrize("label", ["1", '"1"', f"1.{'0' * 40}", "nan"])
+def test_rows_beside_a_query_file_need_no_header(tmp_path: Path, label: str) -> None:
+    """A first line that begins with a number, however long, is a row."""
+    data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
+    data.write_text(f"{label},5,1\n0,6,2\n")
+    sizes.write_bytes(b"2\n")
+    dataset = read_dataset(data, query_sizes=sizes)
+    assert dataset.feature_names == ("f1", "f2")
+    assert dataset.matrix.tolist() == [[5, 1], [6, 2]]
+
+
+def test_a_header_beside_a_query_file_may_have_long_names(tmp_path: Path) -> None:
+    """The first name may begin with a number, and be longer than the texts of messages."""
+    data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
+    name = "relevance of the document to the query, from 0 to 4"
+    data.write_text(f'"{name}",1st,2nd\n1,5,1\n0,6,2\n')
+    sizes.write_bytes(b"2\n")
+    dataset = read_dataset(data, query_sizes=sizes, columns=Columns(label=name))
+    assert dataset.feature_names == ("1st", "2nd")
+    assert dataset.labels.tolist() == [1, 0]

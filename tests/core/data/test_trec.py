@@ -250,6 +250,19 @@ def test_what_is_written_reads_back(
         assert (np.diff(run.scores[start:stop]) < 0).all()
 
 
+def test_scores_beyond_float32_keep_their_order(tmp_path: Path) -> None:
+    """Every written score is finite as float32, as trec_eval reads it, and falls strictly."""
+    limit = float(np.finfo(np.float32).max)
+    scores = [1e300, limit, limit, 0.0, -limit, -limit, -limit, -1e300]
+    batch = pa.RecordBatch.from_pydict(
+        {"query_id": ["q"] * 8, "document_id": list("abcdefgh"), "rank": list(range(1, 9)), "score": scores}
+    )
+    run = read_run(_file(tmp_path, "".join(write_run([batch], "me")).encode(), "r"))
+    written = run.scores.astype(np.float32)
+    assert np.isfinite(written).all()
+    assert (np.diff(written.astype(np.float64)) < 0).all()
+
+
 def _repeated(dataset: RankingDataset) -> list[str]:
     return np.repeat(np.array(dataset.query_ids, object), np.diff(dataset.query_boundaries)).tolist()
 

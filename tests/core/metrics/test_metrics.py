@@ -212,6 +212,28 @@ def test_a_perfect_ranking_is_exactly_one(name: str, n: int) -> None:
     assert parse_metric(name)(scores, labels, boundaries)[0] == 1.0
 
 
+@pytest.mark.parametrize("n_labels", [2, 5, 1000])
+@pytest.mark.parametrize("n_scores", [1, 7, 1000])
+def test_pairs_are_counted_as_among_all_pairs(n_labels: int, n_scores: int) -> None:
+    """The values are those of a comparison of every pair, with ties, and with documents not judged."""
+    generator = np.random.default_rng(n_labels * n_scores)
+    lengths = [1, 2, 30, 300]
+    boundaries = np.cumsum([0, *lengths])
+    scores = generator.integers(n_scores, size=boundaries[-1]).astype(float)
+    labels = generator.integers(n_labels, size=boundaries[-1]) / 3.0
+    labels[generator.random(len(labels)) < 0.1] = np.nan
+    for metric, levels in (("pairwise-accuracy", labels), ("auc", np.where(labels > 0.5, 1.0, 0.0 * labels))):
+        found = parse_metric(metric, {"relevance_threshold": 0.5})(scores, labels, boundaries)
+        for query, (start, stop) in enumerate(itertools.pairwise(boundaries)):
+            level, score = levels[start:stop], scores[start:stop]
+            unequal = level[:, None] > level
+            right = unequal & (score[:, None] > score)
+            tied = unequal & (score[:, None] == score)
+            pairs = np.sum(unequal)
+            expected = (np.sum(right) + np.sum(tied) / 2) / pairs if pairs else np.nan
+            assert found[query] == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
+
+
 def test_a_geometric_mean_is_that_of_the_queries() -> None:
     """(1/2 · 1/8)^(1/2) = 1/4; a query of value 0 counts as 1e-5, and an undefined one is left out."""
     metric = parse_metric("gm-map")

@@ -1,6 +1,7 @@
 """Transactions on a database server behind a network."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,7 @@ from sqlalchemy import text
 
 from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings, Transaction
+from core.store.clock import utc_now
 from core.store.engines import open_engine
 from tests.servers import PostgresServer, TcpProxy
 from tests.servers.fixtures import Places
@@ -142,3 +144,31 @@ def test_a_deadlock_ends_one_transaction(store: Store) -> None:
     assert sorted(committed) == [False, True]
     with store.read() as tx:
         assert [tx.jobs.get(job).status for job in jobs] == ["cancelled", "cancelled"]
+
+
+def test_lists_expire_beside_the_deletion_of_their_interleaving(store: Store) -> None:
+    """Both lock the interleaving before its lists; the opposite order would end one of them by a deadlock."""
+    with store.begin() as tx:
+        options = {"method": "team_draft", "length": 1, "seed": 1, "unit": "user", "click_window_seconds": 0}
+        made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
+        shown = {"id": "lst_1", "interleaving_id": made.id, "assignment": None, "user": None}
+        tx.interleavings.add_lists([shown | {"content": {}}])
+
+    def expire() -> int:
+        with store.begin() as tx:
+            return tx.interleavings.expire_lists(utc_now(), 10)
+
+    with ThreadPoolExecutor(1) as other:
+        with store.begin() as tx:
+            tx.interleavings.locked(made.id)
+            expired = other.submit(expire)
+            _wait_for_a_blocked_session(store)
+            tx.interleavings.delete(made.id)
+        assert expired.result() == 0
+
+
+def _wait_for_a_blocked_session(store: Store) -> None:
+    blocked = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with store._engine.connect() as connection:
+        while not connection.scalar(blocked):
+            time.sleep(0.01)

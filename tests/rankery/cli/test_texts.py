@@ -1,13 +1,17 @@
 """Values of options on the command line."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rankery.cli.endings import WrongUsage
 from rankery.cli.papers import numbers_of
-from rankery.cli.texts import NotUnderstood, assigned, grid, settings
+from rankery.cli.served_events import read_events
+from rankery.cli.texts import NotUnderstood, assigned, grid, json_object, object_of_file, settings
 from rankery.cli.trainings import model_name_of
+from rankery.client.reading import json_body
+from rankery.errors import FileUnusable, InvalidArgument
 from rankery.grids import points
 
 
@@ -22,6 +26,23 @@ def test_settings_are_json_where_they_can_be() -> None:
         "path": "a=b",
     }
     assert assigned(["team=1"], "--tag") == {"team": "1"}
+
+
+def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    """JSON is refused where Python's parser, or its writer of JSON, would end in a RecursionError."""
+    path, deep = tmp_path / "deep.json", "[" * 100_000
+    path.write_text(deep)
+    with pytest.raises(NotUnderstood, match=r"^--columns is not valid JSON \(it is nested too deeply\)"):
+        json_object(deep, "--columns")
+    with pytest.raises(FileUnusable, match=r"^deep\.json is not valid JSON: it is nested too deeply"):
+        object_of_file(path, "{}")
+    with pytest.raises(FileUnusable, match=r"^deep\.json, line 1: invalid JSON: it is nested too deeply"):
+        read_events(path)
+    nested: list[Any] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(InvalidArgument, match="nested too deeply"):
+        json_body({"tags": nested})
 
 
 @pytest.mark.parametrize("texts", [["mu"], ["=5"], ["mu="], ["mu=5", "mu=6"]])

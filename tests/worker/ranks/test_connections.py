@@ -99,7 +99,7 @@ def test_a_rank_in_the_place_of_another_is_refused(driver: RecordingDriver, iden
 
 def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rank has no credentials of the database, the broker or the artifact storage."""
-    for name in (*DASK_SECRETS, "RANKERY_STORAGE_URL"):
+    for name in (*DASK_SECRETS, "RANKERY_STORAGE_URL", "HF_TOKEN", "FSSPEC_S3_SECRET"):
         monkeypatch.setenv(name, "secret")
     assert "secret" not in rank_environment(2).values()
     assert rank_environment(2)["OMP_NUM_THREADS"] == "2"

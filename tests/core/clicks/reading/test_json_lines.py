@@ -181,6 +181,35 @@ def test_teams_of_sessions_are_small_whole_numbers(read: Read, team: object) -> 
     assert error.value.problems[0].line == 2
 
 
+@pytest.mark.parametrize("wrong", [True, {"id": "b"}, ["b"], None, ""])
+def test_lists_of_ids_and_names_hold_texts_or_numbers(read: Read, wrong: object) -> None:
+    """Numbers are ids; other values are refused by their line and place, never converted to text."""
+    clicked = read(lines({"documents": [7, 8], "clicks": [8]})).log
+    assert plain(clicked) == [("all", [("7", 1, False), ("8", 2, True)])]
+    hits = "query_response_hit_ids"
+    for name, value in (
+        ("clicks", {"documents": ["a", "b"], "clicks": ["b", wrong]}),
+        ("actions", {"documents": [{"id": "a", "actions": ["click", wrong]}]}),
+        (hits, {"query_id": "q", "user_query": "x", hits: ["a", wrong]}),
+    ):
+        with pytest.raises(DatasetError, match=rf"line 1: expected .* in '{name}', but entry 2 is ") as error:
+            read(lines(value))
+        assert error.value.problems[0].line == 1
+
+
+@pytest.mark.parametrize("click", ["false", [], {}])
+def test_the_click_of_a_document_is_a_boolean_or_a_number(read: Read, click: object) -> None:
+    """The text "false" is no click."""
+    with pytest.raises(DatasetError, match="expected true, false or a number in 'click', but found"):
+        read(lines({"documents": [{"id": "a", "click": click}]}))
+
+
+def test_the_query_of_a_session_is_a_text_or_a_number(read: Read) -> None:
+    """Sessions with another value would all be lists of one query."""
+    with pytest.raises(DatasetError, match=r"expected the text of a query in 'query', but found \{"):
+        read(lines({"query": {"text": "shoes"}, "documents": ["a"]}))
+
+
 def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
     """An interaction is joined by the ranking's id, also if it comes first; metadata of items is skipped."""
     ranking = {"event": "ranking", "id": "r1", "timestamp": "1777593600000", "user": "u", "session": "s"}
@@ -194,6 +223,12 @@ def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
     assert reading.report.without_list == 1
     assert reading.log.list_times is not None
     assert reading.log.list_times.tolist() == [1777593600000]
+
+
+def test_json_that_is_nested_too_deeply_is_named(read: Read) -> None:
+    """The format is detected from other lines."""
+    with pytest.raises(DatasetError, match=r"line 1: .*it is nested too deeply"):
+        read('{"user_query":' + "[" * 100_000 + "\n" + lines(*ubi_sample()))
 
 
 @pytest.mark.parametrize(

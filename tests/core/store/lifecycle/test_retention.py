@@ -11,10 +11,11 @@ from sqlalchemy.orm import object_session
 from core.errors import StoreUnavailable
 from core.store import Job, Model, Store, StoreSettings, new_id
 from core.store.clock import utc_now
-from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
+from core.store.lifecycle.deletion import CHUNK, Actor, DeletionMode, delete_objects
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.lifecycle.storage import measure_storage
 from core.store.repositories.interleavings import assigned_lists
+from core.store.tables import PendingDeletion
 from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
@@ -168,25 +169,31 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Sto
     assert not any(store.artifacts.exists(folder) for folder in plan.folders)
 
 
-def test_a_folder_that_cannot_be_deleted_does_not_block_others(
+def test_folders_that_cannot_be_deleted_do_not_block_others(
     store: Store, story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its deletion stays pending, those of other folders are complete."""
+    """Their deletions stay pending and are tried again after the others."""
     age(store, 31, *everything(story))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
+    broken, delete = [f"models/broken_{number}" for number in range(CHUNK)], store.artifacts.delete
     with store.begin() as tx:
+        session = object_session(tx.jobs.add("train", {}))
+        assert session is not None
+        session.add_all(PendingDeletion(folder=folder, at=utc_now()) for folder in broken)
         tx.trash.purge(tx.trash.purge_plan([story.training.id]))
-    broken, delete = f"models/{story.model.id}", store.artifacts.delete
+    for folder in broken:
+        store.artifacts.write_bytes(f"{folder}/model.txt", b"")
 
     def delete_others(folder: str) -> None:
-        if folder == broken:
+        if folder in broken:
             raise StoreUnavailable("the artifact storage fails")
         delete(folder)
 
     monkeypatch.setattr(store.artifacts, "delete", delete_others)
-    Upkeep(policy({}), HOUR).run(store, UNHURRIED)
+    for _ in range(2):
+        Upkeep(policy({}), HOUR).run(store, UNHURRIED)
     with store.read() as tx:
-        assert tx.trash.pending(10) == [broken]
+        assert sorted(tx.trash.pending(2 * CHUNK)) == sorted(broken)
 
 
 @pytest.mark.long
@@ -204,6 +211,18 @@ def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(store: Store,
     age(store, 31, late)
     upkeep.run(store, UNHURRIED)
     assert late.id not in trashed(store)
+
+
+@pytest.mark.long
+def test_a_sweep_purges_a_page_at_least(store: Store, author: Author) -> None:
+    """Each sweep continues with the next page, so that objects that must stay do not block others."""
+    jobs = [author.job() for _ in range(CHUNK + 1)]
+    age(store, 31, *jobs)
+    Upkeep(policy({"job": 30}), HOUR).run(store, UNHURRIED)
+    upkeep = Upkeep(policy({}, trash_days=0), HOUR)
+    for left in (1, 0):
+        upkeep.run(store, 0)
+        assert len(trashed(store)) == left
 
 
 def test_a_sweep_continues_after_a_failure(

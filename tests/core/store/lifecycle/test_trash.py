@@ -129,12 +129,16 @@ def test_deleting_an_ingestion_keeps_its_dataset(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
-    """Expired objects of one kind are listed, jobs before other kinds."""
+    """Expired objects of a kind are listed in pages."""
     trash(store, "job", story.training.id)
-    now = utc_now()
+    job, now = KINDS["job"], utc_now()
+    before, after = now - timedelta(days=7), now + timedelta(seconds=1)
     with store.read() as tx:
-        assert tx.trash.expired(now - timedelta(days=7), 10) == []
-        assert tx.trash.expired(now + timedelta(seconds=1), 10) == [story.training.id]
+        assert not tx.trash.has_expired(before)
+        assert tx.trash.expired(job, before, "", 10) == []
+        assert tx.trash.has_expired(after)
+        assert tx.trash.expired(job, after, "", 10) == [story.training.id]
+        assert tx.trash.expired(job, after, story.training.id, 10) == []
 
 
 def test_results_of_another_project_prevent_a_deletion(store: Store, story: Story) -> None:

@@ -48,6 +48,7 @@ def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address
         ("../x", "{}", "must be the name"),
         ("partner", '{"partner": "5ecret"', "must be a JSON object"),
         ("partner", '{"partner": "5ecret"}', "must have prefixes"),
+        pytest.param("partner", "[" * 100_000, "must be a JSON object", id="deep"),
         ("partner", json.dumps({"partner": {**PARTNER, "token": "5ecret"}}), "must have prefixes"),
         ("partner", json.dumps({"partner": {**PARTNER, "headers": "5ecret"}}), "must be objects"),
         ("partner", json.dumps({"partner": {"headers": {}}}), "must have prefixes"),
