@@ -213,7 +213,8 @@ class Job(ResponseModel):
         """
         shown = cls.all_of(tx, [row])
         if not shown:
-            raise NotFound("job", row.id)
+            reason = f"its kind {row.kind!r} is one of a later release; `POST /v1/jobs/cancel` cancels it"
+            raise NotFound("job", row.id, reason)
         return shown[0]
 
     @classmethod
