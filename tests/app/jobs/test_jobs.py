@@ -311,6 +311,8 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
     assert len(listed("")) == 3
     assert listed(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
     assert listed("text=WEB&status=queued") == [train]
+    assert listed(f"object={train_request['dataset_id']}") == [cancelled, train]
+    assert listed("object=clk_none") == []
     assert listed("text=%25") == []
     for wrong in ("sort=best", "text=", "text=a%00b", "cursor=nothing"):
         assert client.get(f"/v1/jobs?{wrong}").status_code == 422

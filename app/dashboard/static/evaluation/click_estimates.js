@@ -39,7 +39,9 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
 
   /** @returns {Promise<Child[]>} */
   async function parts() {
-    const query = new URLSearchParams({ kind: "counterfactual", status: "succeeded", limit: "100" });
+    const object = model ?? ranking;
+    if (!object) return [];
+    const query = new URLSearchParams({ kind: "counterfactual", object, status: "succeeded", limit: "100" });
     const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
     const found = /** @type {any[]} */ (items).flatMap(estimateOf);
     if (!found.length) return [];
