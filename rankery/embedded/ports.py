@@ -50,6 +50,8 @@ def listen(host: str, port: int = 0) -> list[socket.socket]:
     except OSError as error:
         close(listeners)
         raise StackError(_reason(host, port, error)) from error
+    except UnicodeError as error:
+        raise StackError(f"cannot listen on {host}: it is no host name") from error
     return listeners
 
 

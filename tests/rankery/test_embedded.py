@@ -65,6 +65,9 @@ def test_a_foreign_address_is_refused() -> None:
     """The service can listen only on addresses of this machine (192.0.2.1 is reserved for documentation)."""
     with pytest.raises(StackError, match=r"cannot listen on 192\.0\.2\.1"):
         listen("192.0.2.1")
+    for host in ("a b", "a..b"):
+        with pytest.raises(StackError, match=rf"cannot listen on {host}: "):
+            listen(host)
 
 
 def test_all_addresses_of_a_host_have_the_same_port() -> None:
