@@ -66,7 +66,10 @@ def test_a_generated_dataset_is_not_read_again(client: TestClient, store: Store)
         assert job is not None
         tx.jobs.fail(job.id, job.token, PROBLEM)
     response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price"]})
-    assert (response.status_code, "generated, not read from a file" in response.json()["detail"]) == (409, True)
+    assert (response.status_code, "generated, not read from a file" in response.json()["detail"]) == (
+        409,
+        True,
+    )
     assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
 
 

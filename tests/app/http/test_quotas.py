@@ -91,7 +91,10 @@ def test_files_of_query_sizes_count(client: TestClient) -> None:
     sizes = {"file": ("1.txt", LETOR), "file_query": ("1.txt.query", b"1\n" * len(LETOR))}
     for size_bytes in (3 * len(LETOR), None):
         answer = client.post("/v1/datasets", files=sizes)
-        assert (answer.status_code, answer.json().get("size_bytes")) == (202 if size_bytes else 409, size_bytes)
+        assert (answer.status_code, answer.json().get("size_bytes")) == (
+            202 if size_bytes else 409,
+            size_bytes,
+        )
 
 
 def test_each_key_has_separate_quotas(client: TestClient, application: FastAPI, store: Store) -> None:

@@ -658,7 +658,7 @@ def test_what_is_refused_is_one_sentence(
     [
         (
             ("train", "train.txt", "--validation", "3"),
-            "a share of the queries must be above 0 and below 1, not 3; give a dataset whose name is a number",
+            "a share of the queries must be above 0 and below 1, not 3; give a dataset whose name is",
         ),
         (
             ("train", "train.txt", "--validation", "none", "--early-stopping", "3"),
