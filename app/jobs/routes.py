@@ -108,8 +108,8 @@ def list_jobs(
     object: Annotated[
         Id | None,
         Query(
-            description="Only jobs whose specification has this id, such as that of a click log, a model version"
-            " or a ranking"
+            description="Only jobs whose specification has this id, such as that of a click log, a model"
+            " version or a ranking"
         ),
     ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it

@@ -213,8 +213,8 @@ class Job(ResponseModel):
         """
         shown = cls.all_of(tx, [row])
         if not shown:
-            reason = f"its kind {row.kind!r} is one of a later release; `POST /v1/jobs/cancel` cancels it"
-            raise NotFound("job", row.id, reason)
+            hint = f"this release cannot show its kind {row.kind!r}; `POST /v1/jobs/cancel` cancels it"
+            raise NotFound("job", row.id, hint)
         return shown[0]
 
     @classmethod

@@ -330,7 +330,7 @@ def test_jobs_of_a_later_release_are_left_out(
     assert client.get(f"/v1/jobs/{later.id}").status_code == 404
     refused = client.post(f"/v1/jobs/{later.id}/cancel")
     assert refused.status_code == 404
-    assert "its kind 'later' is one of a later release; `POST /v1/jobs/cancel`" in refused.json()["detail"]
+    assert "this release cannot show its kind 'later'; `POST /v1/jobs/cancel`" in refused.json()["detail"]
     cancelled = client.post("/v1/jobs/cancel", json={"ids": [later.id]}).json()["items"]
     assert [one["outcome"] for one in cancelled] == ["cancelled"]
 
