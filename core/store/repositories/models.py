@@ -120,7 +120,7 @@ class Models(Repository[Model]):
         return model
 
     def similar(self, ref: str) -> str | None:
-        """Return a question with the name, or with the alias of the name, that is most similar to a reference.
+        """Return a question with the most similar name, or with the most similar alias of the name.
 
         None without a similar one, or if only the version does not exist.
         """

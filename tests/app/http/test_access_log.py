@@ -49,7 +49,8 @@ def test_the_status_is_a_number(client: TestClient, log: io.StringIO) -> None:
     assert isinstance(handler, logging.StreamHandler)
     handler.setStream(log)
     assert client.post("/sign-out", follow_redirects=False).status_code == 303
-    assert re.search(r"status\S*=\S*303\b", log.getvalue()) and "HTTPStatus" not in log.getvalue()
+    assert re.search(r"status\S*=\S*303\b", log.getvalue())
+    assert "HTTPStatus" not in log.getvalue()
 
 
 def test_a_callers_id_is_kept(client: TestClient) -> None:
