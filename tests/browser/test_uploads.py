@@ -1,6 +1,7 @@
 """Uploads of judged data, and the problems of files that cannot be read."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,25 @@ def test_an_upload_is_stopped(visit: Visit) -> None:
     expect(page.locator(".upload-progress")).to_be_hidden()
     expect(page.locator("#upload").get_by_role("button", name="Upload")).to_be_enabled()
     assert page.locator('#upload input[name="file"]').evaluate("input => input.files[0].name") == "large.txt"
+
+
+@pytest.mark.parametrize("own_page", [True])
+def test_an_upload_sent_again_after_a_lost_answer_creates_one_dataset(visit: Visit) -> None:
+    """The same form has the same Idempotency-Key until its answer arrives; another file has another key."""
+    visit.refusals_expected = True
+    page, requests = visit.open("/datasets#add"), re.compile(r"/v1/datasets$")
+    page.route(requests, lambda route: route.abort("connectionreset"))
+    keys = []
+    for name in ("once.txt", None, "other.txt"):
+        if name is not None:
+            choose_files(page, file=(name, letor_text(2).encode()))
+        button = page.locator("#upload").get_by_role("button", name="Upload")
+        with page.expect_request(requests) as sent:
+            button.click()
+        keys.append(sent.value.headers["idempotency-key"])
+        expect(page.locator("#upload .problem")).to_contain_text("does not answer")
+        expect(button).to_be_enabled()
+    assert (keys[0] == keys[1], keys[1] == keys[2]) == (True, False)
 
 
 def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path) -> None:
