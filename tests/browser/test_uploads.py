@@ -297,7 +297,10 @@ def test_a_corrected_file_replaces_its_invalid_dataset(visit: Visit) -> None:
     page.get_by_label("Role of clicks").select_option("left out")
     send_upload(page)
     broken = wait_until_read(page, "invalid")
-    expect(page.get_by_role("region", name="Problems by cause and column")).to_contain_text(str(MISTAKE))
+    causes = page.get_by_role("region", name="Problems by cause and column")
+    expect(causes).to_contain_text(str(MISTAKE))
+    expect(causes).to_contain_text("but found")
+    expect(page.get_by_text("Problems by place"), "of a single problem").to_have_count(0)
 
     form = page.get_by_role("form", name="Upload the corrected file")
     content = _odd_table(7).encode()
