@@ -189,6 +189,11 @@ def test_an_upload_sent_again_after_a_lost_answer_creates_one_dataset(visit: Vis
         expect(page.locator("#upload .problem")).to_contain_text("does not answer")
         expect(button).to_be_enabled()
     assert (keys[0] == keys[1], keys[1] == keys[2]) == (True, False)
+    page.unroute(requests)
+    page.route(requests, lambda route: route.fulfill(status=202, body="<html>"))
+    button.click()
+    expect(page.locator("#upload .problem")).to_contain_text("was lost")
+    expect(button).to_be_enabled()
 
 
 def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path) -> None:

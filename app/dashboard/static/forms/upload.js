@@ -88,10 +88,17 @@ function sendForm(path, form, onProgress, idempotencyKey) {
     transfer.addEventListener("load", () => {
       if (transfer.status === 401) signIn();
       else if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
-      else resolve(JSON.parse(transfer.responseText));
+      else resolve(transfer.responseText);
     });
     transfer.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
     transfer.addEventListener("abort", () => resolve(null));
+  }).then((text) => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      // A proxy may answer with HTML.
+      throw new Unavailable("The answer of the API was lost.");
+    }
   });
   transfer.open("POST", urlOf(path));
   transfer.setRequestHeader("accept", "application/json");
