@@ -63,7 +63,7 @@ from app.lifecycle import routes as lifecycle
 from app.lifecycle import trash_routes
 from app.lifecycle.measured_storage import StorageMeasurements
 from app.lifecycle.references import ModelReferences
-from app.models import alias_routes, export_routes, inspection_routes
+from app.models import alias_routes, export_routes, inspection_routes, unknown_names
 from app.models import routes as models
 from app.models.stored_models import StoredModels
 from app.monitoring import project_routes, settings_routes
@@ -269,6 +269,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(RequestMetrics)
     application.add_middleware(RootPath, root_path=settings.root_path)
     problems.install(application)
+    unknown_names.install(application)
     idempotency.install(application)
     openapi.install(application, describe_access, settings.root_path)
     return application

@@ -181,12 +181,12 @@ class ScoreNotFinite(ModelError):
 
 
 class NotFound(RankeryError):
-    """No row, artifact or alias of that name exists."""
+    """No row, artifact or alias of that name exists; `hint` has the reason or a remedy."""
 
-    def __init__(self, kind: str, id: str) -> None:
+    def __init__(self, kind: str, id: str, hint: str | None = None) -> None:
         self.kind = kind
         self.id = id
-        super().__init__(f"there is no {kind} {id!r}")
+        super().__init__(f"there is no {kind} {id!r}" + (f"; {hint}" if hint else ""))
 
 
 class WrongState(RankeryError):

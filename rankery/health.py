@@ -28,7 +28,7 @@ def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
     url = f"http://{reachable_host(host)}:{port}/{path}"
     try:
         response = httpx.get(url, timeout=_TIMEOUT_SECONDS, trust_env=False)
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last for a host such as a..b
         raise NotHealthy(f"the API does not answer at {url}: {error}") from error
     if response.status_code != httpx.codes.OK:
         try:

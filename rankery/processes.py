@@ -2,10 +2,11 @@
 
 import gc
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,14 @@ WITHHELD_VARIABLES = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENC
 IMPORT_CREDENTIALS = "RANKERY_CREDENTIALS_"  # prefix of variables with named credentials, withheld as well
 
 
-def run_api(host: str, port: int, data_dir: Path) -> None:
+def run_api(host: str, port: int, data_dir: Path, descriptors: Sequence[int] = ()) -> None:
     """Run the API and the dashboard until SIGINT or SIGTERM.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on.
+        data_dir: Data folder.
+        descriptors: Sockets that already listen on this address and port.
 
     Raises:
         PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
@@ -68,7 +75,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     # The event loop waits up to this interval for the GIL for each running thread.
     sys.setswitchinterval(_GIL_SWITCH_SECONDS)
     # The application has a structured access log, which replaces that of uvicorn.
-    uvicorn.run(
+    configuration = uvicorn.Config(
         application,
         host=host,
         port=port,
@@ -78,6 +85,10 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
         **server_options(settings),
     )
+    # Not the option `fd`, with which uvicorn takes the socket for a Unix socket, without TCP_NODELAY.
+    listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(configuration).run(listeners or None)
 
 
 @contextmanager

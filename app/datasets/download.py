@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import Query, Request
@@ -93,9 +92,9 @@ def _download(dataset_id: str, request: Request, store: Store, format: str) -> R
                     headers=selected.headers,
                 )
         media_type = PARQUET if format == "parquet" else _LETOR
-        blocks: Iterator[bytes] = iter(())
-        if request.method == "GET":
-            blocks = named_parquet(file) if format == "parquet" else letor_blocks(file)
+        blocks = named_parquet(file) if format == "parquet" else letor_blocks(file)
+        if request.method == "HEAD":  # after the checks of `letor_blocks`
+            blocks = iter(())
         headers = {"Accept-Ranges": "none"}
         return Download(blocks, file, media_type, f"{dataset_id}.{format}", headers=headers)
     except BaseException:

@@ -61,11 +61,13 @@ def read_again(
         dataset = tx.datasets.get(dataset_id)
         options = _options_ignoring(dataset, body.ignore)
         dataset = tx.datasets.read_again(dataset_id, options)
-        in_place = dataset.source["kind"] in ("folder", "address")
-        if not in_place and not services.store.artifacts.exists(upload_key(dataset_id)):
-            raise WrongState(
-                "dataset", dataset_id, "invalid", "its uploaded bytes were deleted; upload the file again"
-            )
+        kind = dataset.source["kind"]
+        if kind in ("synthetic", "clicks"):
+            reason = "it was generated, not read from a file; generate it again"
+            raise WrongState("dataset", dataset_id, "invalid", reason)
+        if kind == "upload" and not services.store.artifacts.exists(upload_key(dataset_id)):
+            reason = "its uploaded bytes were deleted; upload the file again"
+            raise WrongState("dataset", dataset_id, "invalid", reason)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         job = queue_ingestion(tx, dataset, caller.key_id)
         created = idempotency.keep(tx, accepted_dataset(dataset))

@@ -159,7 +159,7 @@ class Dataset(ResponseModel):
         description="`kind` is `upload`, `folder`, `address`, `synthetic` or `clicks`, with its parameters"
     )
     job_id: str | None = Field(description="Job that reads or creates the dataset")
-    size_bytes: int | None = Field(description="Size of the file in bytes")
+    size_bytes: int | None = Field(description="Size of the file in bytes, with its file of query sizes")
     sha256: str | None = Field(description="Digest of the uploaded file")
     digest: str | None = Field(description="Digest of the dataset's content; equal contents are stored once")
     parts: dict[str, str] | None = Field(

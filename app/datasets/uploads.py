@@ -219,8 +219,8 @@ class DatasetUpload:
 
     @property
     def size_bytes(self) -> int:
-        """Total size of the dataset files."""
-        return sum(self.received.files[part].size_bytes for part in self.parts)
+        """Total size of the files."""
+        return sum(self._size_bytes(part) for part in self.parts)
 
     def add(self, tx: Transaction, ids: Mapping[str, str], key_id: str | None = None) -> list[Dataset]:
         """Record a dataset for each part, owned by the API key of the upload; `ids` has one id per part."""
@@ -230,7 +230,7 @@ class DatasetUpload:
                 self.name_of(part),
                 self._source(part),
                 dataset_id,
-                size_bytes=self.received.files[part].size_bytes,
+                size_bytes=self._size_bytes(part),
                 sha256=self.received.files[part].sha256,
                 parts=None if self.parts == (FILE,) else ids,
                 key_id=key_id,
@@ -238,6 +238,11 @@ class DatasetUpload:
             )
             for part, dataset_id in ids.items()
         ]
+
+    def _size_bytes(self, part: str) -> int:
+        """Return the size of the file of a part with its file of query sizes."""
+        files = self.received.files
+        return sum(files[name].size_bytes for name in (part, part + _QUERY_SIZES_SUFFIX) if name in files)
 
     def _source(self, part: str) -> dict[str, Any]:
         filename = self.received.files[part].filename

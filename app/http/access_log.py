@@ -37,7 +37,7 @@ class AccessLog(HttpMiddleware):
         async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])  # an `HTTPStatus` is logged as its name
                 MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 

@@ -105,6 +105,13 @@ def list_jobs(
     status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
     kind: Annotated[JobKind | None, Query(description="Only jobs of this kind")] = None,
     dataset: Annotated[Id | None, Query(description="Only jobs that read or make this dataset")] = None,
+    object: Annotated[
+        Id | None,
+        Query(
+            description="Only jobs whose specification has this id, such as that of a click log, a model"
+            " version or a ranking"
+        ),
+    ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
     project: WantedProject = None,
     text: Annotated[
@@ -135,6 +142,7 @@ def list_jobs(
             status=status,
             kind=kind,
             dataset_id=dataset,
+            object_id=object,
             project=project,
             tags=wanted_tags(tag),
             text=text,

@@ -213,7 +213,8 @@ class Job(ResponseModel):
         """
         shown = cls.all_of(tx, [row])
         if not shown:
-            raise NotFound("job", row.id)
+            hint = f"this release cannot show its kind {row.kind!r}; `POST /v1/jobs/cancel` cancels it"
+            raise NotFound("job", row.id, hint)
         return shown[0]
 
     @classmethod

@@ -198,7 +198,7 @@ def clone_study(
         trials = min(origin.trials, MAX_TRIALS)  # trials by hand are added beyond the maximum of a request
         budget = {"trials": trials, "seconds": origin.seconds, "patience": origin.patience}
         request = cloned(origin.spec, budget, origin.parallel_trials, body)
-        study = _submit(tx, services, request, caller.key_id)
+        study = _submit(tx, services, request, caller.key_id, origin)
         created = idempotency.keep(tx, accepted(_response(tx, study), f"/v1/studies/{study.id}"))
         queued = tx.studies.active_jobs(study.id)
     _wake(services, queued)
@@ -250,10 +250,17 @@ def _spec_and_past_trials(services: Services, study_id: str) -> tuple[StudySpec,
     return StudySpec(study.spec), [trial for trial in past_trials(rows) if trial.value is not None]
 
 
-def _submit(tx: Transaction, services: Services, request: StudyRequest, key_id: str | None) -> StudyRow:
+def _submit(
+    tx: Transaction,
+    services: Services,
+    request: StudyRequest,
+    key_id: str | None,
+    origin: StudyRow | None = None,
+) -> StudyRow:
     spec = study_spec(tx, request)
     tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs, request.parallel_trials)
-    return tx.studies.add(spec, budget_of(request), request.parallel_trials, key_id, request.project)
+    budget, parallel = budget_of(request), request.parallel_trials
+    return tx.studies.add(spec, budget, parallel, key_id, request.project, origin)
 
 
 def _check_quota(tx: Transaction, services: Services, study: StudyRow) -> None:

@@ -10,7 +10,7 @@ as is an attribute without a value.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -222,7 +222,9 @@ class VespaNetwork(_VespaProfile[NetworkSource], OnnxNetwork):
     def companions(self, source: NetworkSource, content: bytes) -> Mapping[str, bytes]:
         """Return the rank profile."""
         columns, scores = range(len(source.features)), _onnx_scores(source)
-        return {_PROFILE: _profile(source, columns, f": {scores}", _onnx_model(source)).encode()}
+        return {
+            _PROFILE: _profile(source, columns, f": {scores}", _onnx_model(source, source.features)).encode()
+        }
 
 
 class VespaSum(_VespaProfile[SumSource], MembersTarget):
@@ -249,7 +251,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         used: set[int] = set()
         terms, declarations = [], []
         for part in source.parts:
-            columns, term, declaration = self._written(part.source)
+            columns, term, declaration = self._written(part.source, source.features)
             used.update(part.columns[list(columns)].tolist())
             terms.append(f"{part.member.weight!r} * {term}")
             declarations.append(declaration)
@@ -257,15 +259,22 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         expression = f" {{\n            {total}\n        }}"
         return _profile(source, used, expression, "".join(declarations)).encode()
 
-    def _written(self, member: TreeSource | NetworkSource) -> tuple[Iterable[int], str, str]:
-        """Return the columns that a member reads, the expression of its score, and its declarations."""
+    def _written(
+        self, member: TreeSource | NetworkSource, features: Sequence[str]
+    ) -> tuple[Iterable[int], str, str]:
+        """Return the columns that a member reads, the expression of its score, and its declarations.
+
+        Args:
+            member: The member.
+            features: Features of the sum, whose functions are in the same profile.
+        """
         if isinstance(member, TreeSource):
             return member.text.used_features, f'lightgbm("{member.name}.json")', ""
         if self.of_network(member) is _LINEAR:
-            name = profile_name(member.name)
+            name = _function_name(profile_name(member.name), features)
             function = f"    function {name}() {{\n        expression{_linear_expression(member)}\n    }}\n"
             return member.network.used_features, name, function
-        return range(len(member.features)), _onnx_scores(member), _onnx_model(member)
+        return range(len(member.features)), _onnx_scores(member), _onnx_model(member, features)
 
     def companions(self, source: SumSource, content: bytes) -> Mapping[str, bytes]:
         """Return the models of the members that are not expressions."""
@@ -289,7 +298,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         first_phase = text[text.index("    first-phase {") :]
         members = []
         for part, (weight, term) in zip(source.parts, _WEIGHTED.findall(first_phase), strict=False):
-            member, (_, expected, _) = part.source, self._written(part.source)
+            member, (_, expected, _) = part.source, self._written(part.source, source.features)
             if term != expected:
                 raise ModelError("the terms of the export differ from the terms of the sum")
             model = functions.get(term, "").encode() or next(
@@ -359,16 +368,29 @@ def _linear_expression(source: NetworkSource) -> str:
     return f" {{\n            {constant!r}\n{terms}        }}"
 
 
-def _onnx_model(source: NetworkSource) -> str:
-    """Return the declaration of an ONNX model, and of the function that collects its features."""
+def _function_name(name: str, features: Sequence[str]) -> str:
+    """Return a name that differs from those of features, whose functions are in the same profile."""
+    while name in features:
+        name += "_"
+    return name
+
+
+def _onnx_model(source: NetworkSource, others: Sequence[str]) -> str:
+    """Return the declaration of an ONNX model, and of the function that collects its features.
+
+    Args:
+        source: The network.
+        others: Features of the profile.
+    """
     profile, names = profile_name(source.name), source.features
+    function = _function_name(f"{profile}_features", others)
     features = ",\n                ".join(names)
     return (
-        f"    function {profile}_features() {{\n        expression {{\n"
+        f"    function {function}() {{\n        expression {{\n"
         f"            tensor<float>(d0[1],d1[{len(names)}]):[[\n                {features}\n"
         "            ]]\n        }\n    }\n"
         f"    onnx-model {profile} {{\n        file: models/{source.name}.onnx\n"
-        f"        input features: {profile}_features\n        output scores: scores\n    }}\n"
+        f"        input features: {function}\n        output scores: scores\n    }}\n"
     )
 
 

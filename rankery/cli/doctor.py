@@ -63,6 +63,10 @@ def doctor(
     if storage == bool(files):
         raise WrongUsage("give judged files, or --storage to examine the data folder")
     if storage or not files:
+        if test or columns is not None or query_sizes is not None or format != "auto":
+            raise WrongUsage(
+                "--storage examines no files: give no --test, --format, --columns, --query-sizes"
+            )
         _examine_storage(data_dir, json=json)
         return
     found = _examine(files, test or [], {"format": format, "columns": columns_of(columns)}, query_sizes)

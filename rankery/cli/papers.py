@@ -1,6 +1,7 @@
 """`rankery papers` and `experiments`: reproduction of published tables."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,8 @@ _ReportFormat = Annotated[
 ]
 _Experiment = Annotated[str, typer.Argument(help="Id of the experiment, exp_…")]
 _SYNTHETIC = ("synthetic", "sparse")
+_MAX_FOLDS = 20  # the limit of the service
+_RANGE = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
 _DATA_ROOTS = "RANKERY_DATA_ROOTS"
 # Usual file names, such as those of MSLR and LETOR 4.0.
 _FILES = {
@@ -200,11 +203,13 @@ def numbers_of(text: str) -> list[int]:
     """
     numbers: list[int] = []
     for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        last = last or first
-        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+        given = _RANGE.fullmatch(part.strip())
+        first, last = (int(given[1]), int(given[2] or given[1])) if given else (1, 0)
+        if first > last:
             raise WrongUsage(f"--folds {text}: write numbers like 1-5 or 1,3")
-        numbers += range(int(first), int(last) + 1)
+        numbers += range(first, last + 1)
+    if len(numbers) > _MAX_FOLDS:
+        raise WrongUsage(f"--folds {text}: at most {_MAX_FOLDS} folds")
     return numbers
 
 

@@ -20,6 +20,8 @@ _ApiHost = Annotated[str, typer.Option(envvar="RANKERY_HOST", help="Address that
 _ApiPort = Annotated[
     int, typer.Option(envvar="RANKERY_PORT", min=0, max=65535, help="Port that the API listens on.")
 ]
+# Passed by `rankery serve`.
+_Descriptors = Annotated[list[int] | None, typer.Option(min=0, hidden=True, help="Listening socket to use.")]
 
 
 class Lane(StrEnum):
@@ -82,7 +84,12 @@ def demo(
     run_demo(DemoFiles.of(train, validation, test), queries)
 
 
-def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
+def api(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    descriptor: _Descriptors = None,
+) -> None:
     """Run only the API and the dashboard; needs a Valkey or Redis at RANKERY_BROKER_URL.
 
     The database and the artifact store are RANKERY_DATABASE_URL and RANKERY_STORAGE_URL, both inside the
@@ -92,7 +99,7 @@ def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT
     """
     from rankery.processes import run_api
 
-    run_api(host, port, data_dir)
+    run_api(host, port, data_dir, descriptor or ())
 
 
 def worker(

@@ -134,7 +134,10 @@ def share_field(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     if not 0 < fraction < 1:
-        raise NotUnderstood(f"a share of the queries must be above 0 and below 1, not {text}")
+        raise NotUnderstood(
+            f"a share of the queries must be above 0 and below 1, not {text}; give a dataset whose name is a"
+            " number by its id"
+        )
     return {"fraction": fraction}
 
 

@@ -111,7 +111,8 @@ def service_url(base_url: str | None) -> str:
     given = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
     try:
         url = httpx.URL(given)
-    except httpx.InvalidURL:
+        url.host.encode("idna")  # as the socket module does; it fails for a host such as a..b
+    except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
         raise InvalidSettings(f"{given!r} is not the URL of a service; write it like {DEFAULT_URL}")

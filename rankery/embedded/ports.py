@@ -1,7 +1,9 @@
 """TCP ports of the embedded service."""
 
 import errno
+import os
 import socket
+from collections.abc import Sequence
 
 from rankery.errors import StackError
 
@@ -15,24 +17,53 @@ def reachable_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def free_port(host: str, port: int = 0) -> int:
-    """Return a TCP port on which a host can listen: the given one, or any free port for 0.
+def free_port(host: str) -> int:
+    """Return a TCP port on which a host can listen; another process may take it before it is used.
+
+    Raises:
+        StackError: The host is not an address of this machine.
+    """
+    listeners = listen(host)
+    port = port_of(listeners)
+    close(listeners)
+    return port
+
+
+def listen(host: str, port: int = 0) -> list[socket.socket]:
+    """Listen on a TCP port at each address of a host: the given port, or any free one for 0.
 
     Raises:
         StackError: The port is in use or not allowed, or the host is not an address of this machine.
     """
+    listeners: list[socket.socket] = []
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        for family, _, _, _, address in socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as listener:
-            # The server sets this option, too, so a port in TIME_WAIT counts as free.
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(1)
-            return int(listener.getsockname()[1])
+        ):
+            chosen = port_of(listeners) if listeners else port
+            try:
+                listeners.append(socket.create_server((address[0], chosen, *address[2:]), family=family))
+            except OSError as error:
+                # `localhost` and "" have IPv6 addresses on machines without IPv6, too.
+                if not (listeners and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)):
+                    raise
     except OSError as error:
+        close(listeners)
         raise StackError(_reason(host, port, error)) from error
+    except UnicodeError as error:
+        raise StackError(f"cannot listen on {host}: it is no host name") from error
+    return listeners
+
+
+def port_of(listeners: Sequence[socket.socket]) -> int:
+    """Return the port of listening sockets."""
+    return int(listeners[0].getsockname()[1])
+
+
+def close(listeners: Sequence[socket.socket]) -> None:
+    """Close sockets."""
+    for listener in listeners:
+        listener.close()
 
 
 def _reason(host: str, port: int, error: OSError) -> str:
@@ -40,4 +71,5 @@ def _reason(host: str, port: int, error: OSError) -> str:
         return f"port {port} on {host} is in use; choose another with --port, or --port 0 for any free one"
     if error.errno == errno.EACCES:
         return f"port {port} on {host} needs more privileges; choose one above 1023 with --port"
-    return f"cannot listen on {host}: {error.strerror}"
+    reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    return f"cannot listen on {host}: {reason}"

@@ -33,6 +33,7 @@ class ServiceProcess:
         command: Command line; omitted from `repr`, like the following attributes.
         environment: All environment variables.
         standard_input: Text sent to standard input.
+        descriptors: Open file descriptors that the process inherits.
         format_line: Formatter of output lines for the log; None keeps lines unchanged.
     """
 
@@ -42,6 +43,7 @@ class ServiceProcess:
     command: Sequence[str] = field(repr=False)
     environment: Mapping[str, str] = field(repr=False)
     standard_input: str = field(repr=False)
+    descriptors: Sequence[int] = field(repr=False)
     format_line: Callable[[str], str] | None = field(repr=False)
 
     @classmethod
@@ -53,6 +55,7 @@ class ServiceProcess:
         log_path: Path,
         environment: Mapping[str, str],
         standard_input: str = "",
+        descriptors: Sequence[int] = (),
         format_line: Callable[[str], str] | None = None,
     ) -> "ServiceProcess":
         """Start `command` so that it dies with this process and is not reached by the terminal's Ctrl-C."""
@@ -67,6 +70,7 @@ class ServiceProcess:
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
                 start_new_session=True,
+                pass_fds=descriptors,
                 umask=0o077,
             )
         if format_line is not None:
@@ -76,7 +80,7 @@ class ServiceProcess:
             with suppress(BrokenPipeError):
                 popen.stdin.write(standard_input.encode())
                 popen.stdin.close()
-        return cls(name, log_path, popen, command, environment, standard_input, format_line)
+        return cls(name, log_path, popen, command, environment, standard_input, descriptors, format_line)
 
     def restarted(self) -> "ServiceProcess":
         """Kill the rest of the process group, and start the same command again."""
@@ -87,6 +91,7 @@ class ServiceProcess:
             log_path=self.log_path,
             environment=self.environment,
             standard_input=self.standard_input,
+            descriptors=self.descriptors,
             format_line=self.format_line,
         )
 

@@ -4,8 +4,9 @@ import http.client
 import os
 import secrets
 import shutil
+import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,7 @@ from rankery.embedded.broker import (
 )
 from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.lock import DataFolderLock
-from rankery.embedded.ports import free_port, reachable_host
+from rankery.embedded.ports import close, free_port, listen, port_of, reachable_host
 from rankery.embedded.process import ServiceProcess, module_command
 from rankery.errors import StackError, StackInterrupted
 from rankery.server_package import require_server_package
@@ -67,6 +68,7 @@ class EmbeddedStack:
         self.port = port
         self._extra_environment = dict(environment or {})
         self._lock = DataFolderLock(self.data_dir)
+        self._listeners: list[socket.socket] = []
         self._processes: list[ServiceProcess] = []
         self._broker_url = ""
         self._interrupted = False
@@ -91,7 +93,9 @@ class EmbeddedStack:
         return {process.name: process.popen.pid for process in self._processes}
 
     def reserve(self) -> None:
-        """Check the packages, the port and the broker, and lock the data folder; start nothing.
+        """Check the packages and the broker, listen on the port, lock the data folder; start nothing.
+
+        Connections wait until the API accepts them.
 
         Raises:
             PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
@@ -100,11 +104,15 @@ class EmbeddedStack:
         """
         require_server_package()
         find_broker()
-        self.port = free_port(self.host, self.port)
-        self._lock.acquire()
-        if (full := disk_full_message(self.data_dir)) is not None:
-            self._lock.release()
-            raise StackError(full)
+        self._listeners = listen(self.host, self.port)
+        self.port = port_of(self._listeners)
+        try:
+            self._lock.acquire()
+            if (full := disk_full_message(self.data_dir)) is not None:
+                raise StackError(full)
+        except StackError:
+            self._release()
+            raise
 
     def start(self) -> None:
         """Start all processes and wait until the API can score; the worker may still be starting.
@@ -123,7 +131,9 @@ class EmbeddedStack:
             self._temporary_folder.mkdir(mode=0o700)
             self._worker_health.remove()
             self._start_broker()
-            self._start("api", module_command("rankery", "api"))
+            descriptors = [listener.fileno() for listener in self._listeners]
+            options = [f"--descriptor={descriptor}" for descriptor in descriptors]
+            self._start("api", module_command("rankery", "api", *options), descriptors=descriptors)
             self._start("worker", module_command("rankery", "worker"))
             self._wait("api", lambda: self._api_answers("healthz"), API_START_SECONDS)
             self._wait_for_kernels()
@@ -140,6 +150,10 @@ class EmbeddedStack:
             self._processes.pop()
         if self._lock.is_held:
             self._clear_temporary_folder()
+        self._release()
+
+    def _release(self) -> None:
+        close(self._listeners)
         self._lock.release()
 
     def interrupt(self) -> None:
@@ -188,7 +202,7 @@ class EmbeddedStack:
         configuration = broker_configuration(port, password, self._temporary_folder)
         is_json = self._environment().get("RANKERY_LOG_FORMAT") == "json"
         format_line = broker_line_as_json if is_json else None
-        self._start("broker", [find_broker(), "-"], configuration, format_line)
+        self._start("broker", [find_broker(), "-"], configuration, format_line=format_line)
         self._wait("broker", lambda: broker_answers(self._broker_url), BROKER_START_SECONDS)
 
     def _start(
@@ -196,6 +210,7 @@ class EmbeddedStack:
         name: str,
         command: list[str],
         standard_input: str = "",
+        descriptors: Sequence[int] = (),
         format_line: Callable[[str], str] | None = None,
     ) -> None:
         process = ServiceProcess.start(
@@ -204,6 +219,7 @@ class EmbeddedStack:
             log_path=self.data_dir / "logs" / f"{name}.log",
             environment=self._environment(),
             standard_input=standard_input,
+            descriptors=descriptors,
             format_line=format_line,
         )
         self._processes.append(process)

@@ -1,6 +1,7 @@
 """Uploads of judged data, and the problems of files that cannot be read."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,30 @@ def test_an_upload_is_stopped(visit: Visit) -> None:
     assert page.locator('#upload input[name="file"]').evaluate("input => input.files[0].name") == "large.txt"
 
 
+@pytest.mark.parametrize("own_page", [True])
+def test_an_upload_sent_again_after_a_lost_answer_creates_one_dataset(visit: Visit) -> None:
+    """The same form has the same Idempotency-Key until its answer arrives; another file has another key."""
+    visit.refusals_expected = True
+    page, requests = visit.open("/datasets#add"), re.compile(r"/v1/datasets$")
+    page.route(requests, lambda route: route.abort("connectionreset"))
+    keys = []
+    for name in ("once.txt", None, "other.txt"):
+        if name is not None:
+            choose_files(page, file=(name, letor_text(2).encode()))
+        button = page.locator("#upload").get_by_role("button", name="Upload")
+        with page.expect_request(requests) as sent:
+            button.click()
+        keys.append(sent.value.headers["idempotency-key"])
+        expect(page.locator("#upload .problem")).to_contain_text("does not answer")
+        expect(button).to_be_enabled()
+    assert (keys[0] == keys[1], keys[1] == keys[2]) == (True, False)
+    page.unroute(requests)
+    page.route(requests, lambda route: route.fulfill(status=202, body="<html>"))
+    button.click()
+    expect(page.locator("#upload .problem")).to_contain_text("was lost")
+    expect(button).to_be_enabled()
+
+
 def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path) -> None:
     """The parts of a folder become datasets; a folder outside the data roots is refused in the form."""
     fold = data_root / "web" / "Fold1"
@@ -277,7 +302,10 @@ def test_a_corrected_file_replaces_its_invalid_dataset(visit: Visit) -> None:
     page.get_by_label("Role of clicks").select_option("left out")
     send_upload(page)
     broken = wait_until_read(page, "invalid")
-    expect(page.get_by_role("region", name="Problems by cause and column")).to_contain_text(str(MISTAKE))
+    causes = page.get_by_role("region", name="Problems by cause and column")
+    expect(causes).to_contain_text(str(MISTAKE))
+    expect(causes).to_contain_text("but found")
+    expect(page.get_by_text("Problems by place"), "of a single problem").to_have_count(0)
 
     form = page.get_by_role("form", name="Upload the corrected file")
     content = _odd_table(7).encode()

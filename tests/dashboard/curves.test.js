@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { foldsOf, historyReader } from "../../app/dashboard/static/jobs/curves.js";
+import { foldsOf, historiesReader, historyReader } from "../../app/dashboard/static/jobs/curves.js";
 
 const requested = [];
 let answers = [];
@@ -14,7 +14,7 @@ beforeEach(() => {
   };
 });
 
-const job = { attempt: 1, spec: {} };
+const job = { attempt: 1, status: "running", spec: {} };
 const history = (iterations, train) => ({
   best_iteration: iterations.at(-1) ?? null,
   iterations,
@@ -65,14 +65,40 @@ test("another attempt is read from its first iteration", async () => {
 test("a cross-validation requests all iterations each time, a single fold only new ones", async () => {
   answers = Array(4).fill(history([1], { loss: [0.9] }));
   const read = historyReader("job_1");
-  const whole = { attempt: 1, spec: { validation: { folds: 5 } } };
+  const whole = { ...job, spec: { validation: { folds: 5 } } };
   await read(whole);
   await read(whole);
   const readFold = historyReader("job_2");
-  const fold = { attempt: 1, spec: { validation: { folds: 5, fold: 2 } } };
+  const fold = { ...job, spec: { validation: { folds: 5, fold: 2 } } };
   await readFold(fold);
   await readFold(fold);
   assert.deepEqual(requested, ["?after=0", "?after=0", "?after=0", "?after=1"]);
+});
+
+test("metrics that a job measured at its end are read with all iterations", async () => {
+  const live = { loss: [0.9, 0.8] };
+  const measured = { ...live, "ndcg@10": [0.4, 0.5] };
+  answers = [history([1, 2], live), history([1, 2], measured)];
+  const read = historyReader("job_1");
+  await read(job);
+  assert.deepEqual((await read({ ...job, status: "succeeded" })).curves.train, measured);
+  const item = { job_id: "job_1", attempt: 1 };
+  answers = [
+    { items: [{ ...item, status: "running", ...history([1, 2], live) }] },
+    { items: [{ ...item, status: "succeeded", ...history([], {}) }] },
+    { items: [{ ...item, status: "succeeded", ...history([1, 2], measured) }] },
+  ];
+  const readAll = historiesReader();
+  const jobs = [{ ...job, id: "job_1" }];
+  await readAll(jobs);
+  await readAll(jobs);
+  const ended = [{ ...jobs[0], status: "succeeded" }];
+  assert.deepEqual((await readAll(ended)).get("job_1").curves.train, measured);
+  assert.deepEqual((await readAll(ended)).get("job_1").curves.train, measured, "without a request");
+  assert.deepEqual(
+    requested.slice(2),
+    ["job_1", "job_1%3A2", "job_1"].map((id) => `?job=${id}&times=true`),
+  );
 });
 
 test("folds are found by their names", () => {

@@ -15,7 +15,7 @@ import pytest
 
 from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
 from rankery.embedded.lock import DataFolderInUse, DataFolderLock
-from rankery.embedded.ports import free_port, reachable_host
+from rankery.embedded.ports import close, free_port, listen, port_of, reachable_host
 from rankery.embedded.process import ServiceProcess
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
@@ -61,13 +61,40 @@ def test_a_taken_port_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StackError, match=rf"port {port} .* is in use.*--port"):
-            free_port("127.0.0.1", port)
+            listen("127.0.0.1", port)
 
 
 def test_a_foreign_address_is_refused() -> None:
     """The service can listen only on addresses of this machine (192.0.2.1 is reserved for documentation)."""
     with pytest.raises(StackError, match=r"cannot listen on 192\.0\.2\.1"):
-        free_port("192.0.2.1")
+        listen("192.0.2.1")
+    for host in ("a b", "a..b"):
+        with pytest.raises(StackError, match=rf"cannot listen on {host}: "):
+            listen(host)
+
+
+def test_all_addresses_of_a_host_have_the_same_port() -> None:
+    """An empty host has the addresses of IPv4 and IPv6."""
+    listeners = listen("")
+    assert {listener.getsockname()[1] for listener in listeners} == {port_of(listeners)}
+    close(listeners)
+
+
+def test_of_two_services_that_start_at_the_same_time_one_gets_the_port(tmp_path: Path) -> None:
+    """A service holds its port before its API starts, and until it stops or is refused."""
+    first = EmbeddedStack(tmp_path / "first")
+    first.reserve()
+    second = EmbeddedStack(tmp_path / "second", port=first.port)
+    with pytest.raises(StackError, match=rf"port {first.port} .* is in use.*--port"):
+        second.reserve()
+    assert not second.data_dir.exists()
+    third = EmbeddedStack(first.data_dir)
+    with pytest.raises(StackError, match="in use by another rankery service"):
+        third.reserve()
+    first.stop()
+    close(listen("127.0.0.1", third.port))
+    second.reserve()
+    second.stop()
 
 
 @pytest.mark.parametrize(

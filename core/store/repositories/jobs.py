@@ -1,5 +1,6 @@
 """Stored jobs: queued, listed, labelled and cancelled by their users."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -115,6 +116,7 @@ class Jobs(JobClaims, JobRecovery):
         sort: str = "created",
         direction: Direction | None = None,
         dataset_id: str | None = None,
+        object_id: str | None = None,
         tags: WantedTags = (),
         text: str | None = None,
         job_ids: Collection[str] | None = None,
@@ -130,6 +132,7 @@ class Jobs(JobClaims, JobRecovery):
             sort: One of `columns` or of `ORDERS`.
             direction: Sort direction.
             dataset_id: Only jobs that read or make this dataset.
+            object_id: Only jobs whose specification has this id.
             tags: Names of tags with their required value, None for any value.
             text: Only jobs whose name contains this text, ignoring case, or whose id is this text.
             job_ids: Only jobs with these ids.
@@ -141,6 +144,8 @@ class Jobs(JobClaims, JobRecovery):
         if dataset_id is not None:
             using = select(JobDataset.job_id).where(JobDataset.dataset_id == dataset_id)
             rows = rows.where(Job.id.in_(using))
+        if object_id is not None:
+            rows = rows.where(Job.specification_has(json.dumps(object_id)))
         if text is not None:
             rows = rows.where(or_(Job.title.icontains(text, autoescape=True), Job.id == text))
         if job_ids is not None:

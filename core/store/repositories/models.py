@@ -17,11 +17,14 @@ from core.store.repositories.pages import NEWEST_FIRST, Direction, Page, WantedT
 from core.store.repositories.projects import changed_tags
 from core.store.repositories.repository import Repository, added
 from core.store.tables import Job, Model, ModelAlias, ModelName
+from core.suggestions import did_you_mean
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 MODEL_NAME_RULE = "must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
+_NAME_ENDS = re.compile("[:@]")
+_MAX_COMPARED_NAMES = 1_000  # a comparison takes 10 µs
 _VERSION_LOCKS = 0x4D4F444C  # namespace of advisory locks: "MODL"
 
 
@@ -115,6 +118,20 @@ class Models(Repository[Model]):
         if model is None:
             raise NotFound("model", ref)
         return model
+
+    def similar(self, ref: str) -> str | None:
+        """Return a question with the most similar name, or with the most similar alias of the name.
+
+        None without a similar one, or if only the version does not exist.
+        """
+        name = _NAME_ENDS.split(ref, maxsplit=1)[0]
+        exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
+        names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES)).all()
+        if name not in names:
+            return did_you_mean(name, {known: known for known in names})
+        aliases = self._session.scalars(select(ModelAlias.alias).where(ModelAlias.name == name))
+        references = [f"{name}@{alias}" for alias in aliases if "@" in ref]
+        return did_you_mean(ref, {known: known for known in references})
 
     def tested(self, name: str, limit: int) -> list[Model]:
         """Return the latest versions of a name that have metrics, oldest first."""

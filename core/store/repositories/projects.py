@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Text, cast, func, or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput
@@ -199,8 +199,7 @@ class Projects:
 
     def _is_awaited(self, name: str) -> bool:
         """Return whether an active job or study makes a version of the name."""
-        # Search the text: PostgreSQL cannot extract members of JSON that has the character NUL anywhere.
-        makes_version = cast(Job.spec, Text).contains(f'"model_name": {json.dumps(name)}', autoescape=True)
+        makes_version = Job.specification_has(f'"model_name": {json.dumps(name)}')
         kinds = (TrainJob.kind, AutoTrainJob.kind, ImportModelJob.kind)
         jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), makes_version)
         studies = select(Study.id).where(Study.model_name == name, Study.status.not_in(_ENDED_STUDIES))

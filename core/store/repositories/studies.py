@@ -83,6 +83,7 @@ class Studies(Repository[Study]):
         parallel: int,
         key_id: str | None,
         project: str | None = None,
+        origin: Study | None = None,
     ) -> Study:
         """Record a study and queue its first trials; the first one has the default parameters.
 
@@ -91,14 +92,15 @@ class Studies(Repository[Study]):
             budget: Its budget.
             parallel: Number of concurrently queued or running trials.
             key_id: The API key that submits it, None without authentication.
-            project: Its project; None for the project of its models, else that of its dataset.
+            project: Its project; None for the project of its models, else that of `origin` or its dataset.
+            origin: The study that it clones, or None.
 
         Raises:
             NotFound: A dataset does not exist.
             InvalidInput: As `Projects.claim_name`.
         """
-        dataset = self._session.get(Dataset, spec["dataset_id"])
-        of_dataset = None if dataset is None else dataset.project
+        source = origin or self._session.get(Dataset, spec["dataset_id"])
+        inherited = None if source is None else source.project
         study_id = ids.new_id(ids.STUDY)
         study = self._insert(
             id=study_id,
@@ -112,7 +114,7 @@ class Studies(Repository[Study]):
             patience=budget.patience,
             parallel_trials=parallel,
             key_id=key_id,
-            project=Projects(self._session).claim_name(spec["model_name"], project, of_dataset),
+            project=Projects(self._session).claim_name(spec["model_name"], project, inherited),
         )
         self._progress.advance(study)
         return study

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Double, ForeignKey, Index, Text
+from sqlalchemy import BigInteger, ColumnElement, Double, ForeignKey, Index, Text, cast
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
@@ -79,6 +79,12 @@ class Job(InProject, Trashable, Base):
     notes: Mapped[str | None] = mapped_column(Text)
     tags: Mapped[dict[str, str] | None]
     trace_context: Mapped[dict[str, str] | None]
+
+    @classmethod
+    def specification_has(cls, text: str) -> ColumnElement[bool]:
+        """Return the condition that the JSON text of the specification contains a text."""
+        # Search the text: PostgreSQL cannot extract members of JSON that has the character NUL anywhere.
+        return cast(cls.spec, Text).contains(text, autoescape=True)
 
 
 class JobAttempt(Base):

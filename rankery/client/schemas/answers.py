@@ -1913,7 +1913,7 @@ class Dataset(Answer):
     """Job that reads or creates the dataset"""
 
     size_bytes: int | None = None
-    """Size of the file in bytes"""
+    """Size of the file in bytes, with its file of query sizes"""
 
     sha256: str | None = None
     """Digest of the uploaded file"""

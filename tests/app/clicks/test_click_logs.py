@@ -152,3 +152,5 @@ def test_a_log_is_kept_for_active_jobs(
     held = client.delete(f"/v1/click-logs/{log['id']}", params={"permanently": True})
     assert held.status_code == 409
     assert [holder["id"] for holder in held.json()["holders"]] == [job.id]
+    listed = client.get(f"/v1/jobs?object={log['id']}&fields=id").json()["items"]
+    assert [item["id"] for item in listed] == [job.id, log["job_id"]]

@@ -165,6 +165,7 @@ def test_what_letor_cannot_represent_is_refused(
     response = client.get(f"/v1/datasets/{dataset_id}/download?format=letor")
     assert response.status_code == 422
     assert response.json()["errors"] == [{"pointer": "/format", "detail": detail}]
+    assert client.head(f"/v1/datasets/{dataset_id}/download?format=letor").status_code == 422
     assert client.get(f"/v1/datasets/{dataset_id}/download").status_code == 200
 
 

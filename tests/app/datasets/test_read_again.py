@@ -58,6 +58,21 @@ def test_a_dataset_without_its_upload_is_not_read_again(client: TestClient, stor
     assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
 
 
+def test_a_generated_dataset_is_not_read_again(client: TestClient, store: Store) -> None:
+    """The answer has the reason: a synthetic dataset has no file."""
+    dataset_id = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
+    with store.begin() as tx:
+        job = tx.jobs.claim_next(["ingest"], "w1", 60.0)
+        assert job is not None
+        tx.jobs.fail(job.id, job.token, PROBLEM)
+    response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price"]})
+    assert (response.status_code, "generated, not read from a file" in response.json()["detail"]) == (
+        409,
+        True,
+    )
+    assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
+
+
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [({}, "/ignore"), ({"ignore": []}, "/ignore"), ({"ignore": ["x"]}, "/columns/features")],

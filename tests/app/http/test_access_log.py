@@ -42,6 +42,17 @@ def test_each_request_is_one_line_with_its_id(client: TestClient, log: io.String
     assert isinstance(line["duration_ms"], float)
 
 
+def test_the_status_is_a_number(client: TestClient, log: io.StringIO) -> None:
+    """Lines for people have the number, even if the route uses the constants of `http`."""
+    configure_logging("info", "console")
+    handler = logging.getLogger().handlers[-1]
+    assert isinstance(handler, logging.StreamHandler)
+    handler.setStream(log)
+    assert client.post("/sign-out", follow_redirects=False).status_code == 303
+    assert re.search(r"status\S*=\S*303\b", log.getvalue())
+    assert "HTTPStatus" not in log.getvalue()
+
+
 def test_a_callers_id_is_kept(client: TestClient) -> None:
     """One id follows a request through proxies."""
     response = client.get("/healthz", headers={"X-Request-ID": "edge-0815.a:b"})

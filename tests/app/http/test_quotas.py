@@ -86,6 +86,17 @@ def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
     assert _upload(client, "file").status_code == 202
 
 
+def test_files_of_query_sizes_count(client: TestClient) -> None:
+    """They are part of the size of their dataset."""
+    sizes = {"file": ("1.txt", LETOR), "file_query": ("1.txt.query", b"1\n" * len(LETOR))}
+    for size_bytes in (3 * len(LETOR), None):
+        answer = client.post("/v1/datasets", files=sizes)
+        assert (answer.status_code, answer.json().get("size_bytes")) == (
+            202 if size_bytes else 409,
+            size_bytes,
+        )
+
+
 def test_each_key_has_separate_quotas(client: TestClient, application: FastAPI, store: Store) -> None:
     """Jobs and bytes are counted per key; the limits of a key replace those of the settings."""
     with store.begin() as tx:

@@ -311,6 +311,8 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
     assert len(listed("")) == 3
     assert listed(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
     assert listed("text=WEB&status=queued") == [train]
+    assert listed(f"object={train_request['dataset_id']}") == [cancelled, train]
+    assert listed("object=clk_none") == []
     assert listed("text=%25") == []
     for wrong in ("sort=best", "text=", "text=a%00b", "cursor=nothing"):
         assert client.get(f"/v1/jobs?{wrong}").status_code == 422
@@ -326,6 +328,11 @@ def test_jobs_of_a_later_release_are_left_out(
         later.kind = "later"
     assert [job["id"] for job in client.get("/v1/jobs").json()["items"]] == [known]
     assert client.get(f"/v1/jobs/{later.id}").status_code == 404
+    refused = client.post(f"/v1/jobs/{later.id}/cancel")
+    assert refused.status_code == 404
+    assert "this release cannot show its kind 'later'; `POST /v1/jobs/cancel`" in refused.json()["detail"]
+    cancelled = client.post("/v1/jobs/cancel", json={"ids": [later.id]}).json()["items"]
+    assert [one["outcome"] for one in cancelled] == ["cancelled"]
 
 
 def test_a_queued_job_is_cancelled_immediately(client: TestClient, train_request: dict[str, Any]) -> None:

@@ -69,6 +69,40 @@ def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[
         assert client.get(f"/v1/models/{reference}").json()["id"] == model.id
 
 
+def test_an_unknown_name_is_answered_with_a_similar_one_that_the_key_may_read(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """A key bound to another project, or without the scope `read`, gets no suggestion."""
+    model = add_model("web-search")
+    with store.begin() as tx:
+        tx.aliases.move("web-search", "champion", model.version)
+        _, reading = tx.api_keys.create("reading", ["read"])
+        _, bound = tx.api_keys.create("bound", ["read"], projects=["other"])
+        _, scoring = tx.api_keys.create("scoring", ["score"])
+        _, admin = tx.api_keys.create("admin", ["admin"])
+
+    def detail(reference: str, secret: str = reading) -> str:
+        answer = client.get(f"/v1/models/{reference}", headers={"Authorization": f"Bearer {secret}"})
+        assert answer.status_code == 404
+        return str(answer.json()["detail"])
+
+    assert detail("web-serch").endswith("'web-serch'; did you mean web-search?")
+    assert detail("web-serch:1").endswith("did you mean web-search?")
+    assert detail("web-search@champoin").endswith("did you mean web-search@champion?")
+    assert detail("web-search:9").endswith("there is no model 'web-search:9'")
+    assert detail("shop").endswith("there is no model 'shop'")
+    deleted = add_model("deleted-one")
+    client.post(f"/v1/jobs/{deleted.job_id}/cancel", headers={"Authorization": f"Bearer {admin}"})
+    path = f"/v1/models/{deleted.reference}"
+    assert client.delete(path, headers={"Authorization": f"Bearer {admin}"}).status_code == 200
+    assert detail("deleted-on").endswith("there is no model 'deleted-on'")
+    assert detail("web-serch", bound) == "there is no model 'web-serch'"
+    body = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1.0]}]}]}
+    headers = {"Authorization": f"Bearer {scoring}"}
+    refused = client.post("/v1/models/web-serch/rank", json=body, headers=headers)
+    assert (refused.status_code, refused.json()["detail"]) == (404, "there is no model 'web-serch'")
+
+
 def test_the_description_and_tags_of_a_model_can_be_changed(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:

@@ -284,6 +284,15 @@ def test_a_clone_has_the_specification_and_no_trials(
     assert second["counts"]["asked"] == 2
 
 
+def test_a_clone_is_in_the_project_of_its_study(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """The project of the dataset differs, and the study has ended without a model."""
+    first = client.post("/v1/studies", json=request_of(project="web")).json()
+    client.patch(f"/v1/datasets/{first['dataset_id']}", json={"project": "data"})
+    client.post(f"/v1/studies/{first['id']}/cancel")
+    clone = client.post(f"/v1/studies/{first['id']}/clone", json={})
+    assert (clone.status_code, clone.json().get("project")) == (202, "web")
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

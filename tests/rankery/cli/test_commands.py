@@ -658,7 +658,7 @@ def test_what_is_refused_is_one_sentence(
     [
         (
             ("train", "train.txt", "--validation", "3"),
-            "a share of the queries must be above 0 and below 1, not 3",
+            "a share of the queries must be above 0 and below 1, not 3; give a dataset whose name is",
         ),
         (
             ("train", "train.txt", "--validation", "none", "--early-stopping", "3"),
@@ -717,9 +717,9 @@ def test_a_service_that_is_not_there_is_one_sentence() -> None:
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
     assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")
-    assert run("jobs", "list", "--url", "nonsense").sentence.startswith(
-        "'nonsense' is not the URL of a service"
-    )
+    for url in ("nonsense", "http://a..b"):
+        refused = run("jobs", "list", "--url", url)
+        assert refused.sentence.startswith(f"'{url}' is not the URL of a service")
 
 
 def test_a_wrong_url_is_one_sentence(stack: EmbeddedStack) -> None:

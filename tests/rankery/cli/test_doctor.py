@@ -136,6 +136,10 @@ def test_files_and_the_storage_exclude_each_other(folder: Path) -> None:
         done = run("doctor", *given)
         assert done.code == 2
         assert "give judged files, or --storage" in done.errors
+    for option, value in (("--test", folder / "test.txt"), ("--format", "csv"), ("--columns", "{}")):
+        done = run("doctor", "--storage", option, value)
+        assert done.code == 2
+        assert "--storage examines no files" in done.errors
 
 
 def test_a_folder_is_examined_by_its_parts(tmp_path: Path) -> None:

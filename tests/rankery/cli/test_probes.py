@@ -82,6 +82,9 @@ def test_no_api_is_one_sentence() -> None:
     assert done.sentence.startswith(
         f"the API does not answer at http://127.0.0.1:{port}/readyz?for=scoring: "
     )
+    for host in ("a b", "a..b", "[::1"):
+        done = run("health", "api", "--host", host)
+        assert (done.code, done.sentence.partition("http")[0]) == (1, "the API does not answer at ")
 
 
 def test_a_second_warm_up_prints_the_folder_of_the_kernels() -> None:

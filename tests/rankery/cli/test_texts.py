@@ -94,10 +94,17 @@ def test_invalid_grids_are_refused(text: str, sentence: str) -> None:
         grid([text], "--grid")
 
 
-@pytest.mark.parametrize("text", ["", "a", "-2", "3-1", "1,,2"])
+@pytest.mark.parametrize("text", ["", "a", "-2", "3-1", "1,,2", "1-99999999999", "9" * 5000])
 def test_invalid_numbers_of_folds_are_refused(text: str) -> None:
     """A range that ends before it begins has no numbers."""
     with pytest.raises(WrongUsage, match=r"--folds .*: write numbers like 1-5 or 1,3"):
+        numbers_of(text)
+
+
+@pytest.mark.parametrize("text", ["1-21", "1-9999", ",".join(["1"] * 21)])
+def test_too_many_folds_are_refused(text: str) -> None:
+    """An experiment has at most 20 folds."""
+    with pytest.raises(WrongUsage, match="at most 20 folds"):
         numbers_of(text)
 
 

@@ -80,14 +80,11 @@ async function offerDatasets(form) {
  */
 async function offerPropensities(form, logId) {
   const kinds = ["propensity", "simulate-clicks"];
-  const fields =
-    "title,kind,created_at,spec.click_log_id,result.method,result.propensities,result.intercepts,result.truth";
+  const fields = "title,kind,created_at,result.method,result.propensities,result.intercepts,result.truth";
   const pages = await Promise.all(
-    kinds.map((kind) => get(`/v1/jobs?kind=${kind}&status=succeeded&limit=200&fields=${fields}`)),
+    kinds.map((kind) => get(`/v1/jobs?kind=${kind}&object=${logId}&status=succeeded&limit=200&fields=${fields}`)),
   );
-  const jobs = pages
-    .flatMap((page) => /** @type {any[]} */ (page.items))
-    .filter(({ spec }) => spec.click_log_id === logId);
+  const jobs = pages.flatMap((page) => /** @type {any[]} */ (page.items));
   for (const select of findAll(form, "select[data-list]", HTMLSelectElement)) {
     const { list = "" } = select.dataset;
     if (!(list in NO_PROPENSITIES)) continue;

@@ -6,9 +6,9 @@ import { loadInto, withCode } from "../page/content.js";
 import { h, hint, panel, replace, statusBadge } from "../page/dom.js";
 import { fixed, timeElement } from "../page/format.js";
 
-const KINDS = ["click-model", "propensity", "judge", "train", "counterfactual", "simulate-clicks"];
+const MAX_JOBS = 200;
 const FIELDS = [
-  ...["title", "kind", "kind_label", "status", "created_at", "spec.click_log_id", "spec.clicks"],
+  ...["title", "kind", "kind_label", "status", "created_at"],
   ...["sentence", "method", "propensities", "lower", "upper", "truth"].map((name) => `result.${name}`),
 ];
 
@@ -19,16 +19,14 @@ export function jobPanels(logId) {
   const figure = h("section.panel", { "aria-label": "Propensities by method", hidden: true });
   const list = h("div");
   loadInto(list, async () => {
-    const pages = await Promise.all(KINDS.map((kind) => get(`/v1/jobs?kind=${kind}&limit=100&fields=${FIELDS}`)));
-    const jobs = pages
-      .flatMap(({ items }) => /** @type {LogJob[]} */ (items))
-      .filter(({ spec }) => spec.click_log_id === logId || spec.clicks?.log === logId)
-      .sort((one, other) => other.created_at.localeCompare(one.created_at));
+    const query = new URLSearchParams({ object: logId, limit: String(MAX_JOBS), fields: String(FIELDS) });
+    const { items, next_cursor: more } = await get(`/v1/jobs?${query}`);
+    const jobs = /** @type {LogJob[]} */ (items).filter(({ kind }) => kind !== "ingest-clicks");
     const drawn = propensityFigure(jobs);
     figure.hidden = !drawn;
     replace(figure, h("h2", "Propensities by method"), drawn);
     if (!jobs.length) return [hint("No jobs on this click log yet.")];
-    return [h("ul.plain-list.log-jobs", ...jobs.map(jobLine))];
+    return [h("ul.plain-list.log-jobs", ...jobs.map(jobLine)), more && hint(`The newest ${MAX_JOBS} jobs are shown.`)];
   });
   return [figure, panel("Jobs on this log", list)];
 }

@@ -2,7 +2,7 @@
 import { supportLabel } from "../clicks/counterfactual.js";
 import { estimatorName } from "../clicks/estimators.js";
 import { clickLogPage, jobPage } from "../page/addresses.js";
-import { get } from "../page/api.js";
+import { get, getAll } from "../page/api.js";
 import { failureBox, helpLink } from "../page/content.js";
 import { columnHead, dataTable, h, replace } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
@@ -39,12 +39,14 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
 
   /** @returns {Promise<Child[]>} */
   async function parts() {
-    const query = new URLSearchParams({ kind: "counterfactual", status: "succeeded", limit: "100" });
+    const object = model ?? ranking;
+    if (!object) return [];
+    const query = new URLSearchParams({ kind: "counterfactual", object, status: "succeeded", limit: "100" });
     const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
     const found = /** @type {any[]} */ (items).flatMap(estimateOf);
     if (!found.length) return [];
-    const logs = await get("/v1/click-logs?limit=200&fields=name");
-    const names = new Map(logs.items.map(({ id, name }) => [id, name]));
+    const logs = await getAll("/v1/click-logs?limit=200&fields=name");
+    const names = new Map(logs.map(({ id, name }) => [id, name]));
     const heads = ["Click log", "Metric", "Estimate", "95% interval", "Logged ranking", "Estimator", "Support", "Job"];
     const cells = heads.map((words, column) => columnHead(words, { class: numberClass(column) }));
     const rows = found.map((estimate) => row(estimate, names));

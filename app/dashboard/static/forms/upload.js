@@ -3,16 +3,20 @@ import { urlOf } from "../page/addresses.js";
 import { DATASET_ROLES } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
-import { failure, newIdempotencyKey, signIn, Unavailable } from "../page/api.js";
+import { failure, repeatable, signIn, Unavailable } from "../page/api.js";
 import { announce, find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
 
+/** Sends the same form with the same Idempotency-Key until its answer has arrived. */
+const repeated = repeatable();
+
 /**
  * Upload a form, and report progress, which fetch does not; large files are sent first, in separate requests.
  *
- * Large files that have arrived are not sent again if the form is rejected or its response is lost.
+ * Large files that have arrived are not sent again if the form is rejected or its response is lost. The same form sent
+ * again after a lost response creates nothing twice.
  *
  * @param {string} path
  * @param {FormData} form
@@ -21,11 +25,18 @@ import { duration, size } from "../page/format.js";
  */
 export function upload(path, form, onProgress) {
   const large = [...form].flatMap(([name, value]) => (isLarge(value) ? [/** @type {const} */ ([name, value])] : []));
-  if (!large.length) return sendForm(path, form, onProgress);
   const stopped = new AbortController();
   /** @type {{abort: () => void} | null} */
   let last = null;
-  async function send() {
+  /** @param {string} key @param {OnProgress} report */
+  function sendWith(key, report) {
+    const transfer = sendForm(path, form, report, key);
+    last = transfer;
+    return transfer.done;
+  }
+  /** @param {string} key */
+  async function send(key) {
+    if (!large.length) return sendWith(key, onProgress);
     const total = large.reduce((sum, [, { size: bytes }]) => sum + bytes, 0);
     let before = 0;
     for (const [name, file] of large) {
@@ -35,13 +46,8 @@ export function upload(path, form, onProgress) {
       before += file.size;
     }
     onProgress(total, total);
-    const key = newIdempotencyKey();
     const answer = await persist(
-      () => {
-        const transfer = sendForm(path, form, () => {}, key);
-        last = transfer;
-        return transfer.done;
-      },
+      () => sendWith(key, () => {}),
       () => onProgress(total, total, "waiting"),
       stopped.signal,
     );
@@ -52,7 +58,15 @@ export function upload(path, form, onProgress) {
     stopped.abort();
     last?.abort();
   };
-  return { done: send(), abort };
+  return { done: repeated(contentsKey(path, form), send), abort };
+}
+
+/** Return a text that differs between requests with other contents. @param {string} path @param {FormData} form */
+function contentsKey(path, form) {
+  const fields = [...form].map(([name, value]) =>
+    value instanceof File ? [name, value.name, value.size, value.lastModified] : [name, value],
+  );
+  return JSON.stringify([path, ...fields]);
 }
 
 /** @param {FormDataEntryValue} value @returns {value is File} */
@@ -64,20 +78,27 @@ const isLarge = (value) => value instanceof File && value.size > RESUMABLE_BYTES
  * @param {string} path
  * @param {FormData} form
  * @param {OnProgress} onProgress
- * @param {string} [idempotencyKey]
+ * @param {string} idempotencyKey
  * @returns {{done: Promise<any>, abort: () => void}}
  */
-function sendForm(path, form, onProgress, idempotencyKey = newIdempotencyKey()) {
+function sendForm(path, form, onProgress, idempotencyKey) {
   const transfer = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));
     transfer.addEventListener("load", () => {
       if (transfer.status === 401) signIn();
       else if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
-      else resolve(JSON.parse(transfer.responseText));
+      else resolve(transfer.responseText);
     });
     transfer.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
     transfer.addEventListener("abort", () => resolve(null));
+  }).then((text) => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      // A proxy may answer with HTML.
+      throw new Unavailable("The answer of the API was lost.");
+    }
   });
   transfer.open("POST", urlOf(path));
   transfer.setRequestHeader("accept", "application/json");

@@ -2,7 +2,7 @@
 import { jobApi } from "../page/addresses.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
-import { iterationWord, LOSS } from "./labels.js";
+import { isActive, iterationWord, LOSS } from "./labels.js";
 import { conditionalReader } from "../page/api.js";
 import { h, setAttribute, setText } from "../page/dom.js";
 import { count, lossValue, metric } from "../page/format.js";
@@ -14,7 +14,7 @@ import { count, lossValue, metric } from "../page/format.js";
  *
  * @param {string} jobId
  * @returns {(job: Job) => Promise<LearningCurves>} requests only the new iterations, but all of a
- *   cross-validation
+ *   cross-validation and of a job that has ended
  */
 export function historyReader(jobId) {
   const read = conditionalReader();
@@ -65,7 +65,7 @@ export function historiesReader() {
       else
         known.set(item.job_id, {
           attempt: item.attempt,
-          ended: item.status !== "queued" && item.status !== "running",
+          ended: !before && !isActive(item),
           history: extend(before?.history ?? emptyHistory(), item),
         });
     }
@@ -73,9 +73,15 @@ export function historiesReader() {
   };
 }
 
-/** Check whether new values also belong to earlier iterations, as those of each fold of a cross-validation do. @param {Job} job */
-function changesEarlierIterations({ spec }) {
-  const validation = spec?.validation;
+/**
+ * Check whether earlier iterations may have new values: those of each fold of a cross-validation, and metrics that a job
+ * measures at its end.
+ *
+ * @param {Job} job
+ */
+function changesEarlierIterations(job) {
+  if (!isActive(job)) return true;
+  const validation = job.spec?.validation;
   if (!validation || typeof validation !== "object") return false;
   return "fold_column" in validation || ("folds" in validation && !("fold" in validation));
 }

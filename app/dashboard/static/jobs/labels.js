@@ -2,7 +2,7 @@
 import { comparisonPage, driftPage, evaluationPage, modelPage, rankingPage } from "../page/addresses.js";
 import { count, duration, elapsed, percent, size, joined } from "../page/format.js";
 
-/** @param {Job} job */
+/** @param {Pick<Job, "status">} job */
 export const isActive = (job) => job.status === "queued" || job.status === "running";
 
 /** Check whether a job is a training or a reproduction of one; trials of studies are not. @param {Job} job */

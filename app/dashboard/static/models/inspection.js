@@ -192,8 +192,8 @@ async function inspectionForm(model, found) {
   );
   try {
     await offerChoices(form, model.id);
-    const { items } = await get("/v1/jobs?kind=inspect&limit=50");
-    const waiting = items.find((job) => isActive(job) && job.spec.model_id === model.id);
+    const { items } = await get(`/v1/jobs?kind=inspect&object=${model.id}&limit=50`);
+    const waiting = items.find(isActive);
     if (waiting) follow(waiting);
   } catch (error) {
     showError(form, error);

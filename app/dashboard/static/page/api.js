@@ -158,22 +158,37 @@ export function conditionalReader() {
 }
 
 /**
- * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection does so only once,
- * because the Idempotency-Key is kept until the answer has been read, or the request was refused for good.
+ * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection does so only once.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */
 export function creator() {
+  const repeated = repeatable();
+  return async (path, json) => {
+    const answer = await repeated(path + JSON.stringify(json), (key) =>
+      request(path, { method: "POST", json, headers: { "idempotency-key": key } }),
+    );
+    return answer.body;
+  };
+}
+
+/**
+ * Return a function that sends a request with an Idempotency-Key. Requests with the same contents have the same key
+ * until an answer has been read, or the request was refused for good.
+ *
+ * @returns {<Found>(contents: string, send: (key: string) => Promise<Found>) => Promise<Found>} the answer of `send`
+ *   is null if the request was stopped
+ */
+export function repeatable() {
   let key = "";
   let sent = "";
-  return async (path, json) => {
-    const payload = path + JSON.stringify(json);
-    if (!key || payload !== sent) key = newIdempotencyKey();
-    sent = payload;
+  return async (contents, send) => {
+    if (!key || contents !== sent) key = newIdempotencyKey();
+    sent = contents;
     try {
-      const answer = await request(path, { method: "POST", json, headers: { "idempotency-key": key } });
-      key = "";
-      return answer.body;
+      const answer = await send(key);
+      if (answer !== null) key = "";
+      return answer;
     } catch (error) {
       if (isFinal(error)) key = "";
       throw error;

@@ -3,7 +3,7 @@
  * @module
  */
 import { pagedTable } from "../tables/table.js";
-import { get } from "../page/api.js";
+import { getAll } from "../page/api.js";
 import { elementById, h, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { change, outcome } from "../settings/labels.js";
@@ -26,8 +26,7 @@ open();
 
 async function open() {
   try {
-    const { items } = await get("/v1/keys?limit=200");
-    for (const { id, name } of items) names.set(id, name);
+    for (const { id, name } of await getAll("/v1/keys?limit=200")) names.set(id, name);
     const wanted = new URLSearchParams(location.search).get("key");
     if (wanted && !names.has(wanted)) names.set(wanted, wanted);
     select.append(...[...names].map(([value, name]) => h("option", { value, selected: value === wanted }, name)));

@@ -71,7 +71,9 @@ const COLUMNS = [
  * @param {() => void} begun called when the upload is being read again
  */
 function problemCauses(problem, causes, begun) {
-  const { title } = problem;
+  const { title, errors } = problem;
+  // A single problem has one row with its detail; a list by place would show it again.
+  const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
   /** @type {Set<string>} */
   const ignored = new Set();
   const button = h("button.primary", { click: readAgain }, "Ignore and read again");
@@ -108,7 +110,7 @@ function problemCauses(problem, causes, begun) {
     return h(
       "tr",
       rowHead(column ? h("code", column) : h("span.missing", "rows")),
-      h("td.fault-detail", title),
+      h("td.fault-detail", only?.detail ?? title),
       h("td.number", { "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
       h(
         "td.fault-lines",
@@ -126,6 +128,7 @@ function problemCauses(problem, causes, begun) {
     "section.panel.faults.rows",
     { "aria-label": "Problems by cause" },
     h("h2", title, " ", h("span.severity", { "data-severity": "error" }, totalLabel(causes))),
+    only?.file && hint("In ", h("code", only.file), "."),
     canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
     dataTable(
       "Problems by cause and column",
@@ -133,10 +136,11 @@ function problemCauses(problem, causes, begun) {
       causes.map(row),
     ),
     canIgnore && actions,
-    problem.errors.length > 0 &&
+    errors.length > 0 &&
+      !only &&
       h(
         "details.more",
-        { open: problem.errors.length <= MAX_OPEN_ERRORS },
+        { open: errors.length <= MAX_OPEN_ERRORS },
         h("summary", "Problems by place"),
         ...placeTable(problem),
       ),

@@ -6,7 +6,7 @@ import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
-import { creator, get, request } from "../page/api.js";
+import { creator, get, getAll, request } from "../page/api.js";
 import {
   announce,
   confirmed,
@@ -82,7 +82,7 @@ onSubmit(form, async () => {
 const pollNow = poll(refresh, (problem) => showOnly(place, problemBox(problem)));
 
 async function refresh() {
-  const { items } = await get("/v1/schedules?limit=200");
+  const items = await getAll("/v1/schedules?limit=200");
   place.removeAttribute("aria-busy");
   const words = "A schedule repeats a training on the newest datasets with the same names, and can promote the model.";
   if (items.length) cards.show(items);

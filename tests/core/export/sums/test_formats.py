@@ -114,6 +114,17 @@ def test_vespas_profile_scores_as_the_members(single: bool, tolerance: float) ->
     assert_scores(by_row(vespa(export.content, files, NAMES, single=single)), tolerance, finite=True)
 
 
+def test_functions_of_vespas_profile_differ_from_those_of_features() -> None:
+    """Features may have the names that members would get."""
+    names = ("web_3_1", "web_3_2_features", "x")
+    members = [
+        Member(f"m:{place}", content_of(model), names, 1.0)
+        for place, model in enumerate((random_network(3), random_network(3, (4,))), start=1)
+    ]
+    functions = re.findall(rb"function (\w+)\(", exported("vespa", Sum.of(members)).content)
+    assert sorted(functions) == [b"web_3_1", b"web_3_1_", b"web_3_2_features", b"web_3_2_features_", b"x"]
+
+
 def test_members_round_features_as_in_training() -> None:
     """Imported trees read float64, others float32: 0.1 is above the threshold 0.1 when it was rounded."""
     text = forest_of(stump(0, 0.1, 1.0, 2.0), n_features=1).write().encode()
