@@ -12,6 +12,7 @@ import pytest
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
+from tests.servers.web import WebServer
 
 SMALL = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
 QUICK = (*SMALL, "--no-auto")
@@ -254,6 +255,21 @@ def test_the_best_model_is_found(
     assert sentence in shown.output
     assert rows[0]["name"] in shown.output
     assert sentence in rankery(stack, "jobs", "show", job["id"]).output
+
+
+def test_labels_are_mapped(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
+    """The error for unjudged documents names `--label-map`, which trainings and evaluations take."""
+    path = folder / "unjudged.txt"
+    path.write_text(JUDGED.replace("2 qid:1 ", "nan qid:1 "))
+    train = ("train", path, "--name", "mapped", "--set", "num_iterations=2")
+    refused = rankery(stack, *train)
+    assert refused.sentence.startswith("--label-map: 1 document has no label (NaN); map it")
+    mapped = rankery(stack, *train, "--label-map", '{"nan": 0}', "--json")
+    assert mapped.document["job"]["spec"]["label_map"] == {"nan": 0.0}
+    for command in (("evaluate", "web"), ("compare", "web", "mapped")):
+        given = (*command, "--dataset", path)
+        assert rankery(stack, *given).code == 1
+        assert rankery(stack, *given, "--label-map", '{"nan": 0}').code == 0
 
 
 @pytest.mark.parametrize(
@@ -720,6 +736,16 @@ def test_a_service_that_is_not_there_is_one_sentence() -> None:
     assert run("jobs", "list", "--url", "nonsense").sentence.startswith(
         "'nonsense' is not the URL of a service"
     )
+
+
+def test_a_certificate_that_is_not_trusted_is_named(tmp_path: Path) -> None:
+    """The error names the variable for the authority of the certificate, with which the server is reached."""
+    with WebServer(tmp_path) as server:
+        done = run("jobs", "list", RANKERY_URL=server.url)
+        assert (done.code, done.output) == (1, "")
+        assert done.sentence.endswith("name the file of its authority in SSL_CERT_FILE")
+        trusted = run("jobs", "list", RANKERY_URL=server.url, SSL_CERT_FILE=str(server.authority))
+        assert trusted.sentence.startswith("there is no Rankery service at https://localhost:")
 
 
 def test_a_wrong_url_is_one_sentence(stack: EmbeddedStack) -> None:
