@@ -45,8 +45,8 @@ def reading_errors(problem: Mapping[str, Any]) -> Table:
     """
     if not problem["causes"]:
         shown = table("line", "column", "error", right=("line", "column"), wrap=("error",))
-        for error in problem["errors"]:
-            place = ("" if error[name] is None else str(error[name]) for name in ("line", "column"))
+        for error in problem["errors"] or ():
+            place = (str(error.get(name) or "") for name in ("line", "column"))
             shown.add_row(*place, plain(error["detail"]))
         return shown
     shown = table("error", "column", "count", "lines", "cells", right=("count",), wrap=("error", "cells"))
