@@ -14,6 +14,7 @@ import pytest
 import rankery.cli
 from rankery.cli.jobs import ending
 from rankery.cli.leaderboard import leaderboard
+from rankery.cli.measures import baselines_table
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
 from rankery.client.views.candidate import CandidateView
 from rankery.control_characters import visible
@@ -161,3 +162,13 @@ def test_a_leaderboard_is_readable_in_a_narrow_terminal(
     assert max(map(len, printed.splitlines())) <= 80
     assert "0.8663 to 0.8912" in printed
     assert "…" not in printed
+
+
+def test_the_best_single_feature_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The details of the baselines follow their table."""
+    means = {"ndcg@10": {"mean": 0.5}}
+    details = {"random": "seed 42", "best single feature": "bm25, highest first"}
+    show(
+        baselines_table([{"name": name, "detail": text, "metrics": means} for name, text in details.items()])
+    )
+    assert "random: seed 42; best single feature: bm25, highest first" in capsys.readouterr().out
