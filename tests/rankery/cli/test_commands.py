@@ -270,7 +270,8 @@ def test_labels_are_mapped(trained: dict[str, Any], stack: EmbeddedStack, folder
     assert refused.sentence.startswith("--label-map: 1 document has no label (NaN); map it")
     mapped = rankery(stack, *train, "--label-map", '{"nan": 0}', "--json")
     assert mapped.document["job"]["spec"]["label_map"] == {"nan": 0.0}
-    for command in (("evaluate", "web"), ("compare", "web", "mapped")):
+    checks = (("models", "inspect", "web", "--repeats", "1"), ("gates", "set", "mapped@champion"))
+    for command in (("evaluate", "web"), ("compare", "web", "mapped"), *checks):
         given = (*command, "--dataset", path)
         assert rankery(stack, *given).code == 1
         assert rankery(stack, *given, "--label-map", '{"nan": 0}').code == 0
