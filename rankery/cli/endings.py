@@ -35,8 +35,10 @@ class WrongUsage(typer.BadParameter):
 
 def show_problem(error: UserError) -> None:
     """Print an error as one line of JSON to standard output, for commands with --json."""
-    has_problem = isinstance(error, FileUnreadable | RankeryApiError)
-    show_text(f"{json_line({'problem': error.problem if has_problem else {'detail': str(error)}})}\n")
+    problem: dict[str, Any] = {"detail": str(error)}
+    if isinstance(error, FileUnreadable | RankeryApiError):
+        problem = error.problem
+    show_text(f"{json_line({'problem': problem})}\n")
 
 
 @contextmanager
