@@ -63,7 +63,7 @@ def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     """
     found = dataset_of(session, dataset)
     problem = found.problem
-    errors = ["", reading_errors(problem.model_dump())] if problem is not None and problem.errors else []
+    errors = [reading_errors(problem.model_dump())] if problem is not None and problem.errors else []
     session.show(found, _properties(session, found), *errors)
 
 

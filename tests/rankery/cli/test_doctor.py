@@ -135,19 +135,14 @@ def test_all_errors_of_a_text_are_listed(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("arguments", [("doctor", "no\n"), ("keys", "revoke", "key_1")])
-def test_commands_without_a_service_print_the_problem_as_json(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
+def test_commands_without_a_service_print_the_problem_as_json(tmp_path: Path) -> None:
     """With --json, standard output has one line with the problem."""
     path = tmp_path / "bad.txt"
-    path.write_text(arguments[-1])
-    given = (
-        (*arguments[:-1], path) if arguments[0] == "doctor" else (*arguments, "--data-dir", tmp_path / "data")
-    )
-    done = run(*given, "--json")
-    assert done.code == 1
-    assert done.document["problem"]["detail"] == done.sentence
+    path.write_text("no\n")
+    revoke = ("keys", "revoke", "key_1", "--data-dir", tmp_path / "data")
+    for done in (run("doctor", path, "--json"), run(*revoke, "--json")):
+        assert done.code == 1
+        assert done.document["problem"]["detail"] == done.sentence
 
 
 def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
