@@ -1,5 +1,6 @@
 """Errors of the client and the command line."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,6 +35,27 @@ class InvalidSettings(UserError):
 
 class FileUnusable(UserError):
     """A file, or an option of reading it, cannot be used."""
+
+
+class FileUnreadable(FileUnusable):
+    """A file has errors; the message names the first one.
+
+    Attributes:
+        errors: The first 100 errors, each with `detail`, `file`, `line`, `column` and `text`.
+        causes: All errors of a table by cause and column, as in the `problem` of a dataset.
+    """
+
+    def __init__(
+        self, message: str, errors: Sequence[dict[str, Any]], causes: Sequence[dict[str, Any]]
+    ) -> None:
+        super().__init__(message)
+        self.errors = errors
+        self.causes = causes
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """The errors in the form of a dataset's problem."""
+        return {"detail": str(self), "errors": self.errors, "causes": self.causes}
 
 
 class DataUnusable(UserError):

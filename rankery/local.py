@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankery.errors import FileUnusable
+from rankery.errors import FileUnreadable, FileUnusable
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -57,9 +57,10 @@ def convert_core_errors(place: str | None = None) -> Iterator[None]:
         place: Name of the files for errors that do not name them.
 
     Raises:
-        FileUnusable: Replaces every error that a user can cause.
+        FileUnreadable: A file has errors.
+        FileUnusable: Replaces every other error that a user can cause.
     """
-    from core.errors import InvalidInput, RankeryError
+    from core.errors import DatasetError, InvalidInput, RankeryError
 
     try:
         yield
@@ -68,6 +69,9 @@ def convert_core_errors(place: str | None = None) -> Iterator[None]:
             details = "; ".join(problem.detail for problem in invalid.problems)
             raise FileUnusable(f"{place}: {details}") from invalid
         raise FileUnusable("; ".join(_problem_text(problem) for problem in invalid.problems)) from invalid
+    except DatasetError as error:
+        errors, causes = (list(map(asdict, found)) for found in (error.problems, error.causes))
+        raise FileUnreadable(str(error), errors, causes) from error
     except (RankeryError, OSError) as error:
         raise FileUnusable(str(error)) from error
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 import time
 
 import structlog
@@ -97,7 +98,10 @@ def _lane_process(settings: WorkerSettings, lane: str, parent_pid: int) -> int:
     os.setsid()
     die_with_parent(parent_pid)
     try:
-        run_lane(settings, lane)
+        # Celery's temporary files go here. The process ends by `os._exit`, which removes none of them.
+        with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
+            tempfile.tempdir = folder
+            run_lane(settings, lane)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except Exception:  # noqa: BLE001 - it is logged, and the lane is forked again

@@ -46,7 +46,7 @@ class Ready(ResponseModel):
     status: Literal["ready"] = "ready"
     checks: dict[str, str] = Field(
         description="`ok` or the fault of each component; for scoring with models in memory, the database and"
-        " the storage may have a fault",
+        " the storage may have a fault; without a purpose, the workers may be absent",
         examples=[{"database": "ok", "storage": "ok", "broker": "ok", "workers": "ok", "kernels": "ok"}],
     )
     damaged_artifacts: list[str] = Field(

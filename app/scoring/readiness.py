@@ -17,7 +17,7 @@ from core.store import Store, WakeUps
 
 MAX_DAMAGED_LISTED = 20
 _READS, _WRITES = "database reads", "database writes"
-_COMPILED = "workers compiled"
+_ABSENT = "are missing"
 
 
 class Purpose(StrEnum):
@@ -29,7 +29,7 @@ class Purpose(StrEnum):
 
 _NEEDED: Mapping[Purpose | None, tuple[str, ...]] = MappingProxyType(
     {
-        None: (_WRITES, "storage", "broker", _COMPILED, "kernels"),
+        None: (_WRITES, "storage", "broker", "workers", "kernels"),
         Purpose.SCORING: (_READS, "storage", "kernels"),
         Purpose.JOBS: (_WRITES, "storage", "broker", "workers"),
     }
@@ -81,8 +81,7 @@ class Readiness:
             _WRITES: Probe(store.fault),
             "storage": Probe(store.artifacts.fault),
             "broker": Probe(wake_ups.fault),
-            _COMPILED: Probe(lambda: _workers_fault(store, may_be_absent=True)),
-            "workers": Probe(lambda: _workers_fault(store, may_be_absent=False)),
+            "workers": Probe(lambda: _workers_fault(store)),
             "kernels": Probe(kernels.fault),
         }
         self._damage = Probe(lambda: _damaged_artifacts(store))
@@ -92,12 +91,17 @@ class Readiness:
         # The first word of a check is the name of its component in the response.
         probes = {name.partition(" ")[0]: self._probes[name] for name in _NEEDED[purpose]}
         faults, damaged = await asyncio.gather(faults_of(probes), self._damaged())
-        has_models = purpose == Purpose.SCORING and self._models.usage().models > 0
-        return ReadinessResult(faults, _NEEDED_TO_READ_MODELS if has_models else frozenset(), tuple(damaged))
+        return ReadinessResult(faults, self._tolerated(purpose, faults), tuple(damaged))
 
     async def can_score(self) -> bool:
         """Return whether models can be scored here."""
         return not (await self.check(Purpose.SCORING)).down
+
+    def _tolerated(self, purpose: Purpose | None, faults: Mapping[str, str | None]) -> frozenset[str]:
+        if purpose == Purpose.SCORING and self._models.usage().models > 0:
+            return _NEEDED_TO_READ_MODELS
+        are_absent = (faults.get("workers") or "").startswith(_ABSENT)
+        return frozenset({"workers"}) if purpose is None and are_absent else frozenset()
 
     async def _damaged(self) -> list[str]:
         try:
@@ -114,7 +118,7 @@ def _damaged_artifacts(store: Store) -> list[str]:
         return tx.artifacts.damaged(MAX_DAMAGED_LISTED)
 
 
-def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
+def _workers_fault(store: Store) -> str | None:
     try:
         with store.read() as tx:
             workers = tx.workers.live()
@@ -125,7 +129,7 @@ def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
     compiling = next((worker.compiling for worker in workers if worker.compiling is not None), None)
     if missing_lanes and compiling is not None:
         return f"are compiling kernels: {compiling}"
-    if not missing_lanes or may_be_absent:
+    if not missing_lanes:
         return None
     noun = "lanes" if len(missing_lanes) > 1 else "lane"
-    return f"are missing for the {noun} {' and '.join(missing_lanes)}"
+    return f"{_ABSENT} for the {noun} {' and '.join(missing_lanes)}"

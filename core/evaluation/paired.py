@@ -63,6 +63,8 @@ class PairedDifference:
         differing = self.wins + self.losses
         if differing >= MIN_DIFFERING_QUERIES:
             return None
+        if differing == 0:
+            return "No query differs."
         unit = "query differs" if differing == 1 else "queries differ"
         return (
             f"Only {differing} {unit}; no difference can be significant with fewer than"

@@ -145,7 +145,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
                 noun, **chosen, with_results=with_results, permanently=permanently, dry_run=dry_run
             )
 
-        delete_confirmed(session, run, dry_run=dry_run, yes=yes)
+        delete_confirmed(session, run, dry_run=dry_run, yes=yes, offer_results=not with_results)
 
     delete.__doc__ = "\n\n".join(
         [
@@ -160,15 +160,28 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
 
 
 def delete_confirmed(
-    session: ServiceConnection, run: "Callable[..., Deletion]", *, dry_run: bool, yes: bool
+    session: ServiceConnection,
+    run: "Callable[..., Deletion]",
+    *,
+    dry_run: bool,
+    yes: bool,
+    offer_results: bool = False,
 ) -> None:
-    """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object is not deleted."""
+    """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object is not deleted.
+
+    Args:
+        session: Connection to the service.
+        run: Deletes, or previews the deletion with `dry_run`.
+        dry_run: Whether only to preview.
+        yes: Whether to delete without a confirmation.
+        offer_results: Whether to mention `--with-results` if an object is not deleted.
+    """
     done = run(dry_run=True)
     if done.deleted and not dry_run:
         if not yes:
-            confirm(session, _deletion_tables(done), "Delete them?")
+            confirm(session, _deletion_tables(done, offer_results=offer_results), "Delete them?")
         done = run(dry_run=False)
-    session.show(done, *_deletion_tables(done))
+    session.show(done, *_deletion_tables(done, offer_results=offer_results))
     if done.refused_count or done.missing:
         raise typer.Exit(FAILED)
 
@@ -187,8 +200,13 @@ def _parse_moment(text: str) -> str:
     return at.isoformat() if at.tzinfo else f"{at.isoformat()}Z"
 
 
-def _deletion_tables(found: "Deletion") -> list[RenderableType]:
-    """Return the summary of a deletion, and a table of the refused objects with their dependents."""
+def _deletion_tables(found: "Deletion", *, offer_results: bool) -> list[RenderableType]:
+    """Return the summary of a deletion, and a table of the refused objects with their dependents.
+
+    Args:
+        found: The deletion.
+        offer_results: Whether to mention `--with-results`.
+    """
     from rankery.client.display.texts import kinds
 
     verb = "would delete" if found.dry_run else "deleted"
@@ -202,12 +220,11 @@ def _deletion_tables(found: "Deletion") -> list[RenderableType]:
     if found.refused:
         refused = table("not deleted", "name", "needed by", wrap=("needed by",))
         for one in found.refused:
-            holders = "; ".join(f"{by.kind} {by.name or by.id} ({by.reason})" for by in one.holders)
+            # Commands take the id; the name of a comparison is its conclusion, which is long.
+            holders = "; ".join(f"{by.kind} {by.id} ({by.reason})" for by in one.holders)
             refused.add_row(one.id, plain(one.name or ""), plain(holders))
-        shown += [
-            refused,
-            "Objects that others need are not deleted; --with-results also deletes their results.",
-        ]
+        advice = "; --with-results also deletes their results" if offer_results else ""
+        shown += [refused, f"Objects that others need are not deleted{advice}."]
         if found.refused_count > len(found.refused):
             shown.append(f"{found.refused_count:,} objects in total are not deleted")
     return shown

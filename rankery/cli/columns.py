@@ -1,4 +1,4 @@
-"""Column options of the command line."""
+"""Options of the command line for columns and labels of judged data."""
 
 import json
 import re
@@ -9,6 +9,7 @@ import typer
 from rankery.cli.texts import json_object
 
 _OPTION = "--columns"
+_LABEL_MAP = "--label-map"
 _ROLES = (
     *("label", "query", "document", "query_weight", "document_weight"),
     *("query_text", "document_title", "document_url"),
@@ -26,6 +27,14 @@ ColumnsOption = Annotated[
     ),
 ]
 
+LabelMapOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help='Replacement of labels: {"nan": 0} for documents without a label, {"-1": 0} for the label -1.',
+    ),
+]
+
 
 def columns_of(text: str | None) -> dict[str, Any] | None:
     """Parse the JSON of `--columns`.
@@ -36,8 +45,17 @@ def columns_of(text: str | None) -> dict[str, Any] | None:
     return None if text is None else json_object(text, _OPTION)
 
 
+def label_map_of(text: str | None) -> dict[str, Any] | None:
+    """Parse the JSON of `--label-map`.
+
+    Raises:
+        NotUnderstood: The text is not a JSON object.
+    """
+    return None if text is None else json_object(text, _LABEL_MAP)
+
+
 def with_option_names(sentence: str) -> str:
-    r"""Replace field names such as `columns.query` in an error by the `--columns` option.
+    r"""Replace field names such as `columns.query` and `/label_map` in an error by the options for them.
 
     Example:
         >>> with_option_names("expected a column for the query, given in columns.query")
@@ -48,4 +66,4 @@ def with_option_names(sentence: str) -> str:
         value = "…" if place[1] in _ROLES else "[…]"
         return f"{_OPTION} '{{{json.dumps(place[1])}: {value}}}'"
 
-    return _PLACE.sub(option, sentence)
+    return _PLACE.sub(option, sentence).replace("/label_map", _LABEL_MAP)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
@@ -71,6 +71,7 @@ def compare(
         ),
     ] = False,
     columns: ColumnsOption = None,
+    label_map: LabelMapOption = None,
     metric: Metrics = None,
     preset: Preset = None,
     permutations: Annotated[
@@ -104,6 +105,7 @@ def compare(
         pool_folds=folds or None,
         metrics=metric,
         contract=cast("Contract | None", preset),
+        label_map=label_map_of(label_map),
         permutations=permutations,
         seed=seed,
     )

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from rankery.cli.endings import Interrupted
+from rankery.cli.endings import Interrupted, show_problem
 from rankery.cli.options import DEFAULT_DATA_DIR
-from rankery.cli.printing import json_line, say, show, show_json, show_text
+from rankery.cli.printing import say, show, show_json
 from rankery.errors import (
     JobFailed,
     KeyRefused,
     PackageMissing,
-    RankeryApiError,
     ServiceUnreachable,
     StackError,
     UserError,
@@ -83,8 +82,7 @@ class ServiceConnection:
     ) -> None:
         self._resources.close()
         if isinstance(error, UserError) and self.json and not self._has_shown:
-            problem = error.problem if isinstance(error, RankeryApiError) else {"detail": str(error)}
-            show_text(f"{json_line({'problem': problem})}\n")
+            show_problem(error)
         if isinstance(error, KeyRefused):
             raise KeyRequired(self._key_message(error)) from error
 
@@ -200,7 +198,7 @@ class ServiceConnection:
         """
         import httpx
 
-        from rankery.client.reading import proxy_errors, proxy_hint, service_url
+        from rankery.client.reading import certificate_hint, proxy_errors, proxy_hint, service_url
 
         url = service_url(url)
         try:
@@ -215,6 +213,8 @@ class ServiceConnection:
                 )
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             reason = str(error) or f"no connection within {_CONNECT_TIMEOUT_SECONDS:g} s"
+            if hint := certificate_hint(error):
+                raise NoService(f"no connection to {url} ({reason}){hint}") from error
             raise NoService(
                 f"no service answers at {url} ({reason}): start it there, correct --url or RANKERY_URL, or"
                 f" leave them out and start one here with `rankery serve`{proxy_hint(url)}"

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.findings import counts, findings_table
+from rankery.cli.findings import counts, findings_table, reading_errors
 from rankery.cli.labels import Project, describe_object
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
@@ -62,7 +62,9 @@ def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
     Example: `rankery datasets show train.txt`
     """
     found = dataset_of(session, dataset)
-    session.show(found, _properties(session, found))
+    problem = found.problem
+    errors = [reading_errors(problem.model_dump())] if problem is not None and problem.errors else []
+    session.show(found, _properties(session, found), *errors)
 
 
 @datasets.command("folders")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.endings import FAILED, WrongUsage
-from rankery.cli.findings import counts, findings_table
+from rankery.cli.endings import FAILED, WrongUsage, problem_as_json
+from rankery.cli.findings import counts, findings_table, reading_errors
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, FormatOption, Json, QuerySizesOption, file_option
 from rankery.cli.printing import plain, show, show_json, table
+from rankery.errors import FileUnreadable
 
 if TYPE_CHECKING:
     from rankery.doctor import Examination, ExaminedFile
@@ -62,14 +63,21 @@ def doctor(
     """
     if storage == bool(files):
         raise WrongUsage("give judged files, or --storage to examine the data folder")
-    if storage or not files:
-        if test or columns is not None or query_sizes is not None or format != "auto":
-            raise WrongUsage(
-                "--storage examines no files: give no --test, --format, --columns, --query-sizes"
-            )
-        _examine_storage(data_dir, json=json)
-        return
-    found = _examine(files, test or [], {"format": format, "columns": columns_of(columns)}, query_sizes)
+    with problem_as_json(json=json):
+        if storage or not files:
+            if test or columns is not None or query_sizes is not None or format != "auto":
+                raise WrongUsage(
+                    "--storage examines no files: give no --test, --format, --columns, --query-sizes"
+                )
+            _examine_storage(data_dir, json=json)
+            return
+        options = {"format": format, "columns": columns_of(columns)}
+        try:
+            found = _examine(files, test or [], options, query_sizes)
+        except FileUnreadable as unreadable:
+            if not json and len(unreadable.errors) > 1:
+                show(reading_errors(unreadable.problem))
+            raise
     if json:
         show_json(asdict(found))
     else:

@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 from rankery.cli.columns import with_option_names
-from rankery.cli.printing import say
+from rankery.cli.printing import json_line, say, show_text
 from rankery.cli.texts import NotUnderstood
-from rankery.errors import JobRefused, UserError
+from rankery.errors import FileUnreadable, JobRefused, RankeryApiError, UserError
 
 FAILED = 1
 NOT_UNDERSTOOD = 2
@@ -31,6 +31,28 @@ class WrongUsage(typer.BadParameter):
     def format_message(self) -> str:
         """Return the message without a prefix."""
         return self.message
+
+
+def show_problem(error: UserError) -> None:
+    """Print an error as one line of JSON to standard output, for commands with --json."""
+    problem: dict[str, Any] = {"detail": str(error)}
+    if isinstance(error, FileUnreadable | RankeryApiError):
+        problem = error.problem
+    show_text(f"{json_line({'problem': problem})}\n")
+
+
+@contextmanager
+def problem_as_json(*, json: bool) -> Iterator[None]:
+    """Print an error as JSON, too, if the command has --json.
+
+    A command with a `ServiceConnection` needs no such block.
+    """
+    try:
+        yield
+    except UserError as error:
+        if json:
+            show_problem(error)
+        raise
 
 
 class OneSentenceGroup(TyperGroup):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
@@ -42,6 +42,7 @@ def evaluate(
         ),
     ] = None,
     columns: ColumnsOption = None,
+    label_map: LabelMapOption = None,
     metric: Metrics = None,
     preset: Preset = None,
     relevance_level: RelevanceLevel = None,
@@ -112,11 +113,14 @@ def evaluate(
             judged,
             metrics=metric,
             contract=contract_of(preset or "default", relevance_level, max_documents, judged_only),
+            label_map=label_map_of(label_map),
             seed=seed,
         )
         evaluation = session.wait(job).evaluation()
         session.show(evaluation, *evaluation_tables(evaluation))
     elif qrels is not None and run and model is None and dataset is None:
+        if label_map is not None:
+            raise WrongUsage("--label-map applies only to MODEL and --dataset; leave it out")
         from rankery.cli.runs import runs_as_json, runs_tables, write_queries
         from rankery.local import evaluate_runs
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from rankery.cli.printing import plain
+from rankery.cli.printing import plain, table
 
 if TYPE_CHECKING:
     from rankery.client import Evaluation, Job, Model
@@ -37,6 +37,30 @@ def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
     return made
 
 
+def reading_errors(problem: Mapping[str, Any]) -> Table:
+    """Return a table of the errors of a file, those of a table by cause and column.
+
+    Args:
+        problem: `errors` and `causes` of a file or dataset that cannot be read.
+    """
+    if not problem["causes"]:
+        shown = table("line", "column", "error", right=("line", "column"), wrap=("error",))
+        for error in problem["errors"] or ():
+            place = (str(error.get(name) or "") for name in ("line", "column"))
+            shown.add_row(*place, plain(error["detail"]))
+        return shown
+    shown = table("error", "column", "count", "lines", "cells", right=("count",), wrap=("error", "cells"))
+    for cause in problem["causes"]:
+        shown.add_row(
+            plain(cause["title"]),
+            plain(cause["column"] or ""),
+            f"{'≥ ' if cause['at_least'] else ''}{cause['count']:,}",
+            _with_ellipsis(cause["lines"], cause["count"]),
+            _with_ellipsis(cause["texts"], cause["count"]),
+        )
+    return shown
+
+
 def findings_below(found: "Evaluation | Job | Model") -> list[RenderableType]:
     """Return the findings of a resource, to print below it; an empty list if there are none."""
     findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
@@ -52,6 +76,11 @@ def severity_counts(found: "Job | Model") -> str:
             style = _STYLES[severity]
             counted.append(f"[{style}]{number} {severity}{'s' if number > 1 else ''}[/]")
     return ", ".join(counted)
+
+
+def _with_ellipsis(examples: Sequence[Any], count: int) -> str:
+    shown = ", ".join(str(example) for example in examples[:_SHOWN_EXAMPLES])
+    return plain(f"{shown}, …" if 0 < min(len(examples), _SHOWN_EXAMPLES) < count else shown)
 
 
 def _examples(finding: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
@@ -136,6 +136,7 @@ def set_gate(
     ] = False,
     preset: Annotated[str | None, typer.Option(help="Metric conventions, such as trec_eval.")] = None,
     columns: ColumnsOption = None,
+    label_map: LabelMapOption = None,
 ) -> None:
     """Set the gate of an alias, replacing an existing one.
 
@@ -160,6 +161,7 @@ def set_gate(
         "min_slice_queries": min_segment_queries,
         "better_than_baselines": better_than_baselines,
         "contract": cast("Contract | None", preset),
+        "label_map": label_map_of(label_map),
     }
     rule = {key: value for key, value in given.items() if value is not None}
     gate = session.client.set_gate(name, alias, cast("GateRequest", rule))
@@ -210,6 +212,7 @@ def _properties(gate: "Gate") -> dict[str, Any]:
         "interleaving": gate.interleaving and gate.interleaving.replace("_", " "),
         "estimate from clicks": gate.counterfactual and _estimate(gate.counterfactual),
         "conventions": getattr(gate.contract, "preset", None),
+        "label map": gate.label_map or None,
         "updated": f"{moment(gate.updated_at)} UTC",
         "by key": gate.key_id,
     }

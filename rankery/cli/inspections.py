@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
@@ -63,6 +63,7 @@ def inspect(
         ),
     ] = None,
     columns: ColumnsOption = None,
+    label_map: LabelMapOption = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -82,7 +83,8 @@ def inspect(
     chosen = columns_of(columns)
     if dataset is None:
         given = {"--metric": metric, "--repeats": repeats, "--within": within, "--seed": seed}
-        if unused := [name for name, value in {**given, "--columns": columns}.items() if value is not None]:
+        given |= {"--columns": columns, "--label-map": label_map}
+        if unused := [name for name, value in given.items() if value is not None]:
             raise WrongUsage(f"{unused[0]} needs --dataset")
         _show_gains(session, model, top)
         return
@@ -94,6 +96,7 @@ def inspect(
         metric=metric or "ndcg@10",
         repeats=repeats or 5,
         within=within or "dataset",
+        label_map=label_map_of(label_map),
         seed=42 if seed is None else seed,
     )
     found = session.wait(job).inspection()

@@ -43,9 +43,14 @@ def list_jobs(
 ) -> None:
     """List jobs, newest first.
 
+    Without --kind, the list leaves out the candidates of automatic trainings, and all trials of each study
+    except the last.
+
     Example: `rankery jobs list --kind train --status running`
     """
-    found = list(islice(session.client.jobs(kind=kind, status=status, project=project), limit))
+    folded = True if kind is None else None
+    listed = session.client.jobs(kind=kind, status=status, project=project, folded=folded)
+    found = list(islice(listed, limit))
     shown = table(
         "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from rankery.cli.endings import problem_as_json
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
 from rankery.cli.printing import plain, say, show, show_json, show_text, table
 
@@ -40,7 +41,8 @@ def create_key(
     """
     from rankery.keys import create_key as create
 
-    created = create(data_dir, name, scope, expires_in, project or None)
+    with problem_as_json(json=json):
+        created = create(data_dir, name, scope, expires_in, project or None)
     say(created.sentence)
     if json:
         show_json({**created.key, "secret": created.secret})
@@ -56,7 +58,8 @@ def list_keys(data_dir: DataDir = DEFAULT_DATA_DIR, json: Json = False) -> None:
     """
     from rankery.keys import all_keys
 
-    found = all_keys(data_dir)
+    with problem_as_json(json=json):
+        found = all_keys(data_dir)
     if json:
         show_json(found)
         return
@@ -88,7 +91,8 @@ def revoke_key(
     """
     from rankery.keys import revoke_key as revoke
 
-    revoked = revoke(data_dir, id)
+    with problem_as_json(json=json):
+        revoked = revoke(data_dir, id)
     if json:
         show_json(revoked)
     else:

@@ -22,7 +22,7 @@ def leaderboard(candidates: "Sequence[CandidateView]", metric: str) -> Renderabl
     names = list(rows[0]) if rows else ["candidate"]
     headings = {name: metric if name == "#value" else name.removeprefix("#") for name in names}
     right = [headings[name] for name in names if name.startswith("#")]
-    shown = table(*headings.values(), right=right, wrap=("status",))
+    shown = table(*headings.values(), right=[*right, "interval"], wrap=("candidate", "status"))
     for row in rows:
         shown.add_row(*(plain(row[name]) for name in names))
     return titled("candidates, evaluated on queries that they were not trained on", shown)

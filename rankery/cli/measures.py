@@ -28,12 +28,16 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
 
 
 def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
-    """Return a table of the untrained baselines of the same data, one line for each metric."""
+    """Return a table of the untrained baselines of the same data, one line for each metric.
+
+    The line below it names the best single feature.
+    """
     names = [plain(one["name"]) for one in baselines]
     made = table("metric", *names, right=names)
     for metric in baselines[0]["metrics"]:
         made.add_row(metric, *(number(one["metrics"][metric]["mean"]) for one in baselines))
-    return titled("untrained baselines on the same data", made)
+    details = "; ".join(f"{plain(one['name'])}: {plain(one['detail'])}" for one in baselines)
+    return Group(*titled("untrained baselines on the same data", made).renderables, details)
 
 
 def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = "holm") -> Group:

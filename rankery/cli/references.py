@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import Interrupted, WrongUsage
 from rankery.cli.printing import say
-from rankery.errors import UserError
+from rankery.errors import JobFailed, UserError
 from rankery.local import query_sizes_beside
 
 if TYPE_CHECKING:
@@ -118,7 +118,13 @@ def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
     """
     job = dataset.job()
     if job is not None:
-        session.wait(job)
+        try:
+            session.wait(job)
+        except JobFailed:
+            problem = dataset.refresh().problem
+            if problem is not None and len(problem.errors or ()) > 1:
+                say(f"`{session.command(f'datasets show {dataset.id}')}` lists all errors")
+            raise
     return dataset.refresh()
 
 

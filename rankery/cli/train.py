@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankery.cli.click_logs import log_of
-from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.declared_options import TRAINING_OPTIONS
@@ -44,10 +44,10 @@ from rankery.cli.training_options import (
 )
 from rankery.cli.training_results import show_grid, show_submitted, show_training
 from rankery.cli.trainings import (
-    NONE,
     Sources,
     check_hyperparameters,
     check_losses,
+    early_stopping_of,
     job_of_file,
     model_name_of,
 )
@@ -142,6 +142,7 @@ def train(
         ),
     ] = None,
     columns: ColumnsOption = None,
+    label_map: LabelMapOption = None,
     clicks: Annotated[
         str | None,
         typer.Option(metavar="LOG", help="Click log to learn from, by id or name; DATA has the features."),
@@ -264,6 +265,7 @@ def train(
             data,
             test=test,
             columns=columns_of(columns),
+            label_map=label_map_of(label_map),
             name=name,
             metrics=metric,
             contract=preset,
@@ -275,7 +277,8 @@ def train(
         )
         return
     refuse_options({"--budget": budget, "--prefer": prefer, "--candidate": candidate}, best=False)
-    options = (data, test, columns, name, metric, preset, seed, *single_training.values(), *declared.values())
+    data_options = (data, test, columns, label_map, name, metric, preset, seed)
+    options = (*data_options, *single_training.values(), *declared.values())
     if from_json is not None:
         if any(option is not None for option in options):
             raise WrongUsage(
@@ -302,9 +305,10 @@ def train(
             "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
             "clicks": _clicks(session, clicks, click_option),
+            "label_map": label_map_of(label_map),
             "metrics": metric,
             "contract": preset,
-            "early_stopping": _early_stopping(early_stopping, metric, validation),
+            "early_stopping": early_stopping_of(early_stopping, metric, validation),
             "seed": seed,
             "distribution": distribution,
             **declared,
@@ -383,15 +387,3 @@ def _show_results(
     else:
         session.wait_all(jobs)
         show_grid(session, jobs, varied, repeated=repeated)
-
-
-def _early_stopping(
-    iterations: int | None, metrics: list[str] | None, validation: str | None
-) -> dict[str, Any] | None:
-    if iterations is None:
-        return None
-    if validation == NONE:
-        raise WrongUsage("--early-stopping needs --validation data, not none")
-    from rankery.client.arguments import early_stopping_field  # imported late, as the client is
-
-    return early_stopping_field(iterations, metrics)

@@ -169,7 +169,8 @@ def _training_report(
         yield leaderboard(trained.candidates, job.spec["metric"])
     else:
         iterations = "" if model is None else plain(model.best_iteration)
-        yield f"[bold]{plain(trained.reference)}[/bold]: {iterations} {trained.iterations}{seconds}"
+        unit = trained.iterations.removesuffix("s") if iterations == "1" else trained.iterations
+        yield f"[bold]{plain(trained.reference)}[/bold]: {iterations} {unit}{seconds}"
     if (job.result or {}).get("cross_validation"):
         yield _folds((job.result or {})["cross_validation"], trained.iterations)
     if evaluation is not None:

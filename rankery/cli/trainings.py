@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import WrongUsage
 from rankery.cli.references import dataset_or_upload
 from rankery.cli.texts import NotUnderstood, object_of_file
 from rankery.errors import FileUnusable, UserError
@@ -168,3 +169,25 @@ def _unknown(noun: str, name: str, available: list[str]) -> str:
     near = get_close_matches(name, available, n=1, cutoff=0.5)
     suggestion = f"; did you mean {near[0]!r}?" if near else ""
     return f"there is no {noun} {name!r}{suggestion} (available: {', '.join(available) or 'none'})"
+
+
+def early_stopping_of(
+    iterations: int | None, metrics: list[str] | None, validation: str | None
+) -> dict[str, Any] | None:
+    """Return the field `early_stopping` of a request, None without the option.
+
+    Args:
+        iterations: `--early-stopping`.
+        metrics: `--metric`; the first one decides.
+        validation: `--validation`.
+
+    Raises:
+        WrongUsage: There are no validation data.
+    """
+    if iterations is None:
+        return None
+    if validation == NONE:
+        raise WrongUsage("--early-stopping needs --validation data, not none")
+    from rankery.client.arguments import early_stopping_field  # imported late, as the client is
+
+    return early_stopping_field(iterations, metrics)

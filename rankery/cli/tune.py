@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.columns import ColumnsOption, LabelMapOption, columns_of, label_map_of
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
@@ -114,6 +114,7 @@ def tune(
         str | None, typer.Option(help="Alias to point at the winner if it is significantly better.")
     ] = None,
     columns: ColumnsOption = None,
+    label_map: LabelMapOption = None,
     watch: Annotated[
         bool, typer.Option("--watch/--no-watch", help="Wait for the conclusion, and print the progress.")
     ] = True,
@@ -137,6 +138,7 @@ def tune(
             **({} if choice.scorer is None else {"scorer": choice.scorer}),
             "hyperparameters": choice.hyperparameters,
             "early_stopping_rounds": early_stopping,
+            **({} if label_map is None else {"label_map": label_map_of(label_map)}),
         },
         "search_space": dict(
             search_dimension(text, is_network=choice.scorer is not None)

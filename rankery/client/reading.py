@@ -145,6 +145,13 @@ def proxy_hint(url: str) -> str:
     return f"; requests go through a proxy: to connect directly, add {host} to NO_PROXY"
 
 
+def certificate_hint(error: Exception) -> str:
+    """Return how to trust the certificate that an error refuses; empty for other errors."""
+    if "CERTIFICATE_VERIFY_FAILED" not in str(error):
+        return ""
+    return "; to trust the certificate, name the file of its authority in SSL_CERT_FILE"
+
+
 def json_body(value: Any) -> bytes:
     """Return a value as the JSON body of a request.
 

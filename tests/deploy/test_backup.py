@@ -74,7 +74,10 @@ def elsewhere(places: Places, tmp_path: Path, request: pytest.FixtureRequest) ->
 def test_committed_data_is_restored_to_other_stores(
     places: Places, elsewhere: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The restored service has the same lists and scores; uncommitted writes are absent."""
+    """The restored service has the same lists and scores; uncommitted writes are absent.
+
+    Other users of the machine can read neither the backup nor the restored data folder.
+    """
     _set(monkeypatch, places)
     settings = WorkerSettings(data_dir=places.data_dir, threads=1)
     store = Store.open(settings)
@@ -88,6 +91,8 @@ def test_committed_data_is_restored_to_other_stores(
         run(f"{places.section}-back-up", places.environment, tmp_path)
     store.close()
     run(f"{places.section}-restore", elsewhere.environment, tmp_path)
+    for folder in (tmp_path / "backup", elsewhere.data_dir):
+        assert not folder.exists() or folder.stat().st_mode & 0o077 == 0
     _set(monkeypatch, elsewhere)
     assert _answers(elsewhere) == before
 

@@ -392,6 +392,19 @@ def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
     ]
 
 
+def test_listed_jobs_are_folded_on_request() -> None:
+    """The service leaves out candidates and trials only if `folded` is given."""
+    seen = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.params.get("folded"))
+        return httpx.Response(200, json={"items": [], "next_cursor": None})
+
+    with client_of(answer) as client:
+        assert [*client.jobs(folded=True), *client.jobs()] == []
+    assert seen == ["true", None]
+
+
 def test_a_job_has_its_conclusion() -> None:
     """The conclusion of a succeeded automatic training comes from its result."""
     conclusion = {

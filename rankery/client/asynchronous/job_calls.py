@@ -78,6 +78,7 @@ class AsyncJobCalls(AsyncCalls):
         status: str | None = None,
         tag: str | Sequence[str] | None = None,
         project: str | None = None,
+        folded: bool | None = None,
     ) -> AsyncPages[AsyncJob]:
         """List jobs, newest first.
 
@@ -86,9 +87,13 @@ class AsyncJobCalls(AsyncCalls):
             status: Only jobs that are `queued`, `running`, `succeeded`, `refused`, `failed` or `cancelled`.
             tag: Only jobs with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only jobs of this project; `-` for no project.
+            folded: Leave out the candidates of automatic trainings, and all trials of each study except the
+                last.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
-        return self._pages(AsyncJob, "/v1/jobs", kind=kind, status=status, tag=tags, project=project)
+        return self._pages(
+            AsyncJob, "/v1/jobs", kind=kind, status=status, tag=tags, project=project, folded=folded
+        )
 
     async def job(self, job_id: str) -> AsyncJob:
         """Return a job with its status, progress, metrics, result and problem.

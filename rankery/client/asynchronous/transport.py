@@ -14,6 +14,7 @@ from rankery.client.reading import (
     JSON_TYPE,
     Document,
     authorization,
+    certificate_hint,
     checked,
     document_of,
     json_body,
@@ -256,6 +257,7 @@ class AsyncTransport:
                 reason = str(error) or type(error).__name__
                 raise ServiceUnreachable(
                     f"no answer from the service at {self.base_url}: {reason}{proxy_hint(self.base_url)}"
+                    f"{certificate_hint(error)}"
                 ) from error
         else:
             pause = attempts.pause_after(response)

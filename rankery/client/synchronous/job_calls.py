@@ -81,6 +81,7 @@ class JobCalls(Calls):
         status: str | None = None,
         tag: str | Sequence[str] | None = None,
         project: str | None = None,
+        folded: bool | None = None,
     ) -> Pages[Job]:
         """List jobs, newest first.
 
@@ -89,9 +90,13 @@ class JobCalls(Calls):
             status: Only jobs that are `queued`, `running`, `succeeded`, `refused`, `failed` or `cancelled`.
             tag: Only jobs with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only jobs of this project; `-` for no project.
+            folded: Leave out the candidates of automatic trainings, and all trials of each study except the
+                last.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
-        return self._pages(Job, "/v1/jobs", kind=kind, status=status, tag=tags, project=project)
+        return self._pages(
+            Job, "/v1/jobs", kind=kind, status=status, tag=tags, project=project, folded=folded
+        )
 
     def job(self, job_id: str) -> Job:
         """Return a job with its status, progress, metrics, result and problem.

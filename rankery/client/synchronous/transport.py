@@ -17,6 +17,7 @@ from rankery.client.reading import (
     JSON_TYPE,
     Document,
     authorization,
+    certificate_hint,
     checked,
     document_of,
     json_body,
@@ -259,6 +260,7 @@ class Transport:
                 reason = str(error) or type(error).__name__
                 raise ServiceUnreachable(
                     f"no answer from the service at {self.base_url}: {reason}{proxy_hint(self.base_url)}"
+                    f"{certificate_hint(error)}"
                 ) from error
         else:
             pause = attempts.pause_after(response)

@@ -104,6 +104,17 @@ def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> N
     assert detail("quick", None) == ""
 
 
+def test_absent_workers_are_reported_but_tolerated(client: TestClient, store: Store) -> None:
+    """Without a purpose, the check of the workers names the lanes without one, and the service is ready."""
+    checks = registered(client.app, Readiness)  # type: ignore[arg-type]
+    found = asyncio.run(checks.check())
+    assert found.faults["workers"] == "are missing for the lanes training and quick"
+    assert found.down == ["the broker refuses connections"]
+    with store.begin() as tx:
+        tx.workers.report("host:training", "training", 1, 60.0, "12 of 20 parts")
+    assert "the workers are compiling kernels: 12 of 20 parts" in asyncio.run(checks.check()).down
+
+
 def test_models_in_memory_keep_a_replica_ready_without_a_database(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:

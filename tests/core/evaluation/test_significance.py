@@ -111,7 +111,8 @@ def test_a_difference_of_rounding_errors_needs_no_number_of_queries() -> None:
 
 def test_few_differing_queries_are_named() -> None:
     """Five queries that all differ have p = 0.0625 at the least."""
-    for differing, words in ((5, "Only 5 queries differ"), (1, "Only 1 query differs"), (6, None)):
+    named = ((5, "Only 5 queries differ"), (1, "Only 1 query differs"), (0, "No query differs."), (6, None))
+    for differing, words in named:
         values = np.zeros((20, 2))
         values[:differing, 1] = 0.5
         (compared,) = paired_differences(values[:, :1], values[:, 1:])

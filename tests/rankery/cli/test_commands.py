@@ -12,6 +12,7 @@ import pytest
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
+from tests.servers.web import WebServer
 
 SMALL = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
 QUICK = (*SMALL, "--no-auto")
@@ -254,6 +255,23 @@ def test_the_best_model_is_found(
     assert sentence in shown.output
     assert rows[0]["name"] in shown.output
     assert sentence in rankery(stack, "jobs", "show", job["id"]).output
+    assert "try-candidates" not in rankery(stack, "jobs", "list").output
+
+
+def test_labels_are_mapped(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
+    """The error for unjudged documents names `--label-map`, which trainings and evaluations take."""
+    path = folder / "unjudged.txt"
+    path.write_text(JUDGED.replace("2 qid:1 ", "nan qid:1 "))
+    train = ("train", path, "--name", "mapped", "--set", "num_iterations=2")
+    refused = rankery(stack, *train)
+    assert refused.sentence.startswith("--label-map: 1 document has no label (NaN); map it")
+    mapped = rankery(stack, *train, "--label-map", '{"nan": 0}', "--json")
+    assert mapped.document["job"]["spec"]["label_map"] == {"nan": 0.0}
+    checks = (("models", "inspect", "web", "--repeats", "1"), ("gates", "set", "mapped@champion"))
+    for command in (("evaluate", "web"), ("compare", "web", "mapped"), *checks):
+        given = (*command, "--dataset", path)
+        assert rankery(stack, *given).code == 1
+        assert rankery(stack, *given, "--label-map", '{"nan": 0}').code == 0
 
 
 @pytest.mark.parametrize(
@@ -464,6 +482,18 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     gone = rankery(stack, "datasets", "delete", first["id"], made["id"], "--json").document
     assert gone == [first["id"], made["id"]]
     assert rankery(stack, "datasets", "show", first["id"]).sentence == f"there is no dataset {first['id']!r}"
+
+
+def test_all_errors_of_an_upload_are_listed(stack: EmbeddedStack, tmp_path: Path) -> None:
+    """The refusal names the first error, and the command that lists all of them."""
+    path = tmp_path / "errors.csv"
+    path.write_text('label,query_id,bm25\n2,q1,1.5\nbad,q1,2\n1,q1,"3,5"\n')
+    refused = rankery(stack, "train", path)
+    assert refused.sentence.endswith("found 'bad' (and 1 more)")
+    (listed,) = re.findall(r"`rankery (datasets show ds_\S+) .*` lists all errors", refused.errors)
+    shown = rankery(stack, *listed.split()).output
+    assert re.search(r"Not a number +label +1 +3 +bad", shown)
+    assert re.search(r"Decimal comma instead of a point +bm25 +1 +4 +3,5", shown)
 
 
 def test_columns_of_a_table_can_be_declared(
@@ -720,6 +750,16 @@ def test_a_service_that_is_not_there_is_one_sentence() -> None:
     for url in ("nonsense", "http://a..b"):
         refused = run("jobs", "list", "--url", url)
         assert refused.sentence.startswith(f"'{url}' is not the URL of a service")
+
+
+def test_a_certificate_that_is_not_trusted_is_named(tmp_path: Path) -> None:
+    """The error names the variable for the authority of the certificate, with which the server is reached."""
+    with WebServer(tmp_path) as server:
+        done = run("jobs", "list", RANKERY_URL=server.url)
+        assert (done.code, done.output) == (1, "")
+        assert done.sentence.endswith("name the file of its authority in SSL_CERT_FILE")
+        trusted = run("jobs", "list", RANKERY_URL=server.url, SSL_CERT_FILE=str(server.authority))
+        assert trusted.sentence.startswith("there is no Rankery service at https://localhost:")
 
 
 def test_a_wrong_url_is_one_sentence(stack: EmbeddedStack) -> None:

@@ -86,7 +86,7 @@ def test_several_files_are_compared_with_each_other(folder: Path) -> None:
     ("content", "options", "code", "sentence"),
     [
         ("1 qid:1 1:0.5\n0 qid:1 1:no\n", (), 1, "file bad.txt, line 2, column 9: expected a number"),
-        ("a,b\n1,2\n", (), 1, "line 1: expected a column for the label"),
+        ("a,query_id\n1,2\n", (), 1, "line 1: expected a column for the label"),
         (
             JUDGED,
             ("--columns", "[1]"),
@@ -106,6 +106,43 @@ def test_what_cannot_be_read_is_one_sentence(
     assert (done.code, done.output) == (code, "")
     assert sentence in done.sentence
     assert len(done.errors.splitlines()) == 1
+
+
+def test_all_errors_of_a_table_are_listed_by_cause(tmp_path: Path) -> None:
+    """Standard output has the errors by cause and column; with --json it has each of them."""
+    path = tmp_path / "judged.csv"
+    path.write_text('label,query_id,bm25\n2,q1,1.5\nbad,q1,2\n1,q1,"3,5"\n0,q2,n.v.\n1,q2,unknown\n1,q2\n')
+    done = run("doctor", path, NO_COLOR="1", COLUMNS="100")
+    assert done.code == 1
+    assert [line.split() for line in done.output.splitlines() if "bm25" in line] == [
+        ["Not", "a", "number", "bm25", "2", "5,", "6", "n.v.,", "unknown"],
+        ["Decimal", "comma", "instead", "of", "a", "point", "bm25", "1", "4", "3,5"],
+    ]
+    assert done.sentence.endswith("found 'bad' (and 4 more)")
+    problem = run("doctor", path, "--json").document["problem"]
+    assert [error["line"] for error in problem["errors"]] == [3, 4, 5, 6, 7]
+    assert problem["causes"][0]["count"] == 2
+
+
+def test_all_errors_of_a_text_are_listed(tmp_path: Path) -> None:
+    """Errors of LETOR text have no causes, and are listed line by line."""
+    path = tmp_path / "judged.txt"
+    path.write_text("1 qid:1 1:0.5\n0 qid:1 1:no\n0 qid:1 1:yes\n")
+    done = run("doctor", path, NO_COLOR="1")
+    assert [line.split()[:2] for line in done.output.splitlines() if "expected a number" in line] == [
+        ["2", "9"],
+        ["3", "9"],
+    ]
+
+
+def test_commands_without_a_service_print_the_problem_as_json(tmp_path: Path) -> None:
+    """With --json, standard output has one line with the problem."""
+    path = tmp_path / "bad.txt"
+    path.write_text("no\n")
+    revoke = ("keys", "revoke", "key_1", "--data-dir", tmp_path / "data")
+    for done in (run("doctor", path, "--json"), run(*revoke, "--json")):
+        assert done.code == 1
+        assert done.document["problem"]["detail"] == done.sentence
 
 
 def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:

@@ -13,7 +13,10 @@ import pytest
 
 import rankery.cli
 from rankery.cli.jobs import ending
+from rankery.cli.leaderboard import leaderboard
+from rankery.cli.measures import baselines_table
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
+from rankery.client.views.candidate import CandidateView
 from rankery.control_characters import visible
 from tests.rankery.answers import job_of
 
@@ -132,3 +135,40 @@ def test_everything_is_printed_in_one_place() -> None:
     printing = re.compile(r"\b(?:typer\.echo|print|sys\.std(?:out|err)|Console)\(")
     found = {path.name for path in modules if printing.search(path.read_text())}
     assert found == {"__init__.py"}  # the version
+
+
+def test_a_leaderboard_is_readable_in_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 80 columns names and reasons wrap; neither they nor the intervals are truncated."""
+    monkeypatch.setenv("COLUMNS", "80")
+    candidate = {
+        "number": 0,
+        "name": "linear by lambdarank, rank-gauss",
+        "loss": {"name": "lambdarank"},
+        "scorer": {"kind": "linear"},
+        "status": "out-of-time",
+        "reason": "the time budget was used up",
+        "value": 0.8805,
+        "interval": [0.8663, 0.8912],
+        "folds": 5,
+        "planned_folds": 5,
+        "seconds": 16.6,
+        "weight": 0.27,
+        "tied_with_best": True,
+    }
+    show(leaderboard([CandidateView.model_validate(candidate)], "ndcg@10"))
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "0.8663 to 0.8912" in printed
+    assert "…" not in printed
+
+
+def test_the_best_single_feature_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The details of the baselines follow their table."""
+    means = {"ndcg@10": {"mean": 0.5}}
+    details = {"random": "seed 42", "best single feature": "bm25, highest first"}
+    show(
+        baselines_table([{"name": name, "detail": text, "metrics": means} for name, text in details.items()])
+    )
+    assert "random: seed 42; best single feature: bm25, highest first" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 import os
 import pty
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from core.worker_health import COMPILING, READY, WorkerHealth, WorkerHealthFile
 from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.ports import free_port
 from tests.rankery.cli.commands import run, started
+from tests.servers.broker import running_broker
 
 
 def write(data_dir: Path, **healths: WorkerHealth) -> None:
@@ -58,6 +60,23 @@ def test_a_worker_that_hangs_is_not_alive(tmp_path: Path, monkeypatch: pytest.Mo
         1,
         "the worker of the lane training has not answered",
     )
+
+
+@pytest.mark.long
+def test_a_stopped_worker_leaves_no_temporary_files(tmp_path: Path) -> None:
+    """The processes of both lanes remove the temporary files of Celery and of their jobs."""
+    temporary, data_dir = tmp_path / "temporary", tmp_path / "data"
+    temporary.mkdir()
+    with running_broker(tmp_path / "broker") as broker:
+        environment = {"TMPDIR": str(temporary), "RANKERY_BROKER_URL": broker.url}
+        worker = started("worker", "--data-dir", data_dir, **environment)
+        while run("health", "worker", "--data-dir", data_dir).code != 0:
+            assert worker.poll() is None
+            time.sleep(0.1)
+        worker.terminate()
+        worker.communicate()
+    assert worker.returncode == 0
+    assert list(temporary.iterdir()) == []
 
 
 def test_the_default_probe_of_an_api_checks_scoring(served: tuple[str, int]) -> None:
