@@ -15,7 +15,17 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
         "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
-        "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
+        "document": (
+            "document_id",
+            "documentid",
+            "docid",
+            "doc_id",
+            "document",
+            "doc",
+            "did",
+            "item_id",
+            "url",
+        ),
         "query_weight": ("query_weight", "weight"),
         "document_weight": ("document_weight", "doc_weight", "propensity_weight"),
         QUERY_TEXT: ("query_text", "querytext"),
