@@ -131,7 +131,8 @@ class SystemCalls(DatasetReferences):
             queries, documents = self._judged_rows(dataset_id)
             return runs.run_of_scores(runs.scores_of_rows(table, queries), queries, documents)
         if not (hasattr(run, "__array__") or isinstance(run, Sequence)) or isinstance(run, str | bytes):
-            raise WrongType(f"{_RUN} is expected here, not {described(run)}")
+            scores = "; pass its scores, such as model.predict(X)" if hasattr(run, "predict") else ""
+            raise WrongType(f"{_RUN} is expected here, not {described(run)}{scores}")
         from rankery.client.frames.arrow import np
 
         dataset = self.find_dataset(dataset_id)
