@@ -164,7 +164,7 @@ def _refuse_categories(features: Any) -> None:
     """
     if names := sorted(declared_categories(features)) if is_frame(features) else []:
         raise InvalidArgument(
-            f"X: {', '.join(map(repr, names))} hold categories, but numbers are expected; encode them,"
+            f"X: {', '.join(map(repr, names))} {'has' if len(names) == 1 else 'have'} categories, but numbers are expected; encode them,"
             " for instance with sklearn.preprocessing.OrdinalEncoder, or train with client.train, which"
             " accepts categories"
         )
