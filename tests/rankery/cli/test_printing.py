@@ -142,7 +142,8 @@ def test_the_labels_of_a_log_s_features_are_not_reported(log: str | None, codes:
     dataset = Dataset.model_validate(dataset_document(findings=findings))
     client: Any = SimpleNamespace(client=SimpleNamespace(dataset=lambda _: dataset))
     clicks = {"log": log, "correction": "none"}
-    (found,) = _datasets(client, [job_of(spec={"kind": "train", "dataset_id": "ds_1", "clicks": clicks})])
+    job: Any = job_of(spec={"kind": "train", "dataset_id": "ds_1", "clicks": clicks})
+    (found,) = _datasets(client, [job])
     assert [finding.code for finding in found.findings or ()] == codes
 
 
