@@ -42,7 +42,7 @@ def test_a_sound_log_has_no_findings() -> None:
 
 
 def test_a_log_of_clicks_alone_has_nothing_to_compare_them_with() -> None:
-    """Where every impression was clicked, impressions without clicks are missing: an error."""
+    """A log in which every impression was clicked lacks the others: an error."""
     log = swapped_log()
     clicked = replace(log, clicks=np.ones(2 * N_LISTS, bool))
     (finding,) = examine_log(clicked)

@@ -139,7 +139,7 @@ export function roleProblems(roles) {
   return [...missing, ...twice];
 }
 
-/** Return the names of the columns that are neither features nor have a role of their own. @param {string[]} header @param {string[]} roles */
+/** Return the names of the columns that are described as columns of queries or documents, or are left out. @param {string[]} header @param {string[]} roles */
 export function otherColumns(header, roles) {
   return header.filter((_, column) => ["query_columns", "document_columns", "ignore"].includes(roles[column]));
 }
