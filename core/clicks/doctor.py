@@ -13,6 +13,7 @@ from core.types import Int64Array
 
 _MIXED_SHARE = 0.02  # share of lists that begin at rank 1 in a log with ranks from 0
 _MIN_MOVED_SHARE = 0.01  # share of the pairs that were shown at least twice
+_MAX_SINGLE_SHARE = 0.2  # share of lists that show a single document below rank 1
 _BOT_LISTS = 100
 _BOT_MULTIPLE = 20  # multiple of the median user's lists
 _BURST_LISTS = 30
@@ -179,6 +180,17 @@ def _log_findings(log: ClickLog) -> Iterator[Finding]:
             log.n_impressions,
             "impressions",
         )
+    elif log.clicks.all():
+        yield Finding(
+            "only-clicks",
+            "error",
+            "Every impression was clicked",
+            "Upload the impressions without clicks, too: without them, no document is better than another.",
+            log.n_impressions,
+            log.n_impressions,
+            "impressions",
+        )
+    yield from _single_documents(log)
     yield from _fixed_ranks(log)
     is_empty = np.array([not query.strip() for query in log.query_ids], np.bool_)
     n_empty = int(is_empty[log.list_queries].sum())
@@ -204,6 +216,21 @@ def _log_findings(log: ClickLog) -> Iterator[Finding]:
         )
     else:
         yield from _bots(log.list_users.astype(np.int64), log.list_times)
+
+
+def _single_documents(log: ClickLog) -> Iterator[Finding]:
+    """Yield a finding if lists fell apart; in logs with propensities, a row may be a slot of a page."""
+    starts = log.list_boundaries[:-1][np.diff(log.list_boundaries) == 1]
+    single = int((log.ranks[starts] > 1).sum())
+    if log.propensities is None and single > _MAX_SINGLE_SHARE * log.n_lists:
+        yield Finding.of_share(
+            "single-documents",
+            "warning",
+            (single, log.n_lists, "lists"),
+            ("shows one document, below rank 1", "show one document, below rank 1"),
+            advice="The rows of a list were not recognised as one list. Name a column with the list or"
+            " session as `list` in `columns`, or sort the rows by user, time and rank.",
+        )
 
 
 def _fixed_ranks(log: ClickLog) -> Iterator[Finding]:

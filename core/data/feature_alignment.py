@@ -1,7 +1,7 @@
 """Align the features of a dataset with the features of a model."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -152,12 +152,14 @@ class UnseenValues:
     examples: tuple[str, ...]
 
 
-def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories]) -> list[UnseenValues]:
-    """Find, for each feature, the values that `align_features` turns into missing values."""
+def unseen_values(
+    dataset: RankingDataset, feature_names: Collection[str], categories: Mapping[str, Categories]
+) -> list[UnseenValues]:
+    """Find, for each of a model's features, the values that `align_features` turns into missing values."""
     unseen_by_feature = []
     for column, name in enumerate(dataset.feature_names):
         dataset_categories, model_categories = dataset.categories.get(name), categories.get(name)
-        if dataset_categories is None and model_categories is None:
+        if name not in feature_names or (dataset_categories is None and model_categories is None):
             continue
         values = dataset.features[:, column]
         unseen = ~np.isnan(values) & np.isnan(model_codes(dataset, column, model_categories))

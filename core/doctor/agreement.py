@@ -1,6 +1,6 @@
 """Compare two datasets of one job: features, label scales and leakage."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -53,7 +53,9 @@ def compare(
             *document_findings(train, other, role),
             *query_findings(train, other, role),
             *(label_findings(train, other, role) if compares_labels else ()),
-            *unseen_category_findings(other, train.categories, f"of the {role} data", "the training data"),
+            *unseen_category_findings(
+                other, train.feature_names, train.categories, f"of the {role} data", "the training data"
+            ),
         )
     )
 
@@ -107,21 +109,29 @@ def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Find
 
 
 def unseen_category_findings(
-    dataset: RankingDataset, categories: Mapping[str, Categories], where: str, known_to: str
+    dataset: RankingDataset,
+    feature_names: Collection[str],
+    categories: Mapping[str, Categories],
+    where: str,
+    known_to: str,
 ) -> Iterator[Finding]:
     """Report values of categorical features that are unknown to a model.
 
     Args:
         dataset: The dataset, with its own categories.
+        feature_names: Features of the model or of its training data; others are left out.
         categories: Categories of the model or of its training data.
         where: Origin of the values, for the sentence: "of the test data".
         known_to: Origin of the categories, for the sentence: "the training data".
     """
-    unseen = unseen_values(dataset, categories)
+    unseen = unseen_values(dataset, feature_names, categories)
     if not unseen:
         return
     documents = sum(each.documents for each in unseen)
-    n_categorical = sum(name in categories or name in dataset.categories for name in dataset.feature_names)
+    n_categorical = sum(
+        name in feature_names and (name in categories or name in dataset.categories)
+        for name in dataset.feature_names
+    )
     total = dataset.n_documents * n_categorical
     listed = unseen[:_MAX_LISTED_FEATURES]
     examples = "; ".join(f"{each.feature}: {', '.join(each.examples)}" for each in listed)
@@ -138,8 +148,18 @@ def unseen_category_findings(
     )
 
 
-def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
-    """Report the share of judged documents of a run, if not all are judged."""
+def run_findings(joined: JudgedRun) -> Iterator[Finding]:
+    """Report queries without a document of a run, and documents of a run that are not judged."""
+    if joined.queries_without_results:
+        yield Finding.of_share(
+            "queries-without-results",
+            "warning",
+            (joined.queries_without_results, len(joined.query_ids), "queries"),
+            ("has no document in the ranking", "have no document in the ranking"),
+            where="of the dataset",
+            advice="Metrics of these queries are 0. Check that their ids are spelled as in the dataset, or"
+            " compare on a dataset of the ranked queries only.",
+        )
     unjudged = np.flatnonzero(joined.is_unjudged)
     if not len(unjudged):
         return

@@ -1,5 +1,6 @@
 """`rankery compare`: compare models and rankings, with significance tests."""
 
+import shlex
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
+from rankery.errors import FileUnusable
 
 if TYPE_CHECKING:
     from rankery.client import Comparison, Dataset
@@ -147,8 +149,17 @@ def _most_harmed_table(
 
 
 def _system(session: ServiceConnection, reference: str, dataset: "Dataset") -> str:
-    """Return the reference of a model or a ranking; upload a run file first."""
+    """Return the reference of a model or a ranking; upload a run file first.
+
+    Raises:
+        FileUnusable: The file is a model.
+    """
+    from rankery.client.model_text import is_model_file
+
     path = Path(reference)
     if not path.is_file():
         return reference
+    if is_model_file(path):
+        words = session.command(f"models import {shlex.quote(reference)} --name NAME")
+        raise FileUnusable(f"{path.name} is a model of LightGBM, not a run; import it first: `{words}`")
     return session.wait(session.client.upload_run(path, dataset)).made("ranking_id")

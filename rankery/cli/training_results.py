@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankery.client.views.candidate import CandidateView
 
 _NOT_FOUND = 404
+_ONE_LABEL = "one-label-dataset"
 _AUTOMATIC = "auto-train"
 _BY_EPOCHS = frozenset({"linear", "mlp"})
 _DATASET_ROLES = ("train", "validation", "test")
@@ -213,8 +214,12 @@ def _export_of(model: "Model | None", name: str) -> str:
 
 
 def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Dataset]":
-    """Return the distinct datasets of trainings, without deleted ones."""
+    """Return the distinct datasets of trainings, without deleted ones.
+
+    The labels of a dataset that only gives the features of a click log are not used.
+    """
     ids: dict[str, None] = {}
+    of_logs = {job.spec["dataset_id"] for job in jobs if (job.spec.get("clicks") or {}).get("log")}
     for job in jobs:
         held_out = (job.spec.get("validation") or {}).get("dataset_id")
         named = (job.spec["dataset_id"], held_out, job.spec.get("test_dataset_id"))
@@ -222,10 +227,15 @@ def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Datase
     found = []
     for dataset_id in ids:
         try:
-            found.append(session.client.dataset(dataset_id))
+            dataset = session.client.dataset(dataset_id)
         except RankeryApiError as error:
             if error.status != _NOT_FOUND:
                 raise
+            continue
+        if dataset_id in of_logs:
+            used = [finding for finding in dataset.findings or () if finding.code != _ONE_LABEL]
+            dataset = dataset.model_copy(update={"findings": used})
+        found.append(dataset)
     return found
 
 

@@ -74,7 +74,7 @@ class TrainingFields(TrainingOptions, TrainingLabels, total=False):
     """Declared options of a training, and labels of its job."""
 
     clicks: Mapping[str, Any]
-    """Train on clicks: `{"log": …, "correction": "ips", "propensity_job": …}`; see the API"""
+    """Train on clicks: `{"log": log, "correction": "ips", "propensity_job": job}`; see the API"""
 
 
 class ExportOptions(TypedDict, total=False):
@@ -152,6 +152,15 @@ def test_fields(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
     if held is None:
         return {}
     return {"test_dataset_id": held["dataset_id"]} if "dataset_id" in held else {"test": held}
+
+
+def clicks_field(clicks: "Mapping[str, Any] | None") -> dict[str, Any] | None:
+    """Return the `clicks` of a request; a click log and a job become their ids."""
+    if clicks is None:
+        return None
+    fields = mapping_of(clicks, "a dictionary such as {'log': log, 'correction': 'none'}")
+    ids = {name: id_of(fields[name]) for name in ("log", "propensity_job") if fields.get(name) is not None}
+    return fields | ids
 
 
 def distribution_field(distribution: "int | DistributionRequest | None") -> dict[str, Any] | None:

@@ -1,11 +1,13 @@
 """Models of LightGBM as text."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rankery.client.references import described
 from rankery.errors import InvalidArgument, WrongType
 
+_MODEL_TEXT = b"tree\n"
 _NAMES = "feature_names="
 _ACCEPTED_TYPES = "a path, a lightgbm.Booster, an LGBMRanker or the text of a model"
 
@@ -13,6 +15,14 @@ _ACCEPTED_TYPES = "a path, a lightgbm.Booster, an LGBMRanker or the text of a mo
 def is_booster(model: Any) -> bool:
     """Return whether an object is a model of LightGBM, or of its scikit-learn interface."""
     return hasattr(type(model), "model_to_string") or hasattr(type(model), "booster_")
+
+
+def is_model_file(path: Any) -> bool:
+    """Return whether a path is a model that LightGBM saved."""
+    if not isinstance(path, str | Path) or not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(len(_MODEL_TEXT)) == _MODEL_TEXT
 
 
 def text_of(model: Any) -> str | None:

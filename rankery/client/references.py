@@ -1,7 +1,7 @@
 """References to resources: an id, a name or an object."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
@@ -88,7 +88,7 @@ def described(value: Any) -> str:
     if value is None or isinstance(value, str | int | float):
         return "None" if value is None else f"{value!r:.60} ({name})"
     article = "an" if name[0].lower() in "aeiou" else "a"
-    return f"{article} {name} of {len(value)}" if hasattr(value, "__len__") else f"{article} {name}"
+    return f"{article} {name} of {len(value)}" if isinstance(value, Collection) else f"{article} {name}"
 
 
 def escaped_reference(thing: str | HasId) -> str:

@@ -163,8 +163,9 @@ def _refuse_categories(features: Any) -> None:
         InvalidArgument: A column is categorical; the message has the names and a solution.
     """
     if names := sorted(declared_categories(features)) if is_frame(features) else []:
+        have = "has" if len(names) == 1 else "have"
         raise InvalidArgument(
-            f"X: {', '.join(map(repr, names))} hold categories, but numbers are expected; encode them,"
+            f"X: {', '.join(map(repr, names))} {have} categories, but numbers are expected; encode them,"
             " for instance with sklearn.preprocessing.OrdinalEncoder, or train with client.train, which"
             " accepts categories"
         )

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { membersOf } from "../../app/dashboard/static/models/sum.js";
 import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
-import { rankRequest } from "../../app/dashboard/static/models/scored.js";
+import { candidatesOf, rankRequest } from "../../app/dashboard/static/models/scored.js";
 
 const network = (scorer) => parameterCount({ scorer, feature_names: Array(10).fill("f") });
 
@@ -39,4 +39,30 @@ test("members of a sum have weights, and ids if they are models of the registry"
     { name: "linear by ranknet", weight: 12, id: null },
   ]);
   assert.deepEqual(membersOf({ scorer: { kind: "sum" }, lineage: null }), []);
+});
+
+test("pasted documents keep categories and embeddings, and unknown features are refused", () => {
+  /** @param {string} features */
+  const pasted = (features) => `{"queries": [{"documents": [{"id": "d1", "features": ${features}}]}]}`;
+  const names = ["bm25", "brand", "emb.0", "emb.1"];
+  const candidates = candidatesOf(pasted('{"bm25": null, "brand": "acme", "emb": [0.5, null]}'), names);
+  assert.deepEqual(candidates[0].features, { bm25: null, brand: "acme", "emb.0": 0.5, "emb.1": null });
+  const { queries } = rankRequest({ feature_names: names }, "q1", candidates);
+  assert.deepEqual(queries[0].documents[0].features, { brand: "acme", "emb.0": 0.5 });
+  assert.deepEqual(candidatesOf(pasted("[1, 2]"), names)[0].features, {
+    bm25: 1,
+    brand: 2,
+    "emb.0": null,
+    "emb.1": null,
+  });
+  /** @param {string} features */
+  const refusal = (features) => {
+    try {
+      candidatesOf(pasted(features), names);
+    } catch (problem) {
+      return problem.errors[0].detail;
+    }
+  };
+  assert.equal(refusal('{"bm_25": 1}'), "document d1: bm_25 is not a feature of the model");
+  assert.match(refusal('{"bm25": NaN}'), /write null for a missing value$/);
 });

@@ -87,6 +87,18 @@ test("a numeric title is a feature, and a URL identifies a document only without
   assert.deepEqual(guess.automaticRoles(header, rows, USUAL), ["label", "query", "features", "document"]);
 });
 
+test("truth values, decimal commas and missing values are no texts, as in the service", () => {
+  const header = ["label", "query", "in_stock", "price", "age", "brand"];
+  const rows = [
+    ["1", "a", "True", "15,25", "NA", "acme"],
+    ["0", "a", "false", "3,5", "null", "neo"],
+    ["0", "b", "True", ",5", "4.5e1", "neo"],
+  ];
+  const numbers = ["features", "features", "features"];
+  assert.deepEqual(guess.guessedRoles(header, rows, USUAL), ["label", "query", ...numbers, "document_columns"]);
+  assert.deepEqual(guess.otherColumns(header, guess.guessedRoles(header, rows, USUAL)), ["brand"]);
+});
+
 test("the request has only the roles that the service would not detect", () => {
   const automatic = guess.automaticRoles(HEADER, ROWS, USUAL);
   const roles = guess.guessedRoles(HEADER, ROWS, USUAL);

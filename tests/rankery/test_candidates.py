@@ -70,6 +70,8 @@ def test_categories_are_sent_as_texts(tmp_path: Path) -> None:
     ]
     (query,) = read_candidates(path, ("brand",), {**columns, "ignore": ["bm25"]})
     assert query["documents"][0]["features"] == {"brand": "acme"}
+    (query,) = read_candidates(path, (*FEATURES, "brand"), None)  # texts need no declaration
+    assert query["documents"][0]["features"] == {"bm25": 2.5, "price": 7.0, "brand": "acme"}
 
 
 def test_scattered_rows_are_gathered(tmp_path: Path) -> None:
@@ -91,7 +93,7 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
     [
         ("query_id,price_eur\nq,1\n", "expected features of the model such as bm25, price, but found only"),
         ("1 qid:1 1:0.5\n", "has none of the model's features, bm25, price; it has f1"),
-        ("query_id,bm25\nq,high\n", "line 2, column bm25: expected a number, but found 'high'"),
+        ("query_id,bm25\nq,1\nq,high\n", "line 3, column bm25: expected a number, but found 'high'"),
         ("query_id,qid,bm25\nq,q,1\n", "expected one column for the query, but found 'query_id' and 'qid'"),
         ("[1]", "must hold queries such as"),
         pytest.param("[" * 100_000, "is not valid JSON: it is nested too deeply", id="deep"),

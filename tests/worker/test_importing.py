@@ -35,7 +35,7 @@ def test_the_problem_of_an_unreadable_run_names_the_run(
 
 
 def test_a_run_becomes_a_ranking(inline_worker: InlineWorker) -> None:
-    """The ranking has the queries that the run shares with the dataset."""
+    """The ranking has the queries that the run shares with the dataset; a finding counts the others."""
     query = DATASET.query_ids[0]
     lines = [
         f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(DATASET.document_ids[:4])
@@ -43,7 +43,9 @@ def test_a_run_becomes_a_ranking(inline_worker: InlineWorker) -> None:
     job = _imported(inline_worker, "".join(lines).encode())
     assert job.status == "succeeded", job.problem
     assert (job.result or {})["ranking_id"].startswith("rnk_")
-    assert job.findings is None
+    (finding,) = job.findings or []
+    assert (finding["code"], finding["severity"]) == ("queries-without-results", "warning")
+    assert finding["title"] == "2 of 3 queries of the dataset have no document in the ranking"
 
 
 def test_documents_that_are_not_judged_are_counted(inline_worker: InlineWorker) -> None:
@@ -56,8 +58,8 @@ def test_documents_that_are_not_judged_are_counted(inline_worker: InlineWorker) 
         "evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"]
     )
     assert evaluated.status == "succeeded", evaluated.problem
-    (of_job,) = job.findings or []
-    of_evaluation, too_few = evaluated.findings or []
+    _, of_job = job.findings or []
+    _, of_evaluation, too_few = evaluated.findings or []
     assert (too_few["code"], too_few["severity"]) == ("too-few-queries", "info")
     for finding in (of_job, of_evaluation):
         assert (finding["code"], finding["severity"]) == ("unjudged-documents", "warning")

@@ -11,7 +11,7 @@ from core.data import RankingDataset
 from core.data.categories import Categories
 from core.data.feature_alignment import AbsentFeatures, align_features
 from core.data.trec import Run, join_run
-from core.doctor.agreement import absent_feature_findings, unjudged_findings, unseen_category_findings
+from core.doctor.agreement import absent_feature_findings, run_findings, unseen_category_findings
 from core.doctor.report import Finding
 from core.errors import ArtifactDamaged, ScoreNotFinite
 from core.evaluation import Judgments
@@ -151,7 +151,7 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
         aligned = model.align(dataset)
         return Ranked(aligned, judgments=aligned, scores=model.score(aligned, run.threads), findings=findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
-    return Ranked(dataset, joined, joined.scores, tuple(unjudged_findings(joined)))
+    return Ranked(dataset, joined, joined.scores, tuple(run_findings(joined)))
 
 
 def alignment_findings(
@@ -168,7 +168,7 @@ def alignment_findings(
         absent.refuse_majority("/dataset_id", "the dataset", name, advice=advice)
     return (
         *absent_feature_findings(absent, name),
-        *unseen_category_findings(dataset, model.categories, "of the dataset", name),
+        *unseen_category_findings(dataset, model.feature_names, model.categories, "of the dataset", name),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from core.data.trec import join_run, read_run
-from core.doctor.agreement import unjudged_findings
+from core.doctor.agreement import run_findings
 from core.errors import DatasetError, RunError
 from core.evaluation import rank_documents
 from core.jobs import System
@@ -34,7 +34,7 @@ def run_import(run: JobRun, spec: ImportRunJob) -> None:
     run.reporter.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     joined = join_run(dataset, trec_run)
-    run.reporter.report(findings=[asdict(finding) for finding in unjudged_findings(joined)] or None)
+    run.reporter.report(findings=[asdict(finding) for finding in run_findings(joined)] or None)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )

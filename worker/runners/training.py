@@ -289,7 +289,7 @@ def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
     # These findings are stored with the model. They are not reported again, since the comparison with the
     # training data has reported them.
     unseen = unseen_category_findings(
-        trained.loaded.test.dataset, test.categories, "of the test data", "the model"
+        trained.loaded.test.dataset, names, test.categories, "of the test data", "the model"
     )
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, judgments=test, scores=scores, findings=(*findings, *unseen))

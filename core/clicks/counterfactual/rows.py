@@ -126,34 +126,47 @@ def examination_rows(
     examination: Sequence[float],
     clip: float | None = None,
 ) -> Rows:
-    """Return clicks with the values click · weight(new rank) / p(old rank).
+    """Return clicks with the values click · weight(new rank) / p, for p the mean examination of the document.
 
-    Without a ranking, the new rank is the old rank.
+    The mean is over all lists of the query; a list that does not show the document counts as 0, which is the
+    policy-aware propensity of Oosterhuis and de Rijke (2020). Without a ranking, the new rank is the old
+    rank, and p its examination.
 
     Raises:
         InvalidInput: A clicked rank has no examination probability, or a probability is not in (0, 1].
     """
     clicked = log.rewards > 0.0
-    old = log.ranks[clicked].astype(np.int64)
+    old, pairs = log.ranks[clicked].astype(np.int64), log.pairs[clicked]
     if len(examination) < old.max(initial=0) or not all(0.0 < p <= 1.0 for p in examination):
         raise InvalidInput.at(
             "/examination",
             f"must give a probability in (0, 1] for each rank from 1 to {old.max(initial=0)}",
         )
-    weights, clipped = _clipped(1.0 / np.asarray(examination, np.float64)[old - 1], clip)
-    new = old if ranking is None else ranking.ranks[log.pairs[clicked]].astype(np.int64)
-    worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
+    by_old_rank = np.asarray(examination, np.float64)
     lists = log.list_of_impression[clicked]
-    groups = np.zeros(len(lists), np.int64)
-    values = log.rewards[clicked] * worth * weights
-    unsupported = 0.0
-    if ranking is not None:
-        seen = np.bincount(log.pairs, minlength=log.n_pairs) > 0
-        known = np.flatnonzero(seen & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank)))
+    if ranking is None:
+        new, examined, unsupported = old, by_old_rank[old - 1], 0.0
+    else:
+        of_pairs = _mean_examination(log, by_old_rank)
+        new, examined = ranking.ranks[pairs].astype(np.int64), of_pairs[pairs]
+        known = np.flatnonzero((of_pairs > 0.0) & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank)))
         supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
         supported[log.pair_queries[known], ranking.ranks[known] - 1] = True
         unsupported = _unsupported(log, ranking, by_rank, supported)
+    weights, clipped = _clipped(1.0 / examined, clip)
+    worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
+    values = log.rewards[clicked] * worth * weights
+    groups = np.zeros(len(lists), np.int64)
     return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported)
+
+
+def _mean_examination(log: ClickLog, examination: Float64Array) -> Float64Array:
+    """Return the (n_pairs,) mean examination of each document over the lists of its query."""
+    by_rank = np.append(examination, 0.0)  # ranks without a probability count as not examined
+    examined = by_rank[np.minimum(log.ranks.astype(np.int64), len(by_rank)) - 1]
+    sums = np.bincount(log.pairs, examined, log.n_pairs)
+    lists = np.bincount(log.list_queries, minlength=len(log.query_ids))
+    return np.asarray(sums / np.maximum(1, lists[log.pair_queries]), np.float64)
 
 
 def _rows(log: ClickLog, values: Float64Array, weights: Float64Array) -> Rows:

@@ -17,7 +17,8 @@ class Difference:
         value: Estimate of the second ranking minus the estimate of the first.
         lower: Lower end of the 95% interval of the difference, from paired bootstrap samples.
         upper: Upper end of the interval.
-        better: Name of the better ranking, None where the interval contains 0 or support is missing.
+        better: Name of the better ranking, None where the interval contains 0, where support is missing, or
+            where documents without support may reverse the difference.
         sentence: The verdict in a sentence.
     """
 
@@ -79,9 +80,24 @@ def _difference(metric: str, first: Estimated, second: Estimated, clusters: int)
     better: str | None = None
     if missing:
         sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
+    elif (lower > 0.0 or upper < 0.0) and may_be_reversed(a, b):
+        sentence = (
+            f"No verdict on {b.name} against {a.name}: {numbers}, but the log does not support"
+            f" {a.unsupported:.0%} of {a.name} and {b.unsupported:.0%} of {b.name}, which may reverse it."
+        )
     elif lower > 0.0 or upper < 0.0:
         better, worse = (b.name, a.name) if lower > 0.0 else (a.name, b.name)
         sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
     else:
         sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
     return Difference(a.name, b.name, value, lower, upper, better, sentence)
+
+
+def may_be_reversed(first: SystemEstimate, second: SystemEstimate) -> bool:
+    """Return whether documents without support, if as good as the others, would change the better ranking.
+
+    They count as 0 in the estimates, which favours the ranking that is closer to the logged one.
+    """
+    difference = second.value - first.value
+    corrected = second.value * (1.0 - first.unsupported) - first.value * (1.0 - second.unsupported)
+    return difference * corrected < 0.0

@@ -12,7 +12,16 @@ FORMATS = ("auto", "ubi", "sessions", "metarank", "open-bandit", "table")
 ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "query": ("query", "query_text", "user_query", "search_query", "keywords", "query_id"),
-        "document": ("document", "document_id", "doc_id", "item", "item_id", "product_id", "object_id"),
+        "document": (
+            "document",
+            "document_id",
+            "doc_id",
+            "doc",
+            "item",
+            "item_id",
+            "product_id",
+            "object_id",
+        ),
         "rank": ("rank", "position", "ordinal"),
         "click": ("click", "clicked", "clicks", "is_click"),
         "action": ("action", "action_name", "event_type"),

@@ -328,7 +328,12 @@ class _Rows:
             self._cells.problems.count("several_values", name, 1)
             return
         is_weight = position in self._positions_of("query_weight")
-        remedy = "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
+        has_ids = self._positions_of("document")
+        of_documents = "" if has_ids else "columns.document if it has the ids of documents, in "
+        remedy = (
+            f"name the column in {of_documents}columns.categorical_features if it is a feature, else in"
+            " columns.ignore"
+        )
         if is_weight:
             remedy = "name the column in columns.document_weight if it has weights of documents"
         elif position in self._positions_of(QUERY_TEXT):

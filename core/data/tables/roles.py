@@ -15,7 +15,17 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
         "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
-        "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
+        "document": (
+            "document_id",
+            "documentid",
+            "docid",
+            "doc_id",
+            "document",
+            "doc",
+            "did",
+            "item_id",
+            "url",
+        ),
         "query_weight": ("query_weight", "weight"),
         "document_weight": ("document_weight", "doc_weight", "propensity_weight"),
         QUERY_TEXT: ("query_text", "querytext"),
@@ -127,6 +137,8 @@ def find_roles(
 def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) -> Columns:
     """Assign a role to every column of an unjudged table: query, document, feature or ignored.
 
+    A feature of texts is read as a categorical feature, since the model has categories or refuses its texts.
+
     Args:
         table: The table.
         features: The model's features.
@@ -137,7 +149,8 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     """
     named_features = columns.features and (*columns.features, *columns.categorical_features)
     widths = dict(zip(table.names, table.widths(), strict=True))
-    lists = {name for name, kind in zip(table.names, table.kinds(), strict=True) if kind == "list"}
+    kinds = dict(zip(table.names, table.kinds(), strict=True))
+    lists = {name for name, kind in kinds.items() if kind == "list"}
     _check_widths(table, {name: widths[name] for name in lists.difference(columns.ignore)}, features)
     modelled = set(features)
     known = {
@@ -151,7 +164,9 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         *columns.ignore,
     }
     feature_columns = tuple(name for name in table.names if name in known - named)
-    categorical = tuple(name for name in feature_columns if name in columns.categorical_features)
+    categorical = tuple(
+        name for name in feature_columns if name in columns.categorical_features or kinds[name] == "text"
+    )
     if not feature_columns:
         expected = f"expected features of the model such as {listed(features)}, but found only"
         raise DatasetError.at(f"{expected} {listed(table.names)}", file=table.file, line=table.header_line)

@@ -14,7 +14,7 @@ from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
 from rankery.client.frames import runs
 from rankery.client.frames.incoming import collected, is_frame
-from rankery.client.model_text import is_booster, text_of, with_feature_names
+from rankery.client.model_text import is_booster, is_model_file, text_of, with_feature_names
 from rankery.client.reading import given
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
@@ -27,7 +27,6 @@ _RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {
 _REFERENCES = frozenset({"model", "ranking_id", "name"})
 _SCATTERED = "scattered-queries"
 _INVALID_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
-_MODEL_TEXT = b"tree\n"
 
 
 class AsyncSystemCalls(AsyncDatasetReferences):
@@ -128,7 +127,8 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             queries, documents = await self._judged_rows(dataset_id)
             return runs.run_of_scores(runs.scores_of_rows(table, queries), queries, documents)
         if not (hasattr(run, "__array__") or isinstance(run, Sequence)) or isinstance(run, str | bytes):
-            raise WrongType(f"{_RUN} is expected here, not {described(run)}")
+            scores = "; pass its scores, such as model.predict(X)" if hasattr(run, "predict") else ""
+            raise WrongType(f"{_RUN} is expected here, not {described(run)}{scores}")
         from rankery.client.frames.arrow import np
 
         dataset = await self.find_dataset(dataset_id)
@@ -172,7 +172,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         """
         if isinstance(system, Mapping) and set(system) <= _REFERENCES:
             return dict(system)
-        if is_booster(system) or _is_model_file(system):
+        if is_booster(system) or is_model_file(system):
             model_name = _INVALID_IN_NAMES.sub("-", name.lower()).strip("-._") or "imported"
             job = await self.import_model(system, model_name)
             return {"model": (await job.wait()).made("model_id")}
@@ -194,14 +194,6 @@ def _text_in(path: Path) -> str:
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise FileUnusable(f"{path} cannot be read as the text of a model: {error}") from error
-
-
-def _is_model_file(system: System) -> bool:
-    """Return whether a path is a model of LightGBM."""
-    if not isinstance(system, str | Path) or not Path(system).is_file():
-        return False
-    with Path(system).open("rb") as file:
-        return file.read(len(_MODEL_TEXT)) == _MODEL_TEXT
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from rankery.client.arguments import (
     Columns,
     TrainingFields,
     TrainingLabels,
+    clicks_field,
     distribution_field,
     early_stopping_field,
     loss_field,
@@ -323,5 +324,6 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "priority": priority,
             "limits": limits,
             **fields,
+            "clicks": clicks_field(fields.get("clicks")),
         }
         return given(spec)

@@ -12,6 +12,7 @@ from rankery.client.frames.cells import (
     refuse_text,
     row_text,
     suggestion,
+    texts_among_numbers,
     warn,
 )
 from rankery.client.references import described, mapping_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
     "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
-    "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
+    "document": ("document_id", "documentid", "docid", "doc_id", "document", "doc", "did", "item_id", "url"),
 }
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
@@ -105,13 +106,10 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
         _check_label(frame, label, table.column(label))
     if query is not None:
         _check_queries(frame, query, table.column(query))
+    document = given.get("document") or usual_column("document", names)
     taken = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := given.get(role), str)}
     taken |= {name for role in _LISTS for name in given.get(role) or ()} | {label or "", query or ""}
-    others = [
-        name
-        for name in names
-        if name not in taken and not _is_usual_text(name) and name != usual_column("document", names)
-    ]
+    others = [name for name in names if name not in taken and not _is_usual_text(name) and name != document]
     declared = declared_categories(frame)
     found = []
     for name in others:
@@ -120,7 +118,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
             found.append(name)
         elif is_text(column.type):
             refuse_text(frame, name, column)
-            _refuse_texts_of_documents(frame, table, name, query)
+            _refuse_texts_of_documents(frame, table, name, query, has_document=document is not None)
     if found:
         given["categorical_features"] = [*(given.get("categorical_features") or ()), *found]
     return cast("Columns", given)
@@ -226,7 +224,9 @@ def _differs_within_query(table: "pa.Table", name: str, query: str | None) -> bo
     return query is not None and _first_change(table.column(query), table.column(name)) is not None
 
 
-def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
+def _refuse_texts_of_documents(
+    frame: Any, table: "pa.Table", name: str, query: str | None, *, has_document: bool
+) -> None:
     """Refuse a column whose texts differ within a query: it describes documents, not queries.
 
     Raises:
@@ -237,11 +237,28 @@ def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: 
         return
     first, second = (table.column(name)[row].as_py() for row in rows)
     query_id = table.column(str(query))[rows[0]].as_py()
+    of_documents = (
+        ""
+        if has_document
+        else f" if it has the ids of documents, name it in columns={{'document': {name!r}}};"
+    )
     raise DataUnusable(
         f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {query_id!r}"
-        f" ({first!r}, {second!r}); if it is a feature, name it in"
-        f" columns={{'categorical_features': [{name!r}]}}, else in columns={{'ignore': [{name!r}]}}"
+        f" ({first!r}, {second!r});{of_documents} if it is a feature,"
+        f" {_as_feature(name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
     )
+
+
+def _as_feature(name: str, column: "pa.ChunkedArray[Any]") -> str:
+    """Return how a column of texts becomes a feature: numbers if all are numbers, or categories."""
+    from rankery.client.frames.arrow import pc
+
+    if not len(texts_among_numbers(column)[0]):
+        return f"convert its texts to numbers: frame[{name!r}].astype(float)"
+    points: Any = pc.replace_substring(column, ",", ".")
+    if not len(texts_among_numbers(points)[0]):
+        return f"convert its texts to numbers: frame[{name!r}].str.replace(',', '.').astype(float)"
+    return f"name it in columns={{'categorical_features': [{name!r}]}}"
 
 
 def declared_categories(frame: Any) -> set[str]:

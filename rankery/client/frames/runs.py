@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rankery.client.frames.cells import first_missing, listed, not_a_number, row_text, warn_of_spellings
+from rankery.client.frames.cells import (
+    first_missing,
+    is_text,
+    listed,
+    not_a_number,
+    row_text,
+    warn,
+    warn_of_spellings,
+)
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
 from rankery.client.references import mapping_of
@@ -94,6 +102,8 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
                 f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
             )
             raise DataUnusable(f"there is no {wanted} (the frame has {listed(names)})")
+    if found["document"] is None:
+        _warn_of_texts(table, found)
     kept: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
     for role in ("query", "document"):
         name = found[role]
@@ -102,6 +112,16 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         column = table.column(name)
         kept[role] = _identifiers(frame, name, column)
     return pa.table(kept)
+
+
+def _warn_of_texts(table: "pa.Table", found: Mapping[str, str | None]) -> None:
+    """Warn about the first column of texts of a frame without documents, which may have their ids."""
+    texts = (field.name for field in table.schema if is_text(field.type) and field.name not in found.values())
+    if name := next(texts, None):
+        warn(
+            "no column is the document, so scores are matched by their order within each query; if the column"
+            f" {name!r} has the ids of documents, rename it to 'document'"
+        )
 
 
 def _numbers(frame: Any, table: "pa.Table", column: str) -> "pa.ChunkedArray[Any]":

@@ -11,6 +11,7 @@ from rankery.client.arguments import (
     Columns,
     TrainingFields,
     TrainingLabels,
+    clicks_field,
     distribution_field,
     early_stopping_field,
     loss_field,
@@ -326,5 +327,6 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "priority": priority,
             "limits": limits,
             **fields,
+            "clicks": clicks_field(fields.get("clicks")),
         }
         return given(spec)

@@ -41,6 +41,34 @@ def test_a_sound_log_has_no_findings() -> None:
     assert moving_pairs(swapped_log()) == (2, 2)
 
 
+def test_a_log_of_clicks_alone_has_nothing_to_compare_them_with() -> None:
+    """A log in which every impression was clicked lacks the others: an error."""
+    log = swapped_log()
+    clicked = replace(log, clicks=np.ones(2 * N_LISTS, bool))
+    (finding,) = examine_log(clicked)
+    assert (finding.code, finding.severity) == ("only-clicks", "error")
+    almost = np.ones(2 * N_LISTS, bool)
+    almost[0] = False
+    assert codes(replace(log, clicks=almost)) == []
+
+
+def test_lists_that_fell_apart_are_a_warning() -> None:
+    """Many lists of one document below rank 1 are rows of lists that could not be put together."""
+    log = swapped_log()
+    apart = replace(
+        log,
+        list_boundaries=np.arange(2 * N_LISTS + 1),
+        list_queries=np.zeros(2 * N_LISTS, np.int32),
+        list_users=np.arange(2 * N_LISTS, dtype=np.int32),
+        list_times=None,
+    )
+    (finding,) = examine_log(apart)
+    assert (finding.code, finding.severity) == ("single-documents", "warning")
+    assert (finding.count, finding.total) == (N_LISTS, 2 * N_LISTS)
+    drawn = replace(apart, propensities=np.full(2 * N_LISTS, 0.5, np.float32))
+    assert codes(drawn) == []
+
+
 def test_ranks_that_never_move_identify_nothing() -> None:
     """Documents that are always shown at one rank are an error."""
     log = swapped_log()
@@ -63,7 +91,7 @@ def test_a_few_moving_pairs_are_a_warning() -> None:
         list_queries=np.zeros(2, np.int32),
         pairs=pairs,
         ranks=ranks,
-        clicks=np.ones(2 * n_pairs, np.bool_),
+        clicks=np.arange(2 * n_pairs) % 2 == 0,
         pair_queries=np.zeros(n_pairs, np.int32),
         pair_documents=np.arange(n_pairs, dtype=np.int32),
         list_users=np.arange(2, dtype=np.int32),

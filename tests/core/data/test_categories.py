@@ -92,7 +92,7 @@ def test_blocks_share_their_codes(tmp_path: Path, blocks: int, monkeypatch: pyte
 
 def test_a_text_that_differs_within_a_query_is_refused_with_a_solution(tmp_path: Path) -> None:
     """The error of a text column without the option names `columns.categorical_features`."""
-    with pytest.raises(DatasetError, match=r"name the column in columns\.categorical_features"):
+    with pytest.raises(DatasetError, match=r"in columns\.categorical_features if it is a feature"):
         _read(tmp_path, "label,query_id,x,brand\n1,q,1,acme\n0,q,2,zenith\n", Columns())
 
 

@@ -61,7 +61,7 @@ def test_bare_judgments_are_refused() -> None:
 def test_unseen_numbers_are_shown_with_all_digits() -> None:
     """A product id of seven digits can be looked up in the data."""
     numbers = dataset("product").with_features(np.array([[1234567], [7.5]], np.float32), ("product",))
-    (found,) = unseen_values(numbers, {"product": Categories(("1", "2"))})
+    (found,) = unseen_values(numbers, ("product",), {"product": Categories(("1", "2"))})
     assert (found.documents, found.examples) == (2, ("7.5", "1234567"))
 
 

@@ -396,6 +396,12 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "label,qid,market,x\n1,1,de,2\n1,1,fr,2\n",
         {},
         None,
+        "file f, line 3, column market: expected one value of 'market' in query '1', but found 'fr' after 'de'; name the column in columns.document if it has the ids of documents, in columns.categorical_features if it is a feature, else in columns.ignore",
+    ),
+    "table text differs in a query with documents": (
+        "label,qid,doc,market,x\n1,1,a,de,2\n1,1,b,fr,2\n",
+        {},
+        None,
         "file f, line 3, column market: expected one value of 'market' in query '1', but found 'fr' after 'de'; name the column in columns.categorical_features if it is a feature, else in columns.ignore",
     ),
     "table query scattered": (

@@ -597,6 +597,10 @@ def test_a_model_ranks_and_is_evaluated_compared_and_exported(
     ).document
     assert [system["name"] for system in compared["systems"]] == ["web:1", "web.run"]
     assert compared["pairs"][0]["metrics"]["ndcg@5"]["difference"] == 0
+    saved = tmp_path / "own.txt"
+    saved.write_text("tree\nversion=v4\n")
+    refused = rankery(stack, "compare", "web:1", saved, "--dataset", folder / "test.txt")
+    assert (refused.code, f"`rankery models import {saved} --name NAME" in refused.sentence) == (1, True)
     printed = rankery(stack, "compare", "web:1", run_file, "--dataset", folder / "test.txt").output
     assert printed.startswith("web:1 and web.run have the same ndcg@5")
     assert "web.run − web:1" in printed

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,9 +18,11 @@ from rankery.cli.jobs import ending
 from rankery.cli.leaderboard import leaderboard
 from rankery.cli.measures import baselines_table
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
+from rankery.cli.training_results import _datasets
+from rankery.client.schemas.answers import Dataset
 from rankery.client.views.candidate import CandidateView
 from rankery.control_characters import visible
-from tests.rankery.answers import job_of
+from tests.rankery.answers import dataset_document, job_of
 
 # C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directional formatting, zero-width characters,
 # and half of a surrogate pair.
@@ -126,6 +130,24 @@ def test_data_cannot_steer_a_terminal(tmp_path: Path) -> None:
     assert "\x1b[2J" not in text
     assert "\u202e" not in text
     assert "\x1b[" in text
+
+
+@pytest.mark.parametrize(
+    ("log", "codes"), [("clk_1", ["empty-documents"]), (None, ["one-label-dataset", "empty-documents"])]
+)
+def test_the_labels_of_a_log_s_features_are_not_reported(log: str | None, codes: list[str]) -> None:
+    """A training on a click log has other labels than the dataset of its features."""
+    counts = {"count": 1, "total": 1, "unit": "documents", "examples": [], "example_kind": "document"}
+    findings = [
+        {"code": code, "severity": "error", "title": code, "advice": "", **counts}
+        for code in ("one-label-dataset", "empty-documents")
+    ]
+    dataset = Dataset.model_validate(dataset_document(findings=findings))
+    client: Any = SimpleNamespace(client=SimpleNamespace(dataset=lambda _: dataset))
+    clicks = {"log": log, "correction": "none"}
+    job: Any = job_of(spec={"kind": "train", "dataset_id": "ds_1", "clicks": clicks})
+    (found,) = _datasets(client, [job])
+    assert [finding.code for finding in found.findings or ()] == codes
 
 
 def test_everything_is_printed_in_one_place() -> None:

@@ -1,6 +1,7 @@
 """Frames of candidates, and frames of scores."""
 
 import json
+import warnings
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,19 @@ def test_scores_without_documents_are_matched_within_queries() -> None:
     assert scores_of_rows(run, ["a", "a", "b"]).tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(DataUnusable, match="query 'a' has 2 scores, but 1 documents"):
         scores_of_rows(run, ["a", "b"])
+
+
+def test_a_column_that_may_have_the_documents_is_named() -> None:
+    """Scores are matched by order if no column is the document; a column of texts raises a warning."""
+    frame = pandas.DataFrame({"query": ["a", "a"], "sku": ["x", "y"], "score": [1.0, 2.0], "bm25": 0.0})
+    with pytest.warns(DataWarning, match=r"by their order within each query; .* column 'sku' .* 'document'"):
+        run = run_of_frame(frame)
+    assert run.column_names == ["score", "query"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "document" in run_of_frame(frame, {"document": "sku"}).column_names
+        run_of_frame(frame.rename(columns={"sku": "doc"}))
+        run_of_frame(frame.drop(columns="sku"))
 
 
 @pytest.mark.parametrize(

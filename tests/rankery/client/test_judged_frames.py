@@ -47,6 +47,11 @@ def test_usual_names_are_those_of_the_service() -> None:
         ({"bm25": ["a", "b", 1.0, "c", "d"]}, None, r"row 2 \(index 12\), column 'bm25': expected a text"),
         ({"query": ["a", None, "a", "b", "b"]}, None, r"row 1 .*, column 'query': the query is missing"),
         ({}, None, r"row 1 \(index 11\), column 'brand': texts differ within query 'a' \('x', 'y'\)"),
+        ({}, None, r"if it has the ids of documents, name it in columns=\{'document': 'brand'\}; if it is a"
+         r" feature, name it in columns=\{'categorical_features': \['brand'\]\}, else name it in columns="),
+        ({"doc": range(5)}, None, r"\('x', 'y'\); if it is a feature, name it"),
+        ({"brand": ["1", "2", "3", "4", ""]}, None, r"to numbers: frame\['brand'\]\.astype\(float\)"),
+        ({"brand": ["1,5", "2,0", "3,1", "4", None]}, None, r"numbers: frame\['brand'\]\.str\.replace\("),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, sentence: str) -> None:

@@ -1,14 +1,17 @@
 """Arguments of a wrong type, refused before anything is sent."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import numpy as np
 import pandas
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 from rankery.client import Client
+from rankery.client.arguments import clicks_field
 from rankery.client.frames.candidates import prepare_candidates
 from rankery.client.frames.runs import run_of_frame
 from rankery.client.model_text import with_feature_names
@@ -39,12 +42,17 @@ def client() -> Client:
         (lambda c: c.upload_dataset(parts=["train.txt"]), "paths by part.* not a list of 1"),
         (lambda c: c.upload_dataset(parts={"train": 3}), r"the path of train .* not 3 \(int\)"),
         (lambda c: c.train("web", "ds_1", 3), r"the name of a loss or a dictionary .* not 3 \(int\)"),
+        (lambda c: c.train("web", "ds_1", clicks={"log": 3}), r"an object of the client .* not 3 \(int\)"),
         (lambda c: c.train("web", "ds_1", scorer=3), r"a kind of scorer or a dictionary .* not 3 \(int\)"),
         (lambda c: c.grid("web", "ds_1", "num_leaves"), r"a grid, such as .* not 'num_leaves' \(str\)"),
         (lambda c: c.tune("web", "ds_1", ["num_leaves"]), "a search space, such as .* not a list of 1"),
         (
             lambda _: prepare_candidates(FRAME, [], TEXT, "web:1", allow_absent_features=False),
             "by role.* not 'query'",
+        ),
+        (
+            lambda c: c.upload_run(RandomForestRegressor(), "ds_1"),
+            r"not a sklearn.RandomForestRegressor; pass its scores, such as model\.predict",
         ),
         (lambda _: run_of_frame(FRAME, TEXT), "by role.* not 'query'"),
         (lambda _: with_feature_names("feature_names=a b\n", "xy"), "must be a list of texts, not 'xy'"),
@@ -70,6 +78,15 @@ def test_a_value_that_json_cannot_express_is_named(
     """The error has the location of the number in the request."""
     with pytest.raises(InvalidArgument, match=sentence):
         client.submit(job)
+
+
+def test_a_click_log_and_a_job_are_given_as_objects() -> None:
+    """A training on clicks takes their ids; other fields stay."""
+    log, job = SimpleNamespace(id="clk_1"), SimpleNamespace(id="job_1")
+    clicks = {"log": log, "correction": "ips", "propensity_job": job}
+    assert clicks_field(clicks) == {"log": "clk_1", "correction": "ips", "propensity_job": "job_1"}
+    assert clicks_field({"log": "clk_1", "propensities": [1.0]}) == {"log": "clk_1", "propensities": [1.0]}
+    assert clicks_field(None) is None
 
 
 def test_an_unknown_order_is_refused(client: Client) -> None:

@@ -253,7 +253,7 @@ def test_categories_are_refused_by_name(library: Any, judged: Judged) -> None:
         frame = frame.astype({"brand": "category"})
     else:
         frame = frame.with_columns(polars.col("brand").cast(polars.Categorical))
-    with pytest.raises(InvalidArgument, match=r"'brand' hold categories.*OrdinalEncoder"):
+    with pytest.raises(InvalidArgument, match=r"'brand' has categories.*OrdinalEncoder"):
         RankeryRanker(**SMALL).fit(frame, labels, group=group)
 
 

@@ -3,7 +3,7 @@ import { h } from "../page/dom.js";
 
 /** @type {Record<Schemas["CounterfactualRequest"]["estimator"] & string, string>} */
 const ESTIMATORS = {
-  examination: "weights a click by 1 / examination of its rank",
+  examination: "weights a click by 1 / mean examination of its document",
   item_position: "weights by 1 / logged propensity of a document at its rank",
   reward_interaction: "weights by 1 / propensities of a document and those above it",
   cascade_doubly_robust: "reward interaction with predicted clicks",

@@ -38,6 +38,10 @@ const LIKELY_NAMES = [
   ["document", /doc|sku|item|product|asin|url/i],
 ];
 
+/** Missing values, and values that count as numbers, as in the service. A decimal comma is refused with a message. */
+const MISSING = new Set(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT"]);
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?\d*,\d+$|^[+-]?(nan|inf|infinity)$|^(true|false)$/i;
+
 /**
  * Return the role that the service assigns to each column without `columns` in the request.
  *
@@ -135,10 +139,15 @@ export function roleProblems(roles) {
   return [...missing, ...twice];
 }
 
+/** Return the names of the columns that are described as columns of queries or documents, or are left out. @param {string[]} header @param {string[]} roles */
+export function otherColumns(header, roles) {
+  return header.filter((_, column) => ["query_columns", "document_columns", "ignore"].includes(roles[column]));
+}
+
 /** Check whether most values are not numbers; a few texts among numbers are treated as mistakes. @param {string[][]} rows @param {number} column */
 function isText(rows, column) {
-  const values = rows.map((row) => row[column].trim()).filter((value) => value !== "" && !/^nan$/i.test(value));
-  return values.filter((value) => Number.isNaN(Number(value))).length > values.length / 2;
+  const values = rows.map((row) => row[column].trim()).filter((value) => !MISSING.has(value));
+  return values.filter((value) => !NUMBER.test(value)).length > values.length / 2;
 }
 
 /** Check whether the values of a column are a few small whole numbers. @param {string[][]} rows @param {number} column */

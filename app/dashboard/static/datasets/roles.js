@@ -1,5 +1,5 @@
 /** The first rows of a chosen file, with a select for the role of each column. @module */
-import { automaticRoles, columnsOf, guessedRoles, roleProblems, ROLES, rolesOf } from "./guess.js";
+import { automaticRoles, columnsOf, guessedRoles, otherColumns, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
 import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
@@ -10,6 +10,7 @@ import { latestReader } from "../page/content.js";
 /** @typedef {import("./preview.js").Preview} Preview */
 
 const MAX_COLUMNS = 60;
+const MAX_NAMED = 5;
 
 /**
  * Return a panel of a file's first rows, hidden until a file is shown.
@@ -97,12 +98,15 @@ function roleTable(preview, usual, columns) {
   return h("div.roles", words, table(preview, MAX_COLUMNS, order, select), field);
 }
 
-/** "Label grade, query search; 4 features." @param {string[]} header @param {string[]} roles @param {number} records */
+/** "Label grade, query search; 4 features, without brand." @param {string[]} header @param {string[]} roles @param {number} records */
 function summary(header, roles, records) {
   const named = ROLES.filter(([role]) => ["label", "query", "document"].includes(role) && roles.includes(role));
   const parts = named.map(([role, label]) => `${label} ${header[roles.indexOf(role)]}`);
   const features = roles.filter((role) => role === "features" || role === "categorical_features").length;
-  return `${parts.join(", ")}; ${counted(features, "feature")}. Columns counted in ${counted(records, "row")}.`;
+  const others = otherColumns(header, roles);
+  const listed = others.slice(0, MAX_NAMED).join(", ") + (others.length > MAX_NAMED ? ", …" : "");
+  const rest = others.length ? `, without ${listed}` : "";
+  return `${parts.join(", ")}; ${counted(features, "feature")}${rest}. Columns counted in ${counted(records, "row")}.`;
 }
 
 /**

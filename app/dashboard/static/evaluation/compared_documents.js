@@ -67,7 +67,7 @@ const SHOWN_FEATURES = 8;
  * @property {Map<string, Map<string, number>>} byDocument
  * @property {import("../models/scored.js").Candidate[]} candidates
  */
-/** @typedef {{feature: string, value: number | null, parts: number[]}} Reason */
+/** @typedef {{feature: string, value: number | string | null, parts: number[]}} Reason */
 
 /**
  * Explain the ranks of a document in two systems: the contribution of each feature to the scores of their models.

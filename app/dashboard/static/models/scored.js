@@ -2,7 +2,7 @@
 import { signed } from "../evaluation/verdict.js";
 import { featureValue } from "../figures/marks.js";
 import { datasetApi, modelApi } from "../page/addresses.js";
-import { get, request } from "../page/api.js";
+import { get, Problem, request } from "../page/api.js";
 import { columnHead, h, rowHead, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
 
@@ -67,7 +67,8 @@ const PAGE_SIZE = 1000;
 const LARGEST = 3e38;
 
 /**
- * @typedef {{id: string, label: number | null, features: Record<string, number | null>, title?: string | null, url?: string | null}} Candidate
+ * @typedef {Record<string, number | string | null | (number | null)[]>} Pasted features of a document in a request
+ * @typedef {{id: string, label: number | null, features: Record<string, number | string | null>, title?: string | null, url?: string | null}} Candidate
  */
 /** @typedef {NonNullable<Schemas["ScoredDocument"]["explanation"]>} Explanation */
 /** @typedef {Schemas["ScoredDocument"] & {score: number, explanation: Explanation}} Scored */
@@ -129,8 +130,11 @@ export function rankRequest({ feature_names: names }, queryId, candidates) {
   const featuresOfModel = (features) =>
     Object.fromEntries(
       names.flatMap((name) => {
+        /** @type {[string, number | string][]} */
+        const missing = [];
         const value = features[name];
-        return typeof value === "number" ? [[name, Math.max(-LARGEST, Math.min(LARGEST, value))]] : [];
+        if (typeof value === "string") return [[name, value]];
+        return typeof value === "number" ? [[name, Math.max(-LARGEST, Math.min(LARGEST, value))]] : missing;
       }),
     );
   return {
@@ -140,6 +144,56 @@ export function rankRequest({ feature_names: names }, queryId, candidates) {
     explain: true,
   };
 }
+
+/**
+ * Return the documents of a request's JSON.
+ *
+ * @param {string} text
+ * @param {string[]} names features of the model
+ * @returns {Candidate[]}
+ */
+export function candidatesOf(text, names) {
+  const candidates = parsed(text, names);
+  for (const { id, features } of candidates) {
+    const unknown = Object.keys(features).find((name) => !names.includes(name));
+    if (unknown !== undefined) throw notSent(`document ${id}: ${unknown} is not a feature of the model`);
+  }
+  return candidates;
+}
+
+/** @param {string} text @param {string[]} names @returns {Candidate[]} */
+function parsed(text, names) {
+  try {
+    /** @type {{id: unknown, features: (number | null)[] | Pasted}[]} */
+    const documents = JSON.parse(text).queries[0].documents;
+    return documents.map(({ id, features }) => ({
+      id: String(id),
+      label: null,
+      features: Array.isArray(features) ? byName(features, names) : unfolded(features ?? {}),
+    }));
+  } catch {
+    const example = '{"queries": [{"id": "q1", "documents": [{"id": "d1", "features": {}}]}]}';
+    throw notSent(`must be JSON such as ${example}${/\bNaN\b/.test(text) ? "; write null for a missing value" : ""}`);
+  }
+}
+
+/** @param {string} detail */
+const notSent = (detail) => new Problem(422, { title: "Not sent", errors: [{ pointer: "/queries", detail }] });
+
+/**
+ * Replace the list of an embedding by a feature for each of its numbers.
+ *
+ * @param {Pasted} features
+ */
+const unfolded = (features) =>
+  Object.fromEntries(
+    Object.entries(features).flatMap(([name, value]) =>
+      Array.isArray(value) ? value.map((number, place) => [`${name}.${place}`, number]) : [[name, value]],
+    ),
+  );
+
+/** @param {(number | null)[]} values @param {string[]} names */
+const byName = (values, names) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 
 /** Rank documents with a model. @param {string} ref @param {RankRequest} json @returns {Promise<Scored[]>} the best first */
 export async function rankDocuments(ref, json) {

@@ -5,9 +5,9 @@ import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
-import { contributions, rankRequest, readCandidates, rankDocuments } from "./scored.js";
+import { candidatesOf, contributions, rankRequest, readCandidates, rankDocuments } from "./scored.js";
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
-import { get, Problem } from "../page/api.js";
+import { get } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
 import {
   disclosure,
@@ -35,10 +35,10 @@ function scoringCode(reference, asked) {
 
 /** Return a query as Python code, one document per line. @param {import("./scored.js").RankRequest["queries"][number]} query */
 function pythonQuery({ id, documents }) {
-  /** @param {{id: string, features: Record<string, number>}} document */
+  /** @param {{id: string, features: Record<string, number | string>}} document */
   const line = ({ id: name, features }) =>
     `        {"id": ${pythonLiteral(name)}, "features": {${Object.entries(features)
-      .map(([feature, value]) => `${pythonLiteral(feature)}: ${value}`)
+      .map(([feature, value]) => `${pythonLiteral(feature)}: ${pythonLiteral(value)}`)
       .join(", ")}}},`;
   return `    {"id": ${pythonLiteral(id)}, "documents": [\n${documents.map(line).join("\n")}\n    ]},`;
 }
@@ -78,32 +78,6 @@ function candidateText({ feature_names: names }, take) {
   }
   return { node, show, apply };
 }
-
-/** @param {string} text @param {string[]} names @returns {import("./scored.js").Candidate[]} */
-function candidatesOf(text, names) {
-  try {
-    /** @type {{id: unknown, features: (number | null)[] | Record<string, number | null>}[]} */
-    const documents = JSON.parse(text).queries[0].documents;
-    return documents.map(({ id, features }) => ({
-      id: String(id),
-      label: null,
-      features: Array.isArray(features) ? byName(features, names) : { ...features },
-    }));
-  } catch {
-    throw new Problem(422, {
-      title: "Not sent",
-      errors: [
-        {
-          pointer: "/queries",
-          detail: 'must be JSON such as {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": {}}]}]}',
-        },
-      ],
-    });
-  }
-}
-
-/** @param {(number | null)[]} values @param {string[]} names */
-const byName = (values, names) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 
 /**
  * Return the table of candidate documents in the order of the model, with editable features and explanations.
@@ -202,7 +176,7 @@ function candidateTable(shown) {
       "data-feature": feature,
       "data-document": id,
       placeholder: "missing",
-      value: typeof value === "number" ? short(value) : "",
+      value: typeof value === "number" ? short(value) : (value ?? ""),
       change: () => void storeValue(candidate, feature, input),
     });
     return input;
@@ -222,8 +196,8 @@ function candidateTable(shown) {
 }
 
 /**
- * Store the value of a field in its candidate. An empty field is a missing value. Text that is not a number is also a
- * missing value, and the field is marked as invalid.
+ * Store the value of a field in its candidate. An empty field is a missing value. A category given as text stays text; other
+ * text that is not a number is a missing value, and the field is marked as invalid.
  *
  * @param {import("./scored.js").Candidate} candidate
  * @param {string} feature
@@ -232,8 +206,10 @@ function candidateTable(shown) {
 function storeValue(candidate, feature, input) {
   const text = input.value.trim();
   const number = Number(text);
-  candidate.features[feature] = text === "" || Number.isNaN(number) ? null : number;
-  setAttribute(input, "aria-invalid", text !== "" && Number.isNaN(number) && "true");
+  const isText = typeof candidate.features[feature] === "string";
+  if (text !== "" && isText) candidate.features[feature] = text;
+  else candidate.features[feature] = text === "" || Number.isNaN(number) ? null : number;
+  setAttribute(input, "aria-invalid", text !== "" && !isText && Number.isNaN(number) && "true");
 }
 
 /** Show how far a document has moved since the previous ranking. @param {number | undefined} from @param {number} to */

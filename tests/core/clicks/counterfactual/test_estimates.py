@@ -31,7 +31,10 @@ RELEVANCE = np.array([[0.8, 0.4, 0.3, 0.1], [0.1, 0.3, 0.4, 0.8]])
 def _clicks(
     rng: np.random.Generator, queries: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    return np.asarray(rng.random(documents.shape) < EXAMINATION * RELEVANCE[queries[:, None], documents])
+    return np.asarray(
+        rng.random(documents.shape)
+        < EXAMINATION[: documents.shape[1]] * RELEVANCE[queries[:, None], documents]
+    )
 
 
 def _random_log(seed: int, n: int, *, users: bool = False) -> ClickLog:
@@ -101,6 +104,22 @@ def test_examination_estimates_relevance_from_a_fixed_ranking() -> None:
     shown = RELEVANCE[:, [1, 0]]
     assert logged.value == pytest.approx(float((shown * by_rank).sum(axis=1).mean()), abs=0.03)
     assert best.unsupported == 0.0
+
+
+def test_examination_counts_lists_that_do_not_show_a_document() -> None:
+    """A document that a part of the lists shows is worth as much as one that all lists show."""
+    rng = np.random.default_rng(5)
+    queries = rng.integers(0, 2, 20_000)
+    shown = np.stack([WORST[query, [0, rng.choice([1, 2, 3])]] for query in queries])
+    log = log_of(queries, shown, _clicks(rng, queries, shown), None, n_documents=N_DOCUMENTS)
+    by_rank = rank_weights("dcg@2")
+    found = evaluate_rankings(
+        log, [ranking_of("best", BEST)], by_rank, "examination", examination=EXAMINATION[:2].tolist()
+    )
+    logged, best = (estimated.estimate for estimated in found.estimated)
+    relevance = np.take_along_axis(RELEVANCE, BEST, axis=1)[:, :2]
+    assert best.value == pytest.approx(float((relevance * by_rank).sum(axis=1).mean()), abs=0.04)
+    assert best.value > logged.value
 
 
 def test_logged_value_is_the_mean_of_the_log() -> None:

@@ -7,17 +7,22 @@ from core.clicks.counterfactual import CounterfactualResult, admits_by_estimates
 from core.clicks.counterfactual.estimates import Estimated, Estimates, SystemEstimate
 
 
-def result(champion: float, challenger: float, missing: str | None = None) -> CounterfactualResult:
-    """Return estimates whose difference has an interval of ±0.02."""
+def result(
+    champion: float, challenger: float, missing: str | None = None, unsupported: float = 0.0
+) -> CounterfactualResult:
+    """Return estimates whose difference has an interval of ±0.02; a share of the champion lacks support."""
     spread = np.linspace(-0.01, 0.01, 1_001)
 
-    def estimated(name: str, value: float, sign: float, missing: str | None) -> Estimated:
-        estimate = SystemEstimate(name, value, value - 0.01, value + 0.01, 500.0, 0.01, 0.0, 0.0, missing)
+    def estimated(
+        name: str, value: float, sign: float, missing: str | None, unsupported: float = 0.0
+    ) -> Estimated:
+        support = (500.0, 0.01, 0.0, unsupported, missing)
+        estimate = SystemEstimate(name, value, value - 0.01, value + 0.01, *support)
         return Estimated(estimate, value + sign * spread)
 
     systems = [
         estimated("logged", 0.3, 0.0, "the logged ranking decides nothing"),
-        estimated("web:3", champion, -1.0, None),
+        estimated("web:3", champion, -1.0, None, unsupported),
         estimated("web:4", challenger, 1.0, missing),
     ]
     return counterfactual_result("dcg@10", "item_position", Estimates(900, 200, systems))
@@ -54,3 +59,18 @@ def test_nothing_is_admitted_without_support() -> None:
     assert not found
     assert sentence.startswith("no verdict by dcg@10, estimated from clicks: for web:4, the log does not")
     assert "interleaving" in sentence
+
+
+def test_documents_without_support_must_not_reverse_a_difference() -> None:
+    """A better estimate is no verdict where the other ranking has documents that the log never showed."""
+    enough, short = (result(0.4, 0.45, unsupported=share) for share in (0.1, 0.15))
+    assert enough.differences[-1].better == "web:4"
+    assert admits_by_estimates(0.0, "web:3", "web:4", enough)[0]
+    assert short.differences[-1].better is None
+    assert short.differences[-1].sentence == (
+        "No verdict on web:4 against web:3: dcg@10 +0.0500 [+0.0310, +0.0690], but the log does not support"
+        " 15% of web:3 and 0% of web:4, which may reverse it."
+    )
+    found, sentence = admits_by_estimates(0.0, "web:3", "web:4", short)
+    assert not found
+    assert sentence.startswith("no verdict by dcg@10, estimated from clicks: documents that the log does not")
