@@ -228,7 +228,7 @@ def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, 
 
 
 def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
-    """Refused are, for example, missing rankers, repeated documents, and candidates without models."""
+    """Missing rankers, repeated documents and candidates without models, for example, are refused."""
     made = create(client)
     of_models = create(client, rankings=None, models=models)
 
