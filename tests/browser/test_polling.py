@@ -61,7 +61,7 @@ def test_an_unreachable_api_is_shown_until_it_answers(visit: Visit, prepared: Pr
     notice = page.get_by_role("status").filter(has_text="does not answer")
     expect(notice).to_be_visible()
     expect(page.locator("[data-job]").first).to_be_visible()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph("away")
     with page.expect_request("**/v1/**"):
         notice.get_by_role("button", name="Try now").click()

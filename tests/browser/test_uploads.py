@@ -207,7 +207,7 @@ def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
     expect(button).to_be_disabled()
     page.get_by_label("Ignore price").check()
     visit.photograph("invalid-dataset")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     button.click()
     expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
     expect(page.locator(".tile").filter(has_text="Features").first).to_contain_text("1")
@@ -254,7 +254,7 @@ def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
     expect(page.get_by_role("region", name="First rows").locator("tbody tr")).to_have_count(10)
     page.get_by_label("Role of clicks").select_option("left out")
     expect(page.locator("#roles")).to_contain_text("label grade, query search, document sku; 2 features")
-    assert visit.barriers("#upload") == []
+    assert visit.violations("#upload") == []
     visit.photograph("upload-roles")
     send_upload(page)
     dataset_id = wait_until_read(page)
@@ -285,7 +285,7 @@ def test_a_corrected_file_replaces_its_invalid_dataset(visit: Visit) -> None:
         {"name": "mended.csv", "mimeType": "text/csv", "buffer": content}
     )
     expect(form.get_by_label("Role of clicks"), "as before").to_have_value("ignore")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("mend-a-dataset")
     form.get_by_role("button", name="Upload and replace").click()
     page.wait_for_url(lambda url: broken not in url)

@@ -97,7 +97,7 @@ def judge(
             row.lost += 1
             row.complaints.append(_described(job))
     unknown = records.job_ids() - known_before - set(scene.sent)
-    twice = [*records.effects_twice(scene.sent), *(f"no request for {job_id}" for job_id in unknown)]
+    twice = [*records.faults(scene.sent), *(f"no request for {job_id}" for job_id in unknown)]
     row.twice = len(twice)
     row.complaints += twice
     return row, outcomes

@@ -95,8 +95,8 @@ def _browse(
     by_list: Float64Array,
     by_rank: Float64Array,
 ) -> None:
-    # Entry k: probability that the last click is at rank k, 0 for no click; of clicks so far, and of those
-    # above the current rank.
+    # Entry k: probability that the last click is at rank k, or for k = 0 that there is none. `last_at` covers
+    # all documents so far, `above` only those above the current rank.
     last_at, above = np.empty(len(places)), np.empty(len(places))
     for block in range(first, last):
         for entry in range(blocks[block], blocks[block + 1]):

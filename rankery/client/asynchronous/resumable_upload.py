@@ -151,7 +151,7 @@ async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_b
     for part, file in upload.larger_than(transport.resumable_bytes).items():
         large[part] = AsyncResumableUpload(transport, file, transport.retries, on_bytes)
         references[part] = await large[part].send()
-    document = await transport.upload_form(path, upload.naming(references), on_bytes)
+    document = await transport.upload_form(path, upload.with_references(references), on_bytes)
     for finished in large.values():
         finished.forget()
     return document

@@ -154,7 +154,7 @@ def send_upload(transport: Transport, path: str, upload: Upload, on_bytes: OnByt
     for part, file in upload.larger_than(transport.resumable_bytes).items():
         large[part] = ResumableUpload(transport, file, transport.retries, on_bytes)
         references[part] = large[part].send()
-    document = transport.upload_form(path, upload.naming(references), on_bytes)
+    document = transport.upload_form(path, upload.with_references(references), on_bytes)
     for finished in large.values():
         finished.forget()
     return document

@@ -32,7 +32,7 @@ def test_the_best_model_is_asked_for_at_a_glance(
     expect(page.get_by_role("button", name="Start")).to_be_in_viewport(ratio=1)
     expect(page.get_by_label("Budget")).to_have_value("5")
     expect(page.locator("#field-seed")).to_be_hidden()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("train-best", (1440, PHONE))
 
 
@@ -101,7 +101,7 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     left_out = page.get_by_role("region", name="Candidates that are not ranked")
     expect(left_out).to_contain_text("stopped: shown to be worse")
     expect(left_out).to_contain_text("out of time: the budget was used up")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("auto-train", (1440, PHONE))
 
     conclusion.get_by_role("link", name="Model", exact=True).click()

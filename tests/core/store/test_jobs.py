@@ -32,9 +32,9 @@ def test_a_new_job(store: Store, job: Job) -> None:
 def test_unknown_job(store: Store) -> None:
     """Reading, cancelling or listing the iterations of an unknown job raises `NotFound`."""
     with store.begin() as tx:
-        for look in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
+        for call in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
             with pytest.raises(NotFound):
-                look("job_none")
+                call("job_none")
         assert tx.jobs.claim("job_none", "w1", 15) is None
 
 

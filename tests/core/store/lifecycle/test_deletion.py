@@ -262,10 +262,10 @@ def test_newer_objects_free_older_ones(store: Store, author: Author, story: Stor
     job = author.job("compare")
     author.comparison(job, story.model)
     ids = (job.id, story.training.id)
-    promised = preview(store, KINDS["job"], ids, TO_TRASH, set(), FolderSizes(store.artifacts))
+    planned = preview(store, KINDS["job"], ids, TO_TRASH, set(), FolderSizes(store.artifacts))
     found = deleted(store, "job", *ids)
-    assert promised.counts == found.counts
-    assert (promised.refused_count, found.refused_count) == (0, 0)
+    assert planned.counts == found.counts
+    assert (planned.refused_count, found.refused_count) == (0, 0)
     assert found.counts["jobs"] == 2
 
 
@@ -277,16 +277,16 @@ def test_a_deletion_frees_what_its_dry_run_promised(
     kept = author.story()
     before, manner = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
     ids = [story.training.id]
-    promised = preview(store, KINDS["job"], ids, manner, set(), FolderSizes(store.artifacts))
+    planned = preview(store, KINDS["job"], ids, manner, set(), FolderSizes(store.artifacts))
     assert stored_bytes() == before
     found = deleted(store, "job", *ids, manner=manner)
-    assert (found.counts, found.size_bytes) == (promised.counts, promised.size_bytes)
+    assert (found.counts, found.size_bytes) == (planned.counts, planned.size_bytes)
     if trash_days:
         assert stored_bytes() == before
         emptied = preview_of_emptying(store, ids, DeletionMode())
-        assert emptied.size_bytes == promised.size_bytes
-        assert empty_trash(store, ids, DeletionMode(), Actor()).size_bytes == promised.size_bytes
-    assert before - stored_bytes() == promised.size_bytes == 3 * BYTES
+        assert emptied.size_bytes == planned.size_bytes
+        assert empty_trash(store, ids, DeletionMode(), Actor()).size_bytes == planned.size_bytes
+    assert before - stored_bytes() == planned.size_bytes == 3 * BYTES
     assert_gone(store, story)
     with store.read() as tx:
         assert tx.trash.pending(10) == []

@@ -69,10 +69,10 @@ class Walk:
         assert kind is not None
         mine = [each for each in some if kind_of(each) is kind]
         manner = DeletionMode(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
-        promised = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
+        planned = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
         done = delete_objects(self.store, kind, mine, manner, UNAUDITED)
-        assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
-        assert promised.refused_count == done.refused_count
+        assert (planned.counts, planned.size_bytes) == (done.counts, done.size_bytes)
+        assert planned.refused_count == done.refused_count
 
     def restore(self, some: list[str]) -> None:
         """Restore objects, unless they need something of another project."""
@@ -81,19 +81,19 @@ class Walk:
 
     def purge(self, some: list[str]) -> None:
         """Free objects in the trash, and require the counts and bytes of the preview."""
-        promised = preview_of_emptying(self.store, some, DeletionMode())
+        planned = preview_of_emptying(self.store, some, DeletionMode())
         done = empty_trash(self.store, some, DeletionMode(), UNAUDITED)
-        assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
+        assert (planned.counts, planned.size_bytes) == (done.counts, done.size_bytes)
 
     def check(self) -> None:
         """Require that no object lacks one that it needs, and that rows and folders match."""
-        there = self.everything()
-        for node in there.values():
+        objects = self.everything()
+        for node in objects.values():
             for needed_id in (*node.needs.values(), *self.compared(node)):
-                assert needed_id in there
-                assert node.deleted_at is not None or there[needed_id].deleted_at is None
+                assert needed_id in objects
+                assert node.deleted_at is not None or objects[needed_id].deleted_at is None
         stored = {"/".join(key.split("/")[:2]) for key, _ in self.store.artifacts.sizes(None)}
-        folders = folders_of(there.values())
+        folders = folders_of(objects.values())
         assert stored == {each for each in folders if not each.startswith("checkpoints")}
         with self.store.read() as tx:
             digests = {"/".join(digest.key.split("/")[:2]) for digest in checksums_under(tx)}
@@ -101,19 +101,19 @@ class Walk:
 
     def everything(self) -> dict[str, Node]:
         """Return all objects by id, those in the trash too."""
-        with self.families() as families:
-            nodes = [node for kind in KINDS.values() for node in families.roots(kind, self.ids).values()]
+        with self.graph() as graph:
+            nodes = [node for kind in KINDS.values() for node in graph.roots(kind, self.ids).values()]
         return {node.id: node for node in nodes}
 
     def compared(self, node: Node) -> list[str]:
         """Return the models that a comparison includes."""
         if node.kind.name != COMPARISON:
             return []
-        with self.families() as families:
-            return families.systems_of([node.id])
+        with self.graph() as graph:
+            return graph.systems_of([node.id])
 
     @contextmanager
-    def families(self) -> Iterator[DependencyGraph]:
+    def graph(self) -> Iterator[DependencyGraph]:
         """Open a transaction that sees the trash."""
         with self.store.read() as tx:
             session = object_session(tx.jobs.get(self.kept_id))
