@@ -186,7 +186,7 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
         (
             {"emb": _lists([[1, 2, 3]]), "x": _lists([[[1]]], pa.list_(pa.int8()), 1)},
             "/x",
-            "lists of values other",
+            "lists of non-numbers",
         ),
         ({"emb": pa.array([[1.0, 2, 3]])}, "/emb", "columns of list are not accepted"),
     ],

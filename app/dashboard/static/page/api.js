@@ -158,7 +158,7 @@ export function conditionalReader() {
 }
 
 /**
- * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection does so only once,
+ * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection has no second effect,
  * because the Idempotency-Key is kept until the answer has been read, or the request was refused for good.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
