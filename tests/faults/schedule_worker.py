@@ -99,7 +99,7 @@ def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, st
     store = Store.open(settings)
     with store.begin() as tx:  # as the sweeper does later: the process of each running job has ended
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, settings.attempts)
+            tx.jobs.recover(lost, settings.attempts)
     advance_all(store, _MOST_JOBS, now)
     while _waiting(store):
         run_jobs(store, settings, StopFlag(), f"w/{os.getpid()}", RUNNERS)

@@ -74,7 +74,7 @@ def test_a_lost_lease_interrupts_the_job(store: Store, claim_job: Claim) -> None
     run = claim_job()
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 3)
+            tx.jobs.recover(lost, 3)
     with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         assert isinstance(interruption(run), LeaseLost)
 

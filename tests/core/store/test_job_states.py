@@ -48,11 +48,11 @@ def _request_cancel(tx: Transaction, job: Job) -> None:
 
 
 def _requeue(tx: Transaction, job: Job) -> None:
-    tx.jobs.take_back(job, 3)
+    tx.jobs.recover(job, 3)
 
 
 def _give_up(tx: Transaction, job: Job) -> None:
-    tx.jobs.take_back(job, 1)
+    tx.jobs.recover(job, 1)
 
 
 # The status after each change, by the status before; a job in any other status is unchanged.

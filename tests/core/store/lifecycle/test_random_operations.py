@@ -22,7 +22,7 @@ from core.store.trash.kinds import COMPARISON, KINDS, kind_of
 from core.store.trash.plan import folders_of
 from core.store.visibility import limited_to, with_trash
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import Author
+from tests.core.store.lifecycle.conftest import ObjectFactory
 
 UNAUDITED = Actor(is_audited=False)
 CALLERS = (None, None, ("web",), ("ads",), ("web", "ads"))
@@ -33,32 +33,32 @@ class Walk:
     """A store in which objects are made, deleted, restored and purged at random.
 
     Args:
-        author: Maker of the objects.
+        factory: Maker of the objects.
         random: Source of decisions.
     """
 
-    def __init__(self, author: Author, random: Random) -> None:
-        self.author, self.store, self.random = author, author.store, random
+    def __init__(self, factory: ObjectFactory, random: Random) -> None:
+        self.factory, self.store, self.random = factory, factory.store, random
         self.ids: list[str] = []
-        self.kept_id = author.job().id
+        self.kept_id = factory.job().id
 
     def make(self) -> None:
         """Make a training with its results, and compare its model with an earlier one."""
-        story = self.author.story()
-        jobs = [story.training.id, story.ranking.job_id, story.inspection.job_id]
-        made = [story.model.id, story.evaluation.id, story.ranking.id, story.inspection.id]
+        results = self.factory.results()
+        jobs = [results.training.id, results.ranking.job_id, results.inspection.job_id]
+        made = [results.model.id, results.evaluation.id, results.ranking.id, results.inspection.id]
         with self.store.read() as tx:
-            others = [model for model in tx.models.page(None, 9).items if model.id != story.model.id]
+            others = [model for model in tx.models.page(None, 9).items if model.id != results.model.id]
         if others:
-            compare = self.author.job("compare")
-            made.append(self.author.comparison(compare, story.model, self.random.choice(others)).id)
+            compare = self.factory.job("compare")
+            made.append(self.factory.comparison(compare, results.model, self.random.choice(others)).id)
             jobs.append(compare.id)
         with self.store.begin() as tx:
             for job_id in jobs:
                 tx.jobs.label(job_id, {"project": self.random.choice(["web", "ads", None])}, {})
         # There are three contents, so that most datasets share theirs, also with datasets in the trash.
-        dataset = self.author.dataset(self.random.choice("abc"), self.random.choice(["web", "ads", None]))
-        study = self.author.study(dataset)
+        dataset = self.factory.dataset(self.random.choice("abc"), self.random.choice(["web", "ads", None]))
+        study = self.factory.study(dataset)
         with self.store.read() as tx:
             (trial,) = tx.studies.trials(study.id)
         self.ids += [*jobs, *made, dataset.id, study.id, trial.job_id]
@@ -124,10 +124,10 @@ class Walk:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 7))])
-def test_no_object_ever_lacks_one_that_it_needs(author: Author, seed: int) -> None:
+def test_no_object_ever_lacks_one_that_it_needs(factory: ObjectFactory, seed: int) -> None:
     """Callers delete, restore and purge any objects, in any order."""
     random = Random(seed)
-    walk = Walk(author, random)
+    walk = Walk(factory, random)
     for _ in range(3):
         walk.make()
     for _ in range(STEPS):
