@@ -68,7 +68,7 @@ CHANGES: list[tuple[Callable[[Transaction, Job], None], dict[str, str]]] = [
 ]
 
 
-def _bring(tx: Transaction, status: str) -> Job:
+def _job_in(tx: Transaction, status: str) -> Job:
     job = tx.jobs.add("train", {})
     if status == "cancelled":
         return tx.jobs.request_cancel(job.id)
@@ -105,7 +105,7 @@ def test_every_change_from_every_status(
 ) -> None:
     """Each change moves a job exactly as the table allows, and leaves one in another status as it was."""
     with store.begin() as tx:
-        job = _bring(tx, status)
+        job = _job_in(tx, status)
         assert job.status == status
         before = (job.attempt, job.token, job.finished_at, job.result, job.problem)
         if status in outcome:
@@ -126,7 +126,7 @@ def test_refused_changes_raise_errors(store: Store) -> None:
     """A worker of an ended job gets the error that its lease is lost, a user that the state is wrong."""
     for status in sorted(TERMINAL):
         with store.begin() as tx:
-            job = _bring(tx, status)
+            job = _job_in(tx, status)
             for change in (_succeed, _refuse, _fail, _cancelled):
                 with pytest.raises(LeaseLost):
                     change(tx, job)

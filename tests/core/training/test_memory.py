@@ -1,4 +1,4 @@
-"""The estimate of what a training takes."""
+"""The estimate of the memory of a training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -42,7 +42,7 @@ def age(store: Store, days: float, *rows: Any) -> None:
 
 
 def everything(results: TrainingResults) -> tuple[Any, ...]:
-    """Return all rows of a results."""
+    """Return all rows of a training and its results."""
     return (results.training, results.model, results.evaluation, results.ranking, results.inspection)
 
 

@@ -68,8 +68,8 @@ def test_a_running_study_stays(store: Store, factory: ObjectFactory) -> None:
     assert "cancel it first" in refused.holders[0].reason
 
 
-@pytest.mark.parametrize("is_freed", [False, True])
-def test_the_job_of_a_deleted_study_ends(store: Store, factory: ObjectFactory, *, is_freed: bool) -> None:
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_the_job_of_a_deleted_study_ends(store: Store, factory: ObjectFactory, *, is_purged: bool) -> None:
     """A running trial of a deleted, cancelled study stops; a restored study shows it as cancelled."""
     dataset = factory.dataset()
     with store.begin() as tx:
@@ -80,10 +80,10 @@ def test_the_job_of_a_deleted_study_ends(store: Store, factory: ObjectFactory, *
         tx.studies.cancel(study.id)
         tx.jobs.request_cancel(trial.job_id)
     delete(store, "study", study.id, TO_TRASH)
-    if is_freed:
+    if is_purged:
         empty_trash(store, [study.id], DeletionMode(), UNAUDITED)
     with store.begin() as tx:
         assert tx.jobs.end_cancelled(trial.job_id, claimed.token).status == "cancelled"
     with store.begin() as tx:
         tx.trash.restore([study.id])
-        assert [each.status for each in tx.studies.trials(study.id)] == ([] if is_freed else ["cancelled"])
+        assert [each.status for each in tx.studies.trials(study.id)] == ([] if is_purged else ["cancelled"])
