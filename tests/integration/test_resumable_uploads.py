@@ -148,7 +148,7 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
         sent_bytes = proxy.passed_bytes
         if killed == "client":
             wait_for(
-                lambda: _is_settled(api)
+                lambda: _receives_nothing(api)
             )  # else the API may still store bytes after the first request of the new client
             client = launch(command)
         else:
@@ -241,7 +241,7 @@ def _received_bytes(api: ApiProcess) -> int:
     return int(upload["received_bytes"])
 
 
-def _is_settled(api: ApiProcess) -> bool:
+def _receives_nothing(api: ApiProcess) -> bool:
     before = _received_bytes(api)
     time.sleep(1.5)
     return _received_bytes(api) == before

@@ -239,8 +239,8 @@ def test_cancelling_an_experiment_keeps_evaluations_of_others(store: Store, clai
         assert [job.id for job in cancelled] == stopped
 
 
-def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
-    """A worker keeps its job if its heartbeat is received before the job is taken back."""
+def test_a_job_renewed_meanwhile_is_not_recovered(store: Store, claimed: Job) -> None:
+    """A worker keeps its job if its heartbeat is received before the job is recovered."""
     with store.begin() as tx:
         tx.jobs.renew(claimed.id, claimed.token, 15)
     with store.begin() as tx:
