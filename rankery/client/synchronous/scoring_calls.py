@@ -122,7 +122,7 @@ class ScoringCalls(Calls):
             order: Order of the resulting data frame: by query and `rank`, or that of the input `rows` with
                 the pandas index, so that `frame["score"] = ranked["score"]` is right.
             allow_absent_features: Count features without a column in a data frame as missing values.
-            keep: Whether users see the rankings, so that the service stores a sample of them. A stored
+            keep: Whether users see the rankings; if so, the service stores a sample of them. A stored
                 ranking has a `ranking_id` for `send_events`, which is a column of a resulting data frame.
             user: Any text that identifies the user; only its keyed hash is stored.
             session: Any text that identifies the session; only its keyed hash is stored.

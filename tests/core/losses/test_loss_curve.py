@@ -1,4 +1,4 @@
-"""The loss computed with the gradient, which trainings record: faster than the exact loss, and equal to it."""
+"""The loss computed with the gradient, which trainings record: fast, and equal to the exact loss."""
 
 from typing import Any
 
