@@ -57,7 +57,7 @@ def ubi_sample() -> list[Json]:
 
 
 def test_the_traps_of_ubi_are_counted(read: Read) -> None:
-    """Counted are mixed rank bases, clicks without impression, joined queries, and actions without weight."""
+    """Mixed rank bases, clicks without impression, joined queries and actions without weight are counted."""
     reading = read(lines(*ubi_sample()))
     report = reading.report
     assert (report.format, report.rank_base, report.is_detected) == ("ubi", 0, True)
