@@ -44,7 +44,7 @@ class Outcome:
     Attributes:
         strikes: Names of the moments at which the workers were killed.
         statuses: Number of runs by status.
-        missed: Number of due times without a run of their own, which a later run covers.
+        missed: Number of due times that a later run covers.
         complaints: Problems that were found.
     """
 

@@ -1,4 +1,4 @@
-"""Which trials are stopped early."""
+"""Pruning: trials that are stopped early."""
 
 import numpy as np
 import pytest
