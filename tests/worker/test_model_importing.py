@@ -269,7 +269,7 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
 @pytest.mark.parametrize(
     "answer",
     [
-        "no JSON",
+        "not JSON",
         "[]",
         '{"feature_names": ["a"]}',
         '{"feature_names": ["\\u001b"], "best_iteration": 1, "scorer": null,'

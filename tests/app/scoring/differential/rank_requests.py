@@ -118,7 +118,7 @@ def parsed(content: bytes, most_containers: int) -> Any:
     """Parse JSON with Python's own parser, without its extensions of RFC 8259.
 
     Raises:
-        Refused: The content is no JSON, too deep, or has too many containers.
+        Refused: The content is not JSON, too deep, or has too many containers.
     """
     require(content.count(b"[") + content.count(b"{") <= most_containers)
     try:
