@@ -60,7 +60,7 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
     "unknown column role": (MULTIPART, FILE + _part("columns", b'{"rank": "a"}') + END, 422, "/columns/rank"),
     "label not text": (MULTIPART, FILE + _part("columns", b'{"label": 1}') + END, 422, "/columns/label"),
     "one column twice": (MULTIPART, FILE + _part("columns", TWICE) + END, 422, "/columns/query"),
-    "feature names that are not JSON": (
+    "names that are not JSON": (
         MULTIPART,
         FILE + _part("feature_names", b"{") + END,
         422,
