@@ -72,7 +72,7 @@ export function failure(status, text) {
 }
 
 /**
- * Check whether the API refused a request for good. A caller above its rate limit (429) may send the request again.
+ * Check whether the API refused a request permanently. A caller above its rate limit (429) may send the request again.
  *
  * @param {unknown} error
  * @returns {error is Problem}
@@ -159,7 +159,7 @@ export function conditionalReader() {
 
 /**
  * Return a function that creates an object, or acts on one, by POST. A retry after a lost connection has no second effect,
- * because the Idempotency-Key is kept until the answer has been read, or the request was refused for good.
+ * because the Idempotency-Key is kept until the answer has been read, or the request was refused permanently.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */
