@@ -142,7 +142,9 @@ def test_documents_of_large_requests_are_drawn(
         assert query_id == queries[int(document["id"])]
 
 
-def test_a_full_chunk_waits_while_the_database_is_away(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_chunk_waits_while_the_database_is_unavailable(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is written again after an interval, not immediately, and a failed write leaves no artifact."""
     monkeypatch.setattr(sample_writer, "CHUNK_BYTES", 100)
     failed, begin = threading.Event(), store.begin

@@ -1,4 +1,4 @@
-"""Reports: ours, printed and difference, marks, and three formats."""
+"""Reports: measured and printed numbers, their differences, marks, and three formats."""
 
 import csv
 import io

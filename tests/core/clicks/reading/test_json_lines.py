@@ -157,7 +157,7 @@ def queries_without_a_user() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
-def test_a_value_that_is_no_time_is_unknown(read: Read, time: object) -> None:
+def test_an_invalid_time_is_unknown(read: Read, time: object) -> None:
     """Such a list has no time, and the log no column of times."""
     assert read(lines({"documents": ["a"], "time": time})).log.list_times is None
 
