@@ -110,11 +110,11 @@ def _compare(row: Row, outcome: Outcome, undisturbed: Outcome | None, name: str)
         return
     if outcome.model_file != undisturbed.model_file:
         row.models_differ += 1
-        row.complaints.append(f"{name}: another model than undisturbed")
+        row.complaints.append(f"{name}: the model differs from that of the undisturbed job")
     elif outcome.results != undisturbed.results:
         differing = [key for key, value in outcome.results.items() if value != undisturbed.results.get(key)]
         row.results_differ += 1
-        row.complaints.append(f"{name}: {', '.join(differing)} other than undisturbed")
+        row.complaints.append(f"{name}: {', '.join(differing)} differ from the undisturbed job")
 
 
 def _described(job: Document) -> str:

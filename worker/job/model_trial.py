@@ -70,7 +70,7 @@ def _parsed(answer: bytes, max_features: int) -> TriedModel:
         model = read_as(TriedModel, tried)
         check_names(model.feature_names, max_features)
         if type(model.best_iteration) is not int:
-            raise TypeError(f"{model.best_iteration!r} is no number of iterations")
+            raise TypeError(f"{model.best_iteration!r} is not a number of iterations")
     except (ValueError, TypeError, InvalidInput) as error:
         raise ModelError(_UNUSABLE) from error
     return model
