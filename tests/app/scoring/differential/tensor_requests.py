@@ -113,7 +113,7 @@ class TensorRequests:
         try:
             head = slow_head(text, len(NAMES), max_containers(settings))
         except InvalidInput:
-            return True, "only the fast path takes it"
+            return True, "only the fast path accepts it"
         given = [tensor.data or [] for tensor in head.inputs if tensor.has_data]
         arrays = [
             np.array([np.nan if value is None else value for value in data], np.float64) for data in given

@@ -24,9 +24,9 @@ CONTENT_BYTES, UPLOAD_BYTES = 2 * len(CONTENT), len(CONTENT)
 KEEP_ALL = RetentionPolicy(MappingProxyType({}), None, 7.0)
 
 
-def delete(store: Store, dataset: Dataset, manner: DeletionMode = TO_TRASH) -> Deletion:
+def delete(store: Store, dataset: Dataset, mode: DeletionMode = TO_TRASH) -> Deletion:
     """Delete a dataset."""
-    return delete_objects(store, KINDS["dataset"], [dataset.id], manner, UNAUDITED)
+    return delete_objects(store, KINDS["dataset"], [dataset.id], mode, UNAUDITED)
 
 
 def restore(store: Store, dataset: Dataset) -> None:
@@ -36,7 +36,7 @@ def restore(store: Store, dataset: Dataset) -> None:
 
 
 def content_of(store: Store, dataset: Dataset) -> bytes:
-    """Return the index of queries of a dataset in use."""
+    """Return the stored index of a dataset's queries."""
     with store.read() as tx:
         data_key = tx.datasets.get(dataset.id).data_key
     assert data_key is not None
@@ -94,10 +94,10 @@ def test_jobs_and_gates_prevent_the_deletion_of_their_dataset(store: Store, fact
 
 
 @pytest.mark.parametrize("is_uploaded_again_first", [True, False])
-def test_a_content_goes_with_the_last_dataset_that_has_it(
+def test_a_content_is_deleted_with_its_last_dataset(
     store: Store, factory: ObjectFactory, *, is_uploaded_again_first: bool
 ) -> None:
-    """An upload shares the equal content of a dataset in the trash, and keeps it when the trash is freed."""
+    """An upload shares the equal content of a dataset in the trash, and keeps it when that is deleted."""
     first = factory.dataset()
     if is_uploaded_again_first:
         second = factory.dataset()
@@ -153,8 +153,8 @@ def test_a_sweep_completes_the_deletion_of_a_killed_process(store: Store, factor
     assert sum(size for _, size in store.artifacts.sizes()) == UPLOAD_BYTES + CONTENT_BYTES
 
 
-def test_the_trash_is_freed_after_its_days(store: Store, factory: ObjectFactory) -> None:
-    """The sweep of a worker frees datasets and studies as it frees other objects."""
+def test_a_sweep_deletes_expired_objects_of_the_trash(store: Store, factory: ObjectFactory) -> None:
+    """Datasets and studies are deleted `trash_days` after they were moved to the trash."""
     dataset = factory.dataset()
     study = factory.study(dataset)
     delete(store, dataset)

@@ -28,9 +28,9 @@ PERMANENT = DeletionMode(with_results=True)
 TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
-def deleted(store: Store, kind: str, *ids: str, manner: DeletionMode = TO_TRASH) -> Deletion:
+def deleted(store: Store, kind: str, *ids: str, mode: DeletionMode = TO_TRASH) -> Deletion:
     """Delete some objects."""
-    return delete_objects(store, KINDS[kind], ids, manner, Actor("key_1", "r-1"))
+    return delete_objects(store, KINDS[kind], ids, mode, Actor("key_1", "r-1"))
 
 
 def holders(deletion: Deletion) -> set[tuple[str, str]]:
@@ -56,7 +56,7 @@ def test_an_object_with_results_stays_and_the_refusal_lists_them(
     store: Store, results: TrainingResults
 ) -> None:
     """A job or model is deleted without its results only if no results are left."""
-    refused = deleted(store, "job", results.training.id, manner=DeletionMode(trash_days=7))
+    refused = deleted(store, "job", results.training.id, mode=DeletionMode(trash_days=7))
     assert not refused.counts
     assert refused.refused[0].only_results
     assert holders(refused) == {
@@ -66,10 +66,10 @@ def test_an_object_with_results_stays_and_the_refusal_lists_them(
         ("inspection", results.inspection.id),
     }
     for kind, row in (("evaluation", results.evaluation), ("ranking", results.ranking)):
-        assert not deleted(store, kind, row.id, manner=DeletionMode(trash_days=7)).refused
+        assert not deleted(store, kind, row.id, mode=DeletionMode(trash_days=7)).refused
     deleted(store, "inspection", results.inspection.id)
-    deleted(store, "model", results.model.id, manner=DeletionMode(trash_days=7))
-    assert deleted(store, "job", results.training.id, manner=DeletionMode(trash_days=7)).counts == {"jobs": 1}
+    deleted(store, "model", results.model.id, mode=DeletionMode(trash_days=7))
+    assert deleted(store, "job", results.training.id, mode=DeletionMode(trash_days=7)).counts == {"jobs": 1}
 
 
 @pytest.mark.both_stores
@@ -212,18 +212,18 @@ def experiment(store: Store, _: ObjectFactory, results: TrainingResults) -> tupl
         *(schedule, interleaving, study, experiment),
     ],
 )
-@pytest.mark.parametrize("manner", [PERMANENT, TO_TRASH])
+@pytest.mark.parametrize("mode", [PERMANENT, TO_TRASH])
 def test_a_needed_object_prevents_the_whole_deletion(
     store: Store,
     factory: ObjectFactory,
     results: TrainingResults,
     hold: Callable[..., tuple[str, str]],
-    manner: DeletionMode,
+    mode: DeletionMode,
 ) -> None:
     """If any of the objects to delete is needed, all of them stay, and the holder is named."""
     holder = hold(store, factory, results)
     for kind, row in (("job", results.training), ("model", results.model)):
-        found = deleted(store, kind, row.id, manner=manner)
+        found = deleted(store, kind, row.id, mode=mode)
         assert holders(found) == {holder}
         assert (found.counts, found.refused_count) == ({}, 1)
         assert not found.refused[0].only_results
@@ -289,11 +289,11 @@ def test_a_deletion_frees_what_its_dry_run_promised(
 ) -> None:
     """A dry run changes nothing; the deletion frees exactly the counted bytes and leaves no file."""
     kept = factory.results()
-    before, manner = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
+    before, mode = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
     ids = [results.training.id]
-    planned = preview(store, KINDS["job"], ids, manner, set(), FolderSizes(store.artifacts))
+    planned = preview(store, KINDS["job"], ids, mode, set(), FolderSizes(store.artifacts))
     assert stored_bytes() == before
-    found = deleted(store, "job", *ids, manner=manner)
+    found = deleted(store, "job", *ids, mode=mode)
     assert (found.counts, found.size_bytes) == (planned.counts, planned.size_bytes)
     if trash_days:
         assert stored_bytes() == before

@@ -45,9 +45,9 @@ def experiment_id(store: Store, factory: ObjectFactory, results: TrainingResults
     return row.id
 
 
-def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
+def delete(store: Store, kind: str, object_id: str, mode: DeletionMode) -> Deletion:
     """Delete one object."""
-    return delete_objects(store, KINDS[kind], [object_id], manner, UNAUDITED)
+    return delete_objects(store, KINDS[kind], [object_id], mode, UNAUDITED)
 
 
 def test_jobs_of_a_deleted_experiment_can_be_deleted(
