@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 FAULTS = 3
 TOO_MANY_FAULTS = 150
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 DROP = """([names]) => {
     const files = new DataTransfer();
     for (const [name, content] of names) files.items.add(new File([content], name));
@@ -56,12 +56,12 @@ def test_the_first_of_very_many_mistakes_are_listed(visit: Visit) -> None:
     """The page lists a hundred mistakes and mentions more; the list of datasets links to the page."""
     page = upload(visit, file=("very broken.txt", broken_text(TOO_MANY_FAULTS)))
     dataset_id = wait_until_read(page, "invalid")
-    expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
+    expect(page.locator(".faults tbody tr")).to_have_count(MAX_FAULTS)
     expect(page.locator(".more-faults")).to_contain_text("there are more")
     row = visit.open("/datasets?status=invalid").locator(f'[data-dataset="{dataset_id}"]')
     expect(row.locator(".status")).to_have_text("invalid")
     row.locator('[data-column="status"]').get_by_role("link").click()
-    expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
+    expect(page.locator(".faults tbody tr")).to_have_count(MAX_FAULTS)
 
 
 def test_the_parts_of_a_split_are_uploaded_together(visit: Visit) -> None:

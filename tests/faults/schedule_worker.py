@@ -21,7 +21,7 @@ from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
 
 LIMIT_SECONDS = 120.0
-_MOST_JOBS = 10
+_MAX_JOBS = 10
 _CHANGES = "changes"
 
 
@@ -100,10 +100,10 @@ def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, st
     with store.begin() as tx:  # as the sweeper does later: the process of each running job has ended
         for lost in tx.jobs.running_on(""):
             tx.jobs.recover(lost, settings.attempts)
-    advance_all(store, _MOST_JOBS, now)
+    advance_all(store, _MAX_JOBS, now)
     while _waiting(store):
         run_jobs(store, settings, StopFlag(), f"w/{os.getpid()}", RUNNERS)
-        advance_all(store, _MOST_JOBS, now)
+        advance_all(store, _MAX_JOBS, now)
     store.close()
 
 

@@ -26,7 +26,7 @@ from tests.servers.tcp_proxy import TcpProxy
 MEBIBYTES = int(os.environ.get("RANKERY_TEST_UPLOAD_MEBIBYTES", "48"))
 # Limit of the API's memory growth for an upload of any size: blocks in transit, threads, tables. The limit
 # also applies to an object storage, to which parts are sent from the disk.
-MOST_GROWTH_BYTES = 40 * 2**20
+MAX_GROWTH_BYTES = 40 * 2**20
 _CLIENTS = Path(__file__).parent / "tus_clients"
 _VERSION = {"Tus-Resumable": "1.0.0"}
 
@@ -181,7 +181,7 @@ def test_memory_does_not_grow_with_the_file(api: ApiProcess, large_file: tuple[P
     assert uploading.result().sha256 == sha256
     growth = most - before
     sys.stderr.write(f"memory: {before:,} bytes, at most {growth:,} more for {path.stat().st_size:,}\n")
-    assert growth < MOST_GROWTH_BYTES
+    assert growth < MAX_GROWTH_BYTES
 
 
 def test_the_latest_request_continues(api: ApiProcess) -> None:

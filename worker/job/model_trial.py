@@ -25,19 +25,19 @@ _VARIABLE_PREFIXES = ("KMP_", "LC_", "NUMBA_", "OMP_", "PYTHON")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> TriedModel:
+def try_model(run: JobRun, path: Path, min_seconds: int = 60) -> TriedModel:
     """Run `core.scorers.trial` on a model's file in a separate process.
 
     Args:
         run: Job, whose interruptions end the process.
         path: File of the model.
-        least_seconds: Limit of CPU time, plus one second per MiB of the file.
+        min_seconds: Limit of CPU time, plus one second per MiB of the file.
 
     Raises:
         ModelError: The model cannot be used, or its process crashed or exceeded a limit.
     """
     size_bytes = path.stat().st_size
-    cpu_seconds = least_seconds + size_bytes // 2**20
+    cpu_seconds = min_seconds + size_bytes // 2**20
     wanted_bytes = _MIN_MEMORY_BYTES + _MEMORY_PER_FILE_BYTE * size_bytes
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     max_features = run.settings.reading_limits.features

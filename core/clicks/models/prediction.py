@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.models.browsing import examination_places
+from core.clicks.models.browsing import examination_indices
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel
 from core.jit import compiled, inlined
@@ -47,7 +47,7 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
         chain = (parameters.attractiveness, satisfaction, after_click, persistence)
         lists.run(_chain, weights, *chain, by_list, by_rank)
     else:
-        places = examination_places("ubm" if model.spec.model == "ubm" else "pbm", lists.max_rank)
+        places = examination_indices("ubm" if model.spec.model == "ubm" else "pbm", lists.max_rank)
         examination = parameters.examination
         if examination is None:
             examination = np.ones(lists.max_rank)

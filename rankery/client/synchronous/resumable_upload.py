@@ -42,7 +42,7 @@ class ResumableUpload:
         self._retries = UploadRetries(retries)
         self._on_bytes = on_bytes
         self._sent_bytes = 0
-        self._most_bytes = 0
+        self._furthest_offset = 0
         self._remembered = RememberedUpload(transport.base_url, path)
         self._id = self._remembered.find()
 
@@ -129,8 +129,8 @@ class ResumableUpload:
 
     def _arrived(self, offset: int) -> int:
         """Record the offset stored by the service; progress resets the retry deadline."""
-        if offset > self._most_bytes:
-            self._most_bytes = offset
+        if offset > self._furthest_offset:
+            self._furthest_offset = offset
             self._retries.renew()
         self._show(offset)
         return offset

@@ -19,13 +19,13 @@ class CountingApp:
     """An application that counts concurrent requests; all but GET requests wait for `leave`."""
 
     def __init__(self) -> None:
-        self.inside = self.most_inside = 0
+        self.inside = self.max_inside = 0
         self.leave = asyncio.Event()
 
     async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
         """Return from a GET request after three loop iterations, and from others when `leave` is set."""
         self.inside += 1
-        self.most_inside = max(self.most_inside, self.inside)
+        self.max_inside = max(self.max_inside, self.inside)
         try:
             if scope["method"] == "GET":
                 for _ in range(3):
@@ -48,7 +48,7 @@ def test_brief_requests_are_handled_few_at_a_time() -> None:
         counting = CountingApp()
         limiter = AdmissionLimiter(counting, is_scoring)
         await asyncio.gather(*(_send_request(limiter, *READ) for _ in range(10)))
-        return counting.most_inside
+        return counting.max_inside
 
     assert asyncio.run(run()) == ADMITTED_REQUESTS
 

@@ -203,10 +203,10 @@ def test_shifted_scores_are_never_below_0(format: str) -> None:
     assert raised == pytest.approx(
         [value + shift for value in expected(text, rows, np.float64, total)], abs=1e-5
     )
-    assert _least_sum(nodes, total) == 0.0
+    assert _min_sum(nodes, total) == 0.0
 
 
-def _least_sum(nodes: Nodes, kind: type[np.floating]) -> float:
+def _min_sum(nodes: Nodes, kind: type[np.floating]) -> float:
     total = kind(0.0)
     for tree in range(len(nodes.roots)):
         own = nodes.of_tree(tree)
