@@ -145,7 +145,7 @@ def compare_metrics(console: Console, queries: int, documents: int, repeats: int
             times[tool].append(seconds(action))
     medians = {tool: statistics.median(taken) for tool, taken in times.items()}
     reference = next(iter(means.values()))
-    table = Table("tool", "seconds", "times ours", "largest difference of a mean")
+    table = Table("tool", "seconds", "ratio to ours", "largest difference of a mean")
     for tool, median in medians.items():
         gap = max(abs(reference[name] - mean) for name, mean in means[tool].items())
         table.add_row(tool, f"{median:.2f}", f"{median / next(iter(medians.values())):.1f}", f"{gap:.1e}")

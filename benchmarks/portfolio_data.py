@@ -1,4 +1,4 @@
-"""Drawn families of ranking data for the benchmark of automatic trainings."""
+"""Families of random ranking data for the benchmark of automatic trainings."""
 
 from collections.abc import Callable, Mapping
 

@@ -169,7 +169,7 @@ def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
         process.wait()
         with store.begin() as tx:  # as the sweeper does for the jobs of a dead process
             for lost in tx.jobs.running_on("w1"):
-                tx.jobs.take_back(lost, _ATTEMPTS)
+                tx.jobs.recover(lost, _ATTEMPTS)
     return killed
 
 

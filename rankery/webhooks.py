@@ -53,7 +53,7 @@ def verify_webhook(
 
     Raises:
         WebhookNotVerified: A header is missing, the secret is invalid, no signature matches, the timestamp is
-            out of tolerance, or the body is no JSON object.
+            out of tolerance, or the body is not a JSON object.
 
     Example:
         >>> secret, body = new_secret(), b'{"type": "job.ended", "timestamp": "2026-11-24", "data": {}}'

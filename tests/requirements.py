@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-# Folder of servers on Debian, which is not on every user's PATH.
+# Folders of servers on Debian, which are not on every user's PATH.
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin"
 
 

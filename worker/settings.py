@@ -12,7 +12,7 @@ from core.store import StoreSettings
 from core.store.settings import GIBIBYTE, MEBIBYTE
 from worker.dask.settings import DaskSettings
 
-MEMORY_SHARE = 0.85  # of the machine's memory; the rest is for the system and for processes before a job
+MEMORY_SHARE = 0.85  # of the machine's memory; the rest is for the system and other processes
 
 
 class WorkerSettings(DaskSettings, StoreSettings):
@@ -81,10 +81,12 @@ class WorkerSettings(DaskSettings, StoreSettings):
         8 * GIBIBYTE, ge=0, description="Disk space for datasets cached in LightGBM's bins; 0 for no cache"
     )
     source_bytes: int = Field(
-        32 * GIBIBYTE, ge=1, description="Maximum total size of the files of one imported dataset"
+        32 * GIBIBYTE,
+        ge=1,
+        description="Maximum total size of the files of an imported dataset or click log",
     )
     source_seconds: float = Field(
-        21_600.0, gt=0, description="Time limit for downloading the files of one dataset"
+        21_600.0, gt=0, description="Time limit for downloading the files of a dataset or click log"
     )
     source_credentials: Path | None = Field(
         None,
@@ -97,8 +99,8 @@ class WorkerSettings(DaskSettings, StoreSettings):
     max_unpacked_ratio: int = Field(
         MAX_RATIO,
         ge=1,
-        description="Maximum ratio of unpacked to packed size, if unpacked above 64 MiB; also of arrays to"
-        " file, for arrays above 1 GiB",
+        description="Maximum ratio of unpacked to packed size, above 64 MiB unpacked; also of arrays to file,"
+        " for arrays above 1 GiB",
     )
     max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Maximum number of documents in a dataset")
     max_features: int = Field(MAX_FEATURES, ge=1, description="Maximum number of features in a dataset")

@@ -99,8 +99,8 @@ def make_served_log(
     """Create a click log from the rankings that a model served with `keep`, and from their events.
 
     A job creates it. Each list has the version of the model, the time, and the hash of the user, or of the
-    session without a user. The propensity of each rank, its probability, is 1: a version always gives one
-    ranking.
+    session without a user. Each propensity (probability of the document at its rank) is 1, since a version
+    always returns the same ranking.
     """
     since, until = body.period()
     options = {} if body.actions is None else {"actions": body.actions}

@@ -48,7 +48,7 @@ class CachedFiles(StaticFiles):
 def mount_static(app: Starlette) -> None:
     """Serve the files of the pages under `/static/`.
 
-    URLs below `files_url()` contain the version, so browsers cache these files for good. Others are
+    URLs below `files_url()` contain the version, so browsers cache these files permanently. Others are
     revalidated on each use.
     """
     files = Router(

@@ -44,7 +44,7 @@ class MissingPages(HttpMiddleware):
 
 
 def _detail(body: bytes) -> str | None:
-    """Return the detail of a problem in JSON as a sentence without marks of code, None for other bodies."""
+    """Return the detail of a JSON problem as a sentence without backticks, None for other bodies."""
     try:
         detail = str(json.loads(body)["detail"]).replace("`", "")
     except (ValueError, TypeError, KeyError):

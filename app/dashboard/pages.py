@@ -22,7 +22,7 @@ class Page:
     """A page whose script fetches its content.
 
     Attributes:
-        path: URL path. The script of a page with an id in its path handles an id that does not exist.
+        path: URL path. If it contains an id, the script of the page shows that the id does not exist.
         name: Name of the template and the script.
         title: Title of the window; by default the ids in the path.
         section: Name of the list that the page belongs to, None for a list itself.
@@ -53,7 +53,7 @@ _LOG_OPTIONS = {
     "roles": ROLES,
     "presets": list(PRESETS),
 }
-_SEARCH = {"budget_minutes": f"{AutoTrainJob.budget_seconds / 60:g}"}
+_BUDGET = {"budget_minutes": f"{AutoTrainJob.budget_seconds / 60:g}"}
 _CLICK_MODELS = {"models": [(name, kind.label) for name, kind in MODELS.items()]}
 _JOB_FILTERS = {"kinds": JobKind, "statuses": JobStatus}
 _STUDY_FILTERS = {"statuses": get_args(StudyStatus)}
@@ -76,7 +76,7 @@ PAGES = (
     Page(_QUERY_PATH, "query", "", "datasets", "concepts/labels/"),
     Page("/click-logs", "click_logs", "Click logs", guide=_CLICKS, context=_LOG_OPTIONS),
     Page("/click-logs/{log_id}", "click_log", "", "click_logs", _CLICKS, _CLICK_MODELS),
-    Page("/train", "train", "New training", "jobs", "how-to/best-model/", _SEARCH),
+    Page("/train", "train", "New training", "jobs", "how-to/best-model/", _BUDGET),
     Page("/models", "models", "Models", guide=_MODELS),
     Page("/models/{ref}", "model", "", "models", _MODELS),
     Page("/evaluations", "evaluations", "Evaluations", guide=_METRICS),

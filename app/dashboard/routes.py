@@ -24,7 +24,7 @@ def train_one_loss_page(request: Request) -> Response:
 
 def _add(page: Page) -> None:
     def answer(request: Request) -> Response:
-        if page.name == "overview" and "kind" in request.query_params:  # the list of jobs of earlier releases
+        if page.name == "overview" and "kind" in request.query_params:  # earlier releases listed jobs here
             return RedirectResponse(f"/jobs?{request.url.query}")
         title = page.title or " · ".join(reversed(request.path_params.values()))
         return page_response(request, page.name, title, page.section, **page.context)

@@ -165,7 +165,7 @@ class Comparison(ResponseModel):
         "holm", description="Multiple-comparison correction of the p-values"
     )
     pool_folds: bool = Field(
-        False, description="Whether a model represents the fold models of its cross-validation"
+        False, description="Whether each query was ranked by the fold model that was not trained on it"
     )
     systems: list[ComparedSystem]
     pairs: list[Pair]

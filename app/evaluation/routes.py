@@ -131,7 +131,7 @@ def list_compared_queries(
 ) -> ComparedQueryPage:
     """List each query's metrics for all systems, sorted and filtered by a difference or by one system.
 
-    `min`, `max` and the histogram are of `sort`, by default of the difference.
+    `min`, `max` and the histogram refer to `sort`, by default to the difference.
     """
     selection = Selection(sort is not None, order, minimum, maximum, segment)
     pair = SelectedPair(a, b, metric, sort)
@@ -299,7 +299,7 @@ def list_evaluation_queries(
 ) -> QueryValuesPage:
     """List each query's metrics, sorted and filtered by one of them.
 
-    `min`, `max` and the histogram are of `sort`, by default of the first metric.
+    `min`, `max` and the histogram refer to `sort`, by default to the first metric.
     """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)

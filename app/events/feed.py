@@ -85,7 +85,7 @@ class EventFeed:
             try:
                 await self._poll()
             except RankeryError as error:
-                _log.warning("events.database_away", reason=str(error))
+                _log.warning("events.database_unavailable", reason=str(error))
                 await asyncio.sleep(1)
             except Exception:  # noqa: BLE001 - the next poll tries again after any error
                 _log.exception("events.not_read")

@@ -147,13 +147,13 @@ def _synthetic_datasets(
 
 
 def _dataset_requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for name, drawn in planned.datasets.items():
-        for part, body in (drawn.requests if drawn is not None else {}).items():
+    for name, data in planned.datasets.items():
+        for part, body in (data.requests if data is not None else {}).items():
             yield name, part, body
 
 
 def _existing(tx: Transaction, name: str, source: Mapping[str, Any], project: str | None) -> Dataset | None:
-    """Return a dataset of the project with this name that was drawn in the same way, and is not invalid."""
+    """Return a dataset of the project with this name from the same source that is not invalid."""
     named: Sequence[Dataset] = tx.datasets.page(None, 50, name=name).items
     same = (row for row in named if row.source == source and row.project == project)
     return next((row for row in same if row.status != "invalid"), None)

@@ -128,7 +128,7 @@ NameForPeople = Annotated[
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
     AfterValidator(_visible),
 ]
-# Schemas of a file and of a display name in the form of an upload.
+# Schemas of the fields of an upload form: a file and a display name.
 FILE_PART: Mapping[str, Any] = MappingProxyType({"type": "string", "format": "binary", "minLength": 1})
 NAME_PART: Mapping[str, Any] = MappingProxyType(
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}

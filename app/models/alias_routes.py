@@ -119,7 +119,7 @@ def roll_back_alias(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Model | Response:
-    """Point an alias at the version before its last move, immediately and without its gate.
+    """Point an alias at the version before its last move, immediately, ignoring its gate.
 
     A repeated request goes further back, unless it has the same `Idempotency-Key`. Refused promotions are
     skipped.

@@ -75,7 +75,7 @@ class Metrics:
         try:
             return await self._database.answer(TIMEOUT_SECONDS)
         except (RankeryError, TimeoutError):
-            _log.warning("metrics.database_away", exc_info=True)
+            _log.warning("metrics.database_unavailable", exc_info=True)
             return None
 
 

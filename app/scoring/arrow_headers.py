@@ -32,7 +32,12 @@ _NUMBERS = (_INT, _FLOAT)
 _IS_ACCEPTED = np.isin(np.arange(256), (*_NUMBERS, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST))
 _TYPE_NAMES = MappingProxyType(
     {1: "null", 4: "binary", 6: "bool", 7: "decimal", 8: "date", 9: "time", 10: "timestamp", 12: "list"}
-    | {13: "struct", _FIXED_SIZE_LIST: "such lists", 18: "duration", 24: "string_view"}
+    | {
+        13: "struct",
+        _FIXED_SIZE_LIST: "lists of non-numbers",
+        18: "duration",
+        24: "string_view",
+    }
 )
 
 

@@ -28,7 +28,7 @@ class JsonCandidates:
             leaf as in training; NaN where missing.
         top_k: Documents to return per query, or None for all.
         explain: Whether to add the contributions of the features to each score.
-        keep: Whether users see the rankings, so that the service stores a share of them.
+        keep: Whether users see the rankings; if so, the service stores a share of them.
         viewer: User and session that see the rankings.
         interleaving: Id of the interleaving that makes the lists, or None.
     """

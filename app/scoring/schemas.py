@@ -92,8 +92,8 @@ class RankRequest(RequestModel):
     )
     keep: bool = Field(
         False,
-        description="Whether users see the rankings, so that the service stores a share of them,"
-        " `RANKERY_RANKING_LOG_SHARE`; a stored ranking has a `ranking_id`",
+        description="Whether users see the rankings; if so, the service stores the share"
+        " `RANKERY_RANKING_LOG_SHARE` of them, and each stored ranking has a `ranking_id`",
     )
     user: CallerId | None = Field(
         None,

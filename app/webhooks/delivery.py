@@ -118,7 +118,7 @@ class Deliverer:
         try:
             due = await WEBHOOKS.run(lambda: self._claim_due(sending))
         except RankeryError as error:
-            _log.warning("webhooks.database_away", reason=str(error))
+            _log.warning("webhooks.database_unavailable", reason=str(error))
             return _WAIT_AFTER_FAILURE_SECONDS
         except Exception:  # noqa: BLE001 - the next round tries again after any error
             _log.exception("webhooks.not_read")

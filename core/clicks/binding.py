@@ -66,7 +66,7 @@ class LossBinding:
         elif self._kind == "additive":
             self.bias = AdditiveBias(n_ranks, correction.step or step, correction.regularization)
         elif self._kind == "dual":
-            self.bias = DualBias(n_ranks, correction.step or DUAL_STEP, correction.least_propensity)
+            self.bias = DualBias(n_ranks, correction.step or DUAL_STEP, correction.min_propensity)
         else:
             self.bias = RatioBias(n_ranks, correction.norm)
 

@@ -104,7 +104,7 @@ class ClickCorrection:
             raise InvalidInput(*problems)
 
     @property
-    def least_propensity(self) -> float:
+    def min_propensity(self) -> float:
         """Return the lower bound above 0 at which propensities are clipped."""
         default = _DEFAULT_DUAL_CLIP if self.correction == "dual" else _DEFAULT_CLIP
         return max(default if self.clip is None else self.clip, 1e-12)
@@ -173,8 +173,8 @@ class ClickCorrection:
         return ranks
 
     def weights(self, ranks: Int64Array) -> Float64Array:
-        """Return 1 / max(p, `least_propensity`) with the propensity p of each given rank, (n_documents,)."""
-        propensities = np.maximum(np.asarray(self.propensities, np.float64), self.least_propensity)
+        """Return 1 / max(p, `min_propensity`) with the propensity p of each given rank, (n_documents,)."""
+        propensities = np.maximum(np.asarray(self.propensities, np.float64), self.min_propensity)
         found: Float64Array = 1.0 / propensities[ranks - 1]
         return found
 

@@ -22,8 +22,8 @@ class Reading:
         scattered_examples: Ids of the first such queries, at most `MAX_EXAMPLES`.
         several_spellings: The ids of queries that the file spells in several ways: `1` and `1.0`.
         grouping: Assignment of the file's rows to queries; None where rows have no query id, and for qrels.
-        named: bool (n_documents,) whether the file has an id of the document, whose id is otherwise its row
-            number within the query; None for tables without a document column, and without `grouping`.
+        named: (n_documents,) whether the document id is from the file; otherwise it is the row number within
+            the query. None for tables without a document column, and without `grouping`.
         size_bytes: Size of the file, after unpacking gzip or Zstandard data; 0 without `grouping`.
     """
 

@@ -136,9 +136,9 @@ class Rows:
 
     def _check_size(self, n_rows: int, n_features: int, largest_at: int, limits: Limits) -> None:
         expected = None
-        most_features = min(limits.features, MAX_FEATURE_ID)
-        if n_features > most_features:
-            expected = f"expected feature ids of at most {most_features - 1 + self.first_id:,}"
+        max_features = min(limits.features, MAX_FEATURE_ID)
+        if n_features > max_features:
+            expected = f"expected feature ids of at most {max_features - 1 + self.first_id:,}"
         elif oversize := limits.oversize(n_rows, n_features, self._source.text.size):
             expected = f"{oversize}; this is the largest feature id"
         if expected is not None:
@@ -188,9 +188,9 @@ class Rows:
             counts,
             work=int(cuts[-1] - cuts[0]),
         )
-        most_undecided = int(counts[:, 1].max())
-        if most_undecided > room:
-            return self._fill_block(block, first_rows, most_undecided)
+        max_undecided = int(counts[:, 1].max())
+        if max_undecided > room:
+            return self._fill_block(block, first_rows, max_undecided)
         self.has_longer_comments |= bool(counts[:, 2].any())
         spans = [
             (_EXPECTED[kind], start, stop)

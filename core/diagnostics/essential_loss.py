@@ -1,4 +1,4 @@
-"""Bounds of the essential loss: on metrics, and by other losses (Chen et al. 2009, theorems 1, 2, section 4).
+"""The essential loss bounds metrics, and other losses bound it (Chen et al. 2009, theorems 1, 2, section 4).
 
 Each function that is named `…_bounds_…` returns the lower and the upper side of one inequality for one query,
 which has a relevant document. Tied scores count in the order of the ranking.

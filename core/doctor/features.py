@@ -83,8 +83,8 @@ def _constant_in_queries(dataset: RankingDataset, concerned: Flags, *, nothing_t
         advice="No feature distinguishes the documents of a query, so no ranking can be learnt. Check the"
         " query column and the features."
         if nothing_to_rank
-        else "Query features cannot rank documents alone; a model can only combine them with other features,"
-        " as with the length of the query. Remove them if they were meant to describe documents.",
+        else "Query features, such as the length of the query, cannot rank documents alone; a model can only"
+        " combine them with other features. Remove them if they were meant to describe documents.",
         examples=feature_examples(dataset, concerned),
         example_kind="feature",
     )

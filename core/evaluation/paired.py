@@ -32,9 +32,9 @@ class PairedDifference:
         upper: Upper end.
         t_test_p: Two-sided p-value of the paired t-test (Student 1908); None if all differences are equal.
         randomisation_p: Two-sided p-value of Fisher's randomisation test.
-        wins: Queries on which B is better.
+        wins: Queries on which B has the larger value.
         ties: Queries without a difference.
-        losses: Queries on which A is better.
+        losses: Queries on which A has the larger value.
         queries: Number of queries on which the metric is defined for both.
         skipped: Number of queries on which the metric is undefined for at least one system.
         effect_size: Difference over the standard deviation of the differences; None if that is 0.

@@ -37,7 +37,7 @@ def slices(
     dataset: RankingDataset,
     relevance_threshold: float = 0.0,
     *,
-    least_queries: int = MIN_QUERIES,
+    min_queries: int = MIN_QUERIES,
 ) -> list[Slice]:
     """Group the queries by their numbers of documents and relevant documents, and by each query column.
 
@@ -48,7 +48,7 @@ def slices(
         judgments: The judged documents.
         dataset: Dataset of the query columns, with the same queries.
         relevance_threshold: Documents with a label above this are relevant.
-        least_queries: The fewest queries of a segment.
+        min_queries: Minimum number of queries of a segment.
     """
     starts = judgments.query_boundaries[:-1]
     relevant = np.concatenate((np.asarray(judgments.labels) > relevance_threshold, [False]))
@@ -58,14 +58,14 @@ def slices(
     by_property = [
         list(_by_size("documents a query", sizes)),
         list(_by_size("relevant documents", counts)),
-        *(list(_by_value(name, values, least_queries)) for name, values in dataset.segment_columns.items()),
+        *(list(_by_value(name, values, min_queries)) for name, values in dataset.segment_columns.items()),
     ]
     return [
         segment
         for segments in by_property
         if len(segments) > 1
         for segment in segments
-        if len(segment.queries) >= least_queries
+        if len(segment.queries) >= min_queries
     ]
 
 
@@ -82,10 +82,10 @@ def _range_text(least: int, most: float) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,.0f}"
 
 
-def _by_value(by: str, values: Sequence[str], least_queries: int) -> Iterator[Slice]:
+def _by_value(by: str, values: Sequence[str], min_queries: int) -> Iterator[Slice]:
     names, codes, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
     frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MAX_VALUES]
-    frequent = frequent[counts[frequent] >= least_queries]
+    frequent = frequent[counts[frequent] >= min_queries]
     for code in np.sort(frequent):
         yield Slice(by, str(names[code]), np.flatnonzero(codes == code))
     rest = len(names) - len(frequent)

@@ -2,7 +2,7 @@
 
 from core.experiments.judgement import Judgement
 from core.experiments.paper import Claim, Entry, Method, Paper, Part, Printed, Protocol, Scale, Sizes, Table
-from core.experiments.plan import Cell, DrawnData, Plan, Run, plan
+from core.experiments.plan import Cell, Plan, Run, SyntheticData, plan
 from core.experiments.registry import PAPERS, paper, papers
 from core.experiments.report import Report, ReportCell, ReportTable, report
 from core.experiments.results import RunResult
@@ -11,7 +11,6 @@ __all__ = [
     "PAPERS",
     "Cell",
     "Claim",
-    "DrawnData",
     "Entry",
     "Judgement",
     "Method",
@@ -27,6 +26,7 @@ __all__ = [
     "RunResult",
     "Scale",
     "Sizes",
+    "SyntheticData",
     "Table",
     "paper",
     "papers",

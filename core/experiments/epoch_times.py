@@ -62,7 +62,7 @@ def _factorised(timing: EpochTiming, dataset: RankingDataset) -> float:
 def _pair_by_pair(timing: EpochTiming, dataset: RankingDataset) -> float:
     scorer = make_scorer(_scorer_json(timing))
     if not isinstance(scorer, NetworkScorer):
-        raise TypeError("the scorer is no network")
+        raise TypeError("the scorer is not a network")
     transform = InputTransform.fit(
         dataset.features, kind=scorer.inputs, log1p=scorer.log1p, missing_indicators=scorer.missing_indicators
     )

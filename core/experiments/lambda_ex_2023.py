@@ -5,7 +5,7 @@ from typing import Any
 
 from core.experiments.lambda_ex_2023_printed import TABLE_5, TABLE_6
 from core.experiments.paper import (
-    DRAWN,
+    SIZES,
     Claim,
     Diagnostics,
     Entry,
@@ -300,5 +300,5 @@ PAPER = Paper(
     corpora=CORPORA,
     printed_corpus_by_source={"sparse": "Istella-X", "synthetic": "MSLR-WEB30K", "folder": "MSLR-WEB30K"},
     data="sparse",
-    sizes=DRAWN,
+    sizes=SIZES,
 )

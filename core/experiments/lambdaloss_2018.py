@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.experiments.paper import (
-    DRAWN,
+    SIZES,
     Claim,
     Entry,
     Method,
@@ -362,5 +362,5 @@ PAPER = Paper(
     corpora=CORPORA,
     printed_corpus_by_source={"synthetic": "MSLR-WEB30K", "sparse": "MSLR-WEB30K", "folder": "MSLR-WEB30K"},
     data="synthetic",
-    sizes=DRAWN,
+    sizes=SIZES,
 )

@@ -283,7 +283,7 @@ PAPER_SPARSE = Sizes(
 # Burges et al. 2006, section 6.3.1
 PAPER_POLYNOMIAL = Sizes(queries=(10_000, 5_000, 10_000), parameters={"generator": "polynomial"})
 
-DRAWN: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]] = {
+SIZES: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]] = {
     "quick": {"synthetic": {MAIN: QUICK_POLYNOMIAL}, "sparse": {MAIN: QUICK_SPARSE}},
     "paper": {"synthetic": {MAIN: PAPER_POLYNOMIAL}, "sparse": {MAIN: PAPER_SPARSE}},
 }

@@ -93,7 +93,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class DrawnData:
+class SyntheticData:
     """A synthetic dataset: a request of `POST /v1/datasets/synthetic` for each part.
 
     Attributes:
@@ -126,7 +126,7 @@ class Plan:
     data: str
     corpus: str
     as_printed: bool
-    datasets: Mapping[str, DrawnData | None]
+    datasets: Mapping[str, SyntheticData | None]
     runs: Mapping[str, Run]
     cells: tuple[Cell, ...]
 
@@ -204,7 +204,7 @@ def plan(
         data=source,
         corpus=printed_corpus,
         as_printed=corpus is not None,
-        datasets=MappingProxyType({name: drawn for name, drawn in datasets.items() if name in used_datasets}),
+        datasets=MappingProxyType({name: data for name, data in datasets.items() if name in used_datasets}),
         runs=MappingProxyType(builder.runs),
         cells=cells,
     )
@@ -233,20 +233,20 @@ def _tables(paper: Paper, names: Sequence[str] | None) -> tuple[Table, ...]:
     return tuple(tables[name] for name in dict.fromkeys(names))
 
 
-def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, DrawnData | None]:
+def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, SyntheticData | None]:
     if source == "folder":
         return {MAIN: None}
     sizes = paper.sizes[scale].get(source)
     if sizes is None:
         raise InvalidInput.at("/data", "must be synthetic, sparse or folder")
-    drawn: dict[str, DrawnData | None] = {}
+    datasets: dict[str, SyntheticData | None] = {}
     for name, size in sizes.items():
         requests: dict[Part, Mapping[str, Any]] = {}
         for seed, (part, queries) in enumerate(zip(get_args(Part), size.queries, strict=True), start=1):
             if queries:
                 requests[part] = {"queries": queries, "seed": seed, **size.parameters}
-        drawn[name] = DrawnData(requests)
-    return drawn
+        datasets[name] = SyntheticData(requests)
+    return datasets
 
 
 class _Builder:
@@ -259,7 +259,7 @@ class _Builder:
         self._source = source
         self.runs: dict[str, Run] = {}
 
-    def cells(self, tables: Iterable[Table], datasets: Mapping[str, DrawnData | None]) -> Iterator[Cell]:
+    def cells(self, tables: Iterable[Table], datasets: Mapping[str, SyntheticData | None]) -> Iterator[Cell]:
         for table in tables:
             for entry in table.entries:
                 specs = self._specs(entry, table.protocol)
@@ -268,9 +268,13 @@ class _Builder:
                 timings = entry.timings.get(self._scale, ())
                 yield Cell(table.name, entry.row, entry.column, digests, entry, selection, timings)
 
-    def _add(self, spec: Mapping[str, Any], drawn: DrawnData | None, entry: Entry) -> str:
+    def _add(self, spec: Mapping[str, Any], synthetic: SyntheticData | None, entry: Entry) -> str:
         """Add a run for an entry, or extend the run of the same digest; return the digest."""
-        data = self._source if drawn is None else json.dumps(drawn.requests, sort_keys=True, default=dict)
+        data = (
+            self._source
+            if synthetic is None
+            else json.dumps(synthetic.requests, sort_keys=True, default=dict)
+        )
         digest = spec_digest(spec, f"{MAIN}: {data}")
         parts = (entry.part,) if entry.measure == "mean" else ()
         if (same := self.runs.get(digest)) is not None:

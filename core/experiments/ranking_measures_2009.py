@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from core.experiments.paper import (
-    DRAWN,
+    SIZES,
     Claim,
     Entry,
     Epochs,
@@ -178,5 +178,5 @@ PAPER = Paper(
     corpora=("OHSUMED",),
     printed_corpus_by_source={},
     data="synthetic",
-    sizes=DRAWN,
+    sizes=SIZES,
 )

@@ -48,7 +48,7 @@ class Larger:
 
     Attributes:
         pairs: Compared pairs.
-        margin: Difference that a conclusive one exceeds, as a share of the second number.
+        margin: Smallest conclusive difference, as a share of the second number.
     """
 
     pairs: tuple[Pair, ...]

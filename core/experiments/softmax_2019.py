@@ -1,6 +1,6 @@
 """Bruch, Wang, Bendersky and Najork 2019, An Analysis of the Softmax Cross Entropy Loss."""
 
-from core.experiments.paper import DRAWN, Claim, Entry, Method, Paper, Printed, Protocol, Significance, Table
+from core.experiments.paper import SIZES, Claim, Entry, Method, Paper, Printed, Protocol, Significance, Table
 from core.experiments.rules import Above, Narrower
 
 _BINARY = {"2": 1.0, "3": 1.0, "4": 1.0}
@@ -144,5 +144,5 @@ PAPER = Paper(
     corpora=("MSLR-WEB30K", "Yahoo set 1"),
     printed_corpus_by_source={},
     data="synthetic",
-    sizes=DRAWN,
+    sizes=SIZES,
 )

@@ -59,7 +59,7 @@ class FeatureReader:
         self, member: str, feature_names: Sequence[str], blocks: Mapping[str, range] = _NO_BLOCKS
     ) -> None:
         self._member = np.frombuffer(member.encode(), np.uint8)
-        self._least_bytes = len(f'"{member}":{{}}')
+        self._min_bytes = len(f'"{member}":{{}}')
         # Names as most writers encode them; a general parser reads names that are encoded in another way.
         names = (*feature_names, *blocks)
         encoded = [json.dumps(name, ensure_ascii=False)[1:].encode() for name in names]
@@ -77,12 +77,12 @@ class FeatureReader:
         for first, last in spans:
             self._is_in_block[first:last] = True
 
-    def read(self, text: bytes, most_rows: int) -> FeatureValues | None:
+    def read(self, text: bytes, max_rows: int) -> FeatureValues | None:
         """Read all members with the name.
 
         Args:
             text: Text that may be JSON.
-            most_rows: Maximum number of members.
+            max_rows: Maximum number of members.
 
         Returns:
             The features and the rest of the text, which the caller still has to parse. None if only a general
@@ -92,10 +92,10 @@ class FeatureReader:
             - a number is beyond float64 or has more than 19 digits;
             - an array or a block has a wrong number of values, or an object has both a block and a feature of
               a block;
-            - the name of any member is escaped, a string is invalid, or there are more than `most_rows`
+            - the name of any member is escaped, a string is invalid, or there are more than `max_rows`
               members.
         """
-        room = min(len(text) // self._least_bytes, most_rows)
+        room = min(len(text) // self._min_bytes, max_rows)
         values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)
         table = (self._names, self._name_sizes, self._slots, self._key, self._blocks, self._is_in_block)
         n_members = kernel.read_features(*_padded(text), self._member, *table, values, spans)

@@ -24,7 +24,7 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
     """Hash a part of a text.
 
     Args:
-        words: The text as little-endian words, and one further word.
+        words: The text as little-endian words, padded by one word.
         begin: Position of its first byte.
         end: Position after its last one.
         key: (2,) secret key.

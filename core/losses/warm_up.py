@@ -51,7 +51,7 @@ def _scratch() -> Any:
 def _plan() -> PairwisePlan:
     objective = make_loss("lambdarank").prepare(_LABELS, _BOUNDARIES)
     if not isinstance(objective, PairwiseObjective):
-        raise TypeError("lambdarank is no pairwise loss")
+        raise TypeError("lambdarank is not a pairwise loss")
     return objective.plan
 
 

@@ -147,9 +147,9 @@ class VerifiedArtifacts:
             self._remember(key, version, unverified)
         return unverified
 
-    def _compare_now(self, key: str, most_remote_bytes: float) -> _Unverified | None:
+    def _compare_now(self, key: str, max_remote_bytes: float) -> _Unverified | None:
         row, size_bytes = self._record_of(key), self._artifacts.size(key)
-        if not self._artifacts.is_local and size_bytes > most_remote_bytes:
+        if not self._artifacts.is_local and size_bytes > max_remote_bytes:
             return _Unverified(None, size_bytes)
         with self._artifacts.open(key) as file:
             sha256 = file_sha256(file)

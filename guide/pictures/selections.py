@@ -26,7 +26,7 @@ def selections() -> str:
         for rank, label in enumerate(LABELS):
             middle = 30 + (rank + 0.5) * _SQUARE + 3
             parts.append(text(left - 5, middle, f"{label:.0f}", "tick", "end"))
-    parts.append(text(46, 30 + side + 18, "down and across: the ranking; at the side: the labels", "tick"))
+    parts.append(text(46, 30 + side + 18, "rows and columns: documents by rank, with their labels", "tick"))
     return figure(
         int(46 + len(_PANELS) * (side + 42) - 30),
         int(side + 60),
@@ -34,7 +34,7 @@ def selections() -> str:
         "Four squares of pairs of twelve ranked documents. Without truncation all pairs of different labels"
         " count. Truncated at three, only pairs with one of the first three documents count."
         " Lambda-eX adds the pairs of the documents with labels 3 and 4 that the first three have missed.",
-        f"The pairs with a gradient, of twelve documents with τ = {_LEVEL}. With truncation documents with"
+        f"The pairs with a gradient, of twelve documents with τ = {_LEVEL}. With truncation, documents with"
         " labels 3 and 4, at ranks 5 and 9, have pairs only with the first three documents;"
         " Lambda-eX adds the others.",
     )

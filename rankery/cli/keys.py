@@ -8,7 +8,7 @@ from rankery.cli.endings import problem_as_json
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
 from rankery.cli.printing import plain, say, show, show_json, show_text, table
 
-keys = typer.Typer(help="Create, list and revoke API keys; no service need run.", no_args_is_help=True)
+keys = typer.Typer(help="Create, list and revoke API keys, without a service.", no_args_is_help=True)
 
 
 @keys.command("create")

@@ -136,7 +136,7 @@ def _wait_for_promotion(session: ServiceConnection, promotion: "Job") -> "Job":
 @models.command("rollback")
 @on_service
 def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION) -> None:
-    """Roll back the last move of an alias, without its gate; repeat the command to go further back.
+    """Roll back the last move of an alias, ignoring its gate; repeat the command to go further back.
 
     Example: `rankery models rollback web --alias champion`
     """

@@ -218,17 +218,17 @@ def _table_name(name: str) -> str:
 
 
 def _submitted(
-    session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **asked: Any
+    session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **options: Any
 ) -> "Experiment":
     """Submit an experiment; upload a folder that the service may not read in place."""
     folder = Path(data) if data is not None and data not in _SYNTHETIC and Path(data).is_dir() else None
     if data is None or folder is None:
-        return session.client.run_experiment(paper, data=data, folds=folds, **asked)
+        return session.client.run_experiment(paper, data=data, folds=folds, **options)
     with _readable(folder):
         client = session.client
     for name in dict.fromkeys((data, str(folder.resolve()))):
         try:
-            return client.run_experiment(paper, data=name, folds=folds, **asked)
+            return client.run_experiment(paper, data=name, folds=folds, **options)
         except RankeryApiError as refused:
             pointers = {error.get("pointer") for error in refused.problem.get("errors") or ()}
             if pointers != {"/data"}:
@@ -238,7 +238,7 @@ def _submitted(
         raise refusal
     say(f"the service cannot read {folder} in place; uploading its files")
     dataset_ids = {part: dataset_or_upload(session, str(_file_of(folder, part))).id for part in _FILES}
-    return client.run_experiment(paper, dataset_ids=dataset_ids, **asked)
+    return client.run_experiment(paper, dataset_ids=dataset_ids, **options)
 
 
 @contextmanager

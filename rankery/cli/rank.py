@@ -84,8 +84,8 @@ def rank(
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
     _say_absent(candidates, found.feature_names, found.reference)
     ranked: list[dict[str, Any]] = []
-    most_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
-    for batch in batches(candidates, most_documents, MAX_BYTES, MAX_QUERIES):
+    max_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
+    for batch in batches(candidates, max_documents, MAX_BYTES, MAX_QUERIES):
         answer = session.client.rank(
             found, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
         )

@@ -33,7 +33,7 @@ def object_of_file(path: Path, example: str) -> dict[str, Any]:
     """Parse the JSON object in a file.
 
     Raises:
-        FileUnusable: The file holds no JSON object.
+        FileUnusable: The file does not contain a JSON object.
     """
     try:
         value = parsed_json(path.read_bytes())

@@ -127,8 +127,8 @@ def distribution_of(ranks: str | None, threads_per_rank: int | None) -> dict[str
     if numbers is None:
         raise NotUnderstood(f"--ranks takes a maximum such as 8, or a range such as 2-8, not {ranks!r}")
     named = zip(("at_least", "at_most"), numbers.groups(), strict=True)
-    asked: dict[str, Any] = {"ranks": {name: int(number) for name, number in named if number is not None}}
-    return asked if threads_per_rank is None else asked | {"threads_per_rank": threads_per_rank}
+    requested: dict[str, Any] = {"ranks": {name: int(number) for name, number in named if number is not None}}
+    return requested if threads_per_rank is None else requested | {"threads_per_rank": threads_per_rank}
 
 
 def _units(text: str) -> list[int]:

@@ -54,24 +54,24 @@ MAX_QUERIES, MAX_DOCUMENTS, MAX_CELLS, MAX_BYTES = 1_000, 10_000, 2**24, 15 * 2*
 
 
 def batches(
-    queries: Sequence[Query], most_documents: int, most_bytes: int, most_queries: int
+    queries: Sequence[Query], max_documents: int, max_bytes: int, max_queries: int
 ) -> Iterator[list[Query]]:
     """Split queries into batches for one scoring request each; a larger query is alone in its batch.
 
     Args:
         queries: Queries in the form of a request.
-        most_documents: Maximum number of documents of a batch.
-        most_bytes: Maximum size of a batch in JSON.
-        most_queries: Maximum number of queries of a batch.
+        max_documents: Maximum number of documents of a batch.
+        max_bytes: Maximum size of a batch in JSON.
+        max_queries: Maximum number of queries of a batch.
     """
     batch: list[Query] = []
     documents = n_bytes = 0
     for query in queries:
         own_documents, own_bytes = len(query["documents"]), len(json.dumps(query))
         if batch and (
-            len(batch) == most_queries
-            or documents + own_documents > most_documents
-            or n_bytes + own_bytes > most_bytes
+            len(batch) == max_queries
+            or documents + own_documents > max_documents
+            or n_bytes + own_bytes > max_bytes
         ):
             yield batch
             batch, documents, n_bytes = [], 0, 0

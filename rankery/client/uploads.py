@@ -46,7 +46,7 @@ class Upload:
         with _convert_read_errors():
             return {part: path for part, path in self.paths.items() if path.stat().st_size > size_bytes}
 
-    def naming(self, references: Mapping[str, str]) -> "Upload":
+    def with_references(self, references: Mapping[str, str]) -> "Upload":
         """Return the body with references in place of some files."""
         left = {part: path for part, path in self.paths.items() if part not in references}
         return Upload(left, self.fields, references)

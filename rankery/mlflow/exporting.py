@@ -53,7 +53,7 @@ def nodes_of(module: str) -> dict[str, Any]:
     roots = [_ROOT.fullmatch(line) for line in tables.get("ROOTS", [])]
     if not nodes or not roots or None in nodes or None in roots:
         raise AnswerNotUnderstood(
-            "the service's Python export has not the format that this version of rankery expects;"
+            "the service's Python export does not have the format that this version of rankery expects;"
             " install the version of rankery that the service has"
         )
     features, values, missing, right = zip(*(found.groups() for found in nodes if found), strict=True)

@@ -41,7 +41,7 @@ class RankeryRanker(RankingEstimator):
 
     In `GridSearchCV` and other cross-validation, call `sklearn.set_config(enable_metadata_routing=True)`,
     split by `GroupKFold` and pass the query of each document: `search.fit(X, y, groups=query_ids)`. The
-    groups then reach the splitter, `fit` and `score` without further requests.
+    groups then reach the splitter, `fit` and `score` without `set_fit_request`.
 
     Args:
         loss: Name of the loss, or a dictionary of name and hyperparameters: `{"name": "ndcg-loss2++", "mu":

@@ -83,7 +83,7 @@ def client(application: FastAPI) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def refusing_client(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A client of an application shared by the tests of a file; all of its requests are refused."""
+    """A client of an application that the tests of a file share, for requests that change nothing."""
     folder = tmp_path_factory.mktemp("refusing")
     shutil.copy(migrated_file, folder)
     no_limits = {"reads_per_second": 0.0, "writes_per_second": 0.0}

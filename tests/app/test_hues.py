@@ -21,8 +21,8 @@ SIGHT = {
     ),
 }
 # Ottosson (2020), Oklab: least difference between two of the ten hues, 4 times the just noticeable one.
-LEAST_DIFFERENCE = 0.075
-LEAST_CONTRAST = 3.0
+MIN_DIFFERENCE = 0.075
+MIN_CONTRAST = 3.0
 _LMS = np.array(
     [
         [0.4122214708, 0.5363325363, 0.0514459929],
@@ -64,8 +64,8 @@ def test_ten_hues_are_distinguishable(theme: int) -> None:
     surface = _LUMINANCE @ _linear(tokens["surface"][theme]) + 0.05
     for hue in hues:
         light, dark = sorted((_LUMINANCE @ hue + 0.05, surface), reverse=True)
-        assert light / dark >= LEAST_CONTRAST
+        assert light / dark >= MIN_CONTRAST
     for sight in SIGHT.values():
         seen = [_oklab(np.clip(sight @ hue, 0.0, 1.0)) for hue in hues]
         least = min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2))
-        assert least >= LEAST_DIFFERENCE
+        assert least >= MIN_DIFFERENCE

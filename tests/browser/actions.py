@@ -86,7 +86,7 @@ def unfold(page: Page) -> None:
     page.get_by_role("button", name="Show all").click()
 
 
-def train_on_it(page: Page) -> None:
+def open_training_form(page: Page) -> None:
     """Open the training form from the page of a dataset, and choose to train with one loss."""
     page.get_by_role("link", name="Train on this dataset").click()
     unfold(page)

@@ -26,7 +26,7 @@ def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequ
         paths: Paths of the pages, by name.
         parts: Selectors of parts that a page adds after loading, by page name; the check waits for them.
     """
-    barriers: dict[str, list[str]] = {}
+    violations: dict[str, list[str]] = {}
     for number, (name, path) in enumerate(paths.items()):
         page = visit.open(path)
         visit.settle()
@@ -40,9 +40,9 @@ def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequ
             assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
             visit.photograph(f"{name}-{scheme}-{width}")
             if EVERY_LOOK or look_number == number % len(LOOKS):
-                barriers[f"{name} in {scheme} at {width}"] = visit.barriers(every_text=EVERY_LOOK)
+                violations[f"{name} in {scheme} at {width}"] = visit.violations(every_text=EVERY_LOOK)
         page.set_viewport_size({"width": DESK, "height": 900})
-    assert {look: found for look, found in barriers.items() if found} == {}
+    assert {look: found for look, found in violations.items() if found} == {}
 
 
 def _luminance(visit: Visit) -> float:

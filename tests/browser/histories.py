@@ -16,7 +16,7 @@ def lost_for_good(store: Store) -> str:
         for number in range(1, ATTEMPTS + 1):
             tx.jobs.claim(job_id, f"trainer-{number}:41/57", _LEASE_SECONDS)
             for lost in tx.jobs.running_on(""):
-                tx.jobs.take_back(lost, ATTEMPTS)
+                tx.jobs.recover(lost, ATTEMPTS)
     return job_id
 
 
@@ -32,7 +32,7 @@ def resumed(store: Store, spec: dict[str, Any] | None = None) -> str:
         checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": CHECKPOINT, "total": 500}
         tx.jobs.keep_checkpoint(job_id, second.token, checkpoint)
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, ATTEMPTS)
+            tx.jobs.recover(lost, ATTEMPTS)
         third = tx.jobs.claim(job_id, "trainer-2:41/60", _LEASE_SECONDS)
         assert third is not None
         progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}

@@ -66,7 +66,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
     expect(part.get_by_label("Ranks, at most")).to_have_value("8")
     part.get_by_label("Ranks, at most").fill("4")
     part.get_by_label("Threads per rank").fill("3")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("distribution-form")
     job_id = start_training(page)
     assert cancelled(visit, job_id)["distribution"] == {
@@ -152,7 +152,7 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     facts = page.locator("#job .facts").first
     expect(facts).to_contain_text(re.compile(r"ranks at most\s*4"))
     expect(facts).to_contain_text(re.compile(r"threads per rank\s*4"))
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("distribution-job")
 
     with store.begin() as tx:

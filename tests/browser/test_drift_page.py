@@ -45,7 +45,7 @@ def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, store: Store
     expect(row.locator(".status")).to_have_text("drift")
     page.get_by_role("button", name="Show f2", exact=True).first.click()
     expect(page.locator("figure.profiles").first).to_contain_text("f2")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"drift-{look[0]}-{look[1]}")
 

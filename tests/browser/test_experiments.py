@@ -39,7 +39,7 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     page.get_by_role("button", name="Delete…").click()
     dialog = page.get_by_role("dialog", name="Delete 1 experiment?")
     expect(dialog.locator(".deletion")).to_contain_text("1 experiment will be deleted")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.refusals_expected = True  # the page polls the deleted experiment until the list opens
     dialog.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url("**/experiments")

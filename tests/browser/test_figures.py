@@ -104,7 +104,7 @@ def test_a_figure_follows_theme_and_width(visit: Visit, figure: Locator) -> None
     assert line.evaluate(stroke) != light
     visit.page.set_viewport_size({"width": PHONE, "height": 900})
     expect(figure.locator(".drawing")).to_have_attribute("width", re.compile(r"^3\d\d$"))
-    assert visit.barriers(".figure") == []
+    assert visit.violations(".figure") == []
 
 
 def _drawn(figure: Locator) -> list[str | None]:

@@ -41,7 +41,7 @@ def test_the_guide_is_accessible_in_every_look(visit: Visit, look: tuple[str, in
     page = visit.open(f"/guide/{path}")
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
     visit.photograph(f"guide-{path.strip('/').replace('/', '-') or 'start'}-{scheme}-{width}")
-    assert visit.barriers(every_text=scheme == "light") == []
+    assert visit.violations(every_text=scheme == "light") == []
 
 
 @pytest.mark.slow
@@ -54,11 +54,11 @@ def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> 
     folders = (page.parent.relative_to(built_guide) for page in built_guide.rglob("index.html"))
     pages = {f"{folder}/".removeprefix("./") for folder in folders}
     assert set(PAGES) <= pages
-    barriers: dict[str, list[str]] = {}
+    violations: dict[str, list[str]] = {}
     for path in sorted(pages - set(PAGES)):
         visit.open("/guide/" + path)
-        barriers[path] = visit.barriers(within="article", every_text=True)
-    assert {path: found for path, found in barriers.items() if found} == {}
+        violations[path] = visit.violations(within="article", every_text=True)
+    assert {path: found for path, found in violations.items() if found} == {}
 
 
 @LOOKS

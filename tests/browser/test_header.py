@@ -33,7 +33,7 @@ def test_an_object_is_opened_by_keyboard(visit: Visit, prepared: Prepared, look:
     page.keyboard.type(name.upper())
     found = dialog.get_by_role("group", name="Datasets").get_by_role("option", name=name)
     expect(found).to_be_visible()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"search-{look[0]}-{look[1]}")
     page.keyboard.press("ArrowUp")
     expect(found).to_have_attribute("aria-selected", "true")
@@ -184,7 +184,7 @@ def test_sections_have_menus(visit: Visit) -> None:
     page.keyboard.press("ArrowDown")
     expect(main.get_by_role("link", name="Click logs")).to_be_focused()
     expect(data).to_have_attribute("aria-expanded", "true")
-    assert visit.barriers(".bar") == []
+    assert visit.violations(".bar") == []
     page.keyboard.press("Escape")
     expect(data).to_be_focused()
     main.get_by_role("link", name="Results").hover()
@@ -215,7 +215,7 @@ def test_shortcuts_are_listed_and_open_pages(visit: Visit) -> None:
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog.get_by_text("Jobs")).to_be_visible()
-    assert visit.barriers("dialog") == []
+    assert visit.violations("dialog") == []
     visit.fit("shortcuts")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)

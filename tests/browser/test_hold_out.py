@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import fill_training, start_training, train_on_it, upload, wait_until_read
+from tests.browser.actions import fill_training, open_training_form, start_training, upload, wait_until_read
 from tests.browser.judged_files import letor_text, table_text
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
@@ -45,7 +45,7 @@ def test_the_train_part_selects_the_other_parts_of_its_upload(visit: Visit, prep
     expect(page.get_by_label("Test on").locator("option:checked")).to_have_text("nothing")
 
     page = visit.open(f"/datasets/{dataset_id}")
-    train_on_it(page)
+    open_training_form(page)
     expect(page.get_by_label("Validation dataset")).to_have_value(parts["validation"])
     spec = _submitted(visit, page)
     assert spec["dataset_id"] == parts["train"]

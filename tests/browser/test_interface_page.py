@@ -15,9 +15,9 @@ def test_the_api_reference_is_accessible(visit: Visit) -> None:
     page = visit.open("/docs")
     expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_count(2)
     expect(page.locator(".opblock")).not_to_have_count(0)
-    assert visit.barriers() == []
+    assert visit.violations() == []
     operation = "#operations-keys-create_key"
     page.locator(f"{operation} .opblock-summary-control").click()
     expect(page.locator(f"{operation} .microlight").first).to_be_visible()
-    assert [barrier for barrier in visit.barriers(operation) if "contrast" in barrier] == []
+    assert [violation for violation in visit.violations(operation) if "contrast" in violation] == []
     visit.fit("interface", (DESK, PHONE))

@@ -32,13 +32,13 @@ def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prep
     page.get_by_role("button", name="Delete…").click()
     dialog = page.get_by_role("dialog", name="Delete 1 model?")
     expect(dialog.locator(".deletion")).to_contain_text("1 model will be deleted")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"delete-model-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_text("No matching models")).to_be_visible()
     notice = page.get_by_role("status").filter(has_text="1 model deleted.")
     expect(notice.get_by_role("button", name="Undo")).to_be_visible()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"undo-{look[0]}-{look[1]}")
 
@@ -48,7 +48,7 @@ def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prep
     expect(row).to_be_visible()
     expect(page.get_by_role("row", name="Models")).to_be_visible()
     visit.settle()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"storage-{look[0]}-{look[1]}")
     row.get_by_role("button", name="Restore").click()
@@ -76,7 +76,7 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     expect(dialog).to_have_accessible_name("Delete 3 models?")
     expect(dialog.locator(".deletion")).to_contain_text("2 models will be deleted")
     expect(dialog.locator(".holders").get_by_role("link", name=f"{name}@champion")).to_be_visible()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"delete-matching-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Delete", exact=True).click()
@@ -111,7 +111,7 @@ def test_all_that_match_the_filters_of_a_list_are_labelled(
     dialog.get_by_role("button", name="Preview").click()
     expect(dialog).to_have_accessible_name("Label 2 models")
     expect(dialog).to_contain_text(f"All versions of these names will move: {name}.")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"label-matching-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Apply labels").click()
@@ -234,7 +234,7 @@ def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) 
     panel.get_by_role("link", name="labelled-project").click()
     expect(page.locator("[data-job]")).to_have_count(1)
     expect(page.get_by_label("Filter by project")).to_have_value("labelled-project")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     page.get_by_label("Filter by project").select_option("No project")
     page.wait_for_url("**/jobs?project=-")
     expect(page.get_by_role("link", name="Second look")).to_have_count(0)

@@ -288,7 +288,7 @@ def test_a_form_opens_in_a_dialog(visit: Visit) -> None:
     opener.click()
     dialog = page.get_by_role("dialog", name="Rank a dataset")
     expect(dialog.get_by_label(re.compile("^Model"))).to_be_focused()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(opener).to_be_focused()

@@ -29,7 +29,7 @@ def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str,
         prepared.test_data()
         page = fill_network(visit)
         visit.fit("network-form")
-        assert visit.barriers() == []
+        assert visit.violations() == []
         trained["mlp"] = start_training(page)
         expect(page.locator(".job-heading .status")).to_have_text("succeeded")
         page = fill_training(
@@ -94,7 +94,7 @@ def test_a_network_is_watched_and_tested(visit: Visit, jobs: dict[str, str]) -> 
     expect(page.locator("#job")).to_contain_text(f"{EPOCHS} of {EPOCHS} epochs")
     expect(page.locator("#job .facts").first).to_contain_text("16, 8")
     visit.fit("network-job")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     expect(rows.filter(has_text="mlp")).to_contain_text("16, 8")
     page.locator(".plot .drawing").first.wait_for()
     visit.fit("network-trainings")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
     page.get_by_role("link", name="Compare query by query").click()
     page.locator("#compare-form:not([aria-busy])").wait_for()
@@ -121,7 +121,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     expect(sentence).to_contain_text(re.compile("better|worse|no evidence"))
     expect(sentence).to_contain_text("of-both-kinds:")
     visit.fit("network-verdict")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
 
 def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, str]) -> None:
@@ -135,7 +135,7 @@ def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, st
     expect(layers).to_contain_text("6 features → 16 → 8 → score, relu")
     expect(layers).to_contain_text("scaled to mean 0 and deviation 1, missing values as 0")
     visit.fit("network-model")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     page.get_by_role("link", name="Versions").click()
     expect(page.locator("#versions tbody tr").filter(has_text="network")).not_to_have_count(0)
 
@@ -155,7 +155,7 @@ def test_a_network_is_inspected_without_gains_or_trees(
     expect(page.locator("#importance")).to_contain_text("f6")
     page.locator("#dependence .plot .drawing").first.wait_for()
     visit.fit("network-inspection")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
 
 def test_the_list_of_models_names_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
@@ -225,4 +225,4 @@ def test_scores_of_a_network_are_explained(visit: Visit, jobs: dict[str, str]) -
     expect(page.locator("#try .hint").first).to_contain_text("other features keep their values from the data")
     expect(page.locator("#try .contributions").first).to_be_attached()
     visit.fit("network-try")
-    assert visit.barriers() == []
+    assert visit.violations() == []

@@ -41,7 +41,7 @@ def test_a_training_is_started_without_scrolling(visit: Visit, prepared: Prepare
             assert box is not None
             assert box["y"] + box["height"] <= 900
         expect(page.locator("details.fold[open]")).to_have_count(0)
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("train-folded", (1440, PHONE))
 
 

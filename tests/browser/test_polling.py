@@ -61,7 +61,7 @@ def test_an_unreachable_api_is_shown_until_it_answers(visit: Visit, prepared: Pr
     notice = page.get_by_role("status").filter(has_text="does not answer")
     expect(notice).to_be_visible()
     expect(page.locator("[data-job]").first).to_be_visible()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph("away")
     with page.expect_request("**/v1/**"):
         notice.get_by_role("button", name="Try now").click()
@@ -128,7 +128,7 @@ def test_an_idle_overview_sends_at_most_four_requests_a_minute(visit: Visit, pre
 
 @pytest.mark.parametrize("own_page", [True])
 def test_parts_that_did_not_change_are_not_drawn_again(visit: Visit, prepared: Prepared) -> None:
-    """A selected text of the job's heading, facts and problem stays selected after a poll."""
+    """A poll keeps the elements of the job's heading, facts and problem, so that text stays selected."""
     prepared.broken("not drawn again.csv", b"no,table\n")
     job = prepared.get("/v1/jobs?status=failed&limit=1")["items"][0]
     visit.page.clock.install()
@@ -176,7 +176,7 @@ def _check_idle(visit: Visit, paths: list[str]) -> None:
         counts[path] = len(_requests_within_a_minute(visit, earlier))
         _set_hidden(visit, "true")
         assert _requests_within_a_minute(visit, earlier) == [], path
-    assert max(counts.values()) == 4, "pages that follow something ask"
+    assert max(counts.values()) == 4, "some pages must poll"
     assert {path: count for path, count in counts.items() if count > 4} == {}
 
 

@@ -65,7 +65,7 @@ def test_an_upload_resumes_after_a_lost_connection(
     progress = in_pieces.locator(".upload-progress")
     expect(progress).to_contain_text("no connection; trying again")
     visit.photograph(f"upload-waits-{look[0]}-{look[1]}")
-    assert visit.barriers("#add-dialog") == []
+    assert visit.violations("#add-dialog") == []
     set_network(offline=False)
     in_pieces.wait_for_url(re.compile(r"/datasets/ds_"))
     _expect_each_byte_once(visit, judged, interruptions=1)

@@ -42,7 +42,7 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
     dialog.get_by_role("button", name="Schedule").click()
     expect(dialog.locator(".field-error").first).to_be_visible()
     dialog.get_by_label("Cron expression").fill("0 3 * * *")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"schedule-form-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Schedule").click()
     card = page.locator("[data-schedule]").filter(has_text=f"Nightly {name}")
@@ -52,7 +52,7 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
     expect(card).to_contain_text("trained")
     card.get_by_text("Runs", exact=True).click()
     expect(card.locator("[data-run]").get_by_role("link", name="Model")).to_be_visible()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"schedules-{look[0]}-{look[1]}")
     card.get_by_role("button", name="Pause").click()

@@ -8,9 +8,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.actions import (
     choose_files,
     open_training,
+    open_training_form,
     send_upload,
     start_training,
-    train_on_it,
     upload,
     wait_until_read,
 )
@@ -28,7 +28,7 @@ def test_the_whole_workflow(visit: Visit) -> None:
     page = visit.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Data", exact=True).click()
     upload_and_read_the_doctor(visit, page)
-    train_on_it(page)
+    open_training_form(page)
     train_and_watch(visit, page)
     _train_again_with_another_loss(visit, page)
     _compare(visit, page)
@@ -134,7 +134,7 @@ def test_a_grid_a_refused_promotion_and_bulk_cancellation(visit: Visit) -> None:
     """Train a grid, select by validation, find the worst queries, fail a gate, and cancel six jobs."""
     page = upload(visit, file=("team.csv", judged_table(21)))
     wait_until_read(page)
-    train_on_it(page)
+    open_training_form(page)
     _train_a_grid(visit, page)
     best = _select_by_validation(visit, page)
     _find_the_worst_queries(visit, page, best)
@@ -195,7 +195,7 @@ def _fail_the_gate(visit: Visit, page: Page, best: str) -> None:
     other_names = re.sub(r"\bf(\d)", r"g\1", judged_table(22))
     upload(visit, file=("renamed.csv", other_names))
     wait_until_read(page)
-    train_on_it(page)
+    open_training_form(page)
     page.get_by_label("Model name").fill("team")
     page.get_by_label("Iterations", exact=True).fill("4")
     start_training(page)

@@ -30,7 +30,7 @@ def test_a_network_is_studied(visit: Visit, prepared: Prepared) -> None:
     form.get_by_label("Epochs at most").fill("2")
     form.get_by_label("Trials", exact=True).fill("2")
     form.get_by_label("64, 32", exact=True).uncheck()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     form.get_by_role("button", name="Start study").click()
     page.wait_for_url(re.compile(r"/studies/std_"))
     study_id = page.url.rsplit("/", 1)[1]
@@ -84,7 +84,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     page.get_by_role("button", name="Learning curve of trial 0").click()
     expect(page.locator(".trial-curve .drawing").first).to_be_visible()
     visit.fit("study")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
     page = visit.open("/studies")
     row = page.locator(f'[data-study="{study_id}"]')

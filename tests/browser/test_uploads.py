@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 FAULTS = 3
 TOO_MANY_FAULTS = 150
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 DROP = """([names]) => {
     const files = new DataTransfer();
     for (const [name, content] of names) files.items.add(new File([content], name));
@@ -57,12 +57,12 @@ def test_the_first_of_very_many_mistakes_are_listed(visit: Visit) -> None:
     """The page lists a hundred mistakes and mentions more; the list of datasets links to the page."""
     page = upload(visit, file=("very broken.txt", broken_text(TOO_MANY_FAULTS)))
     dataset_id = wait_until_read(page, "invalid")
-    expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
+    expect(page.locator(".faults tbody tr")).to_have_count(MAX_FAULTS)
     expect(page.locator(".more-faults")).to_contain_text("there are more")
     row = visit.open("/datasets?status=invalid").locator(f'[data-dataset="{dataset_id}"]')
     expect(row.locator(".status")).to_have_text("invalid")
     row.locator('[data-column="status"]').get_by_role("link").click()
-    expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
+    expect(page.locator(".faults tbody tr")).to_have_count(MAX_FAULTS)
 
 
 def test_the_parts_of_a_split_are_uploaded_together(visit: Visit) -> None:
@@ -232,7 +232,7 @@ def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
     expect(button).to_be_disabled()
     page.get_by_label("Ignore price").check()
     visit.photograph("invalid-dataset")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     button.click()
     expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
     expect(page.locator(".tile").filter(has_text="Features").first).to_contain_text("1")
@@ -279,7 +279,7 @@ def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
     expect(page.get_by_role("region", name="First rows").locator("tbody tr")).to_have_count(10)
     page.get_by_label("Role of clicks").select_option("left out")
     expect(page.locator("#roles")).to_contain_text("label grade, query search, document sku; 2 features")
-    assert visit.barriers("#upload") == []
+    assert visit.violations("#upload") == []
     visit.photograph("upload-roles")
     send_upload(page)
     dataset_id = wait_until_read(page)
@@ -313,7 +313,7 @@ def test_a_corrected_file_replaces_its_invalid_dataset(visit: Visit) -> None:
         {"name": "mended.csv", "mimeType": "text/csv", "buffer": content}
     )
     expect(form.get_by_label("Role of clicks"), "as before").to_have_value("ignore")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("mend-a-dataset")
     form.get_by_role("button", name="Upload and replace").click()
     page.wait_for_url(lambda url: broken not in url)

@@ -47,7 +47,7 @@ def test_a_grid_of_60_is_sorted_by_the_validation_metric(visit: Visit, grid: Gri
     expect(page.get_by_text("20 of 60 trainings are drawn: the best by validation.")).to_be_visible()
     expect(page.locator(".plot").first).to_have_attribute("data-lines", "20")
     expect(page.locator(".plot .y-title").first).to_have_text("validation ndcg@10")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph("grid-by-validation")
 
 
@@ -141,7 +141,7 @@ def test_the_overview_shows_verdicts_and_trends(
     expect(spark).to_be_visible()
     assert len((spark.locator("polyline").get_attribute("points") or "").split()) == 20
     expect(spark.locator("circle")).to_have_count(1)
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph("overview-results")
 
 
@@ -179,7 +179,7 @@ def test_forms_propose_the_test_data(visit: Visit, prepared: Prepared, grid: Gri
     refused = select.locator(f'option[value="{newest}"]')
     expect(refused).to_be_disabled()
     expect(refused).to_have_text(re.compile(rf"lacks \d of the \d features that {reference} uses \(f"))
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
     page = visit.open(f"/evaluations?model={reference}#evaluate")
     form = page.locator("#evaluate-form:not([aria-busy])")

@@ -43,7 +43,7 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     expect(dialog.locator(".field-error, .summary").first).to_be_visible()
     dialog.get_by_label("URL").fill(f"{receiver}-{look[0]}")
     dialog.get_by_label("dataset.ready").check()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"webhook-form-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Add", exact=True).click()
     secret = page.get_by_role("region", name="Secret")
@@ -60,7 +60,7 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     expect(card).not_to_contain_text("last delivered never", timeout=60_000)
     card.get_by_text("Deliveries", exact=True).click()
     expect(card.locator("[data-delivery]").first).to_contain_text("dataset.ready")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"webhooks-{look[0]}-{look[1]}")
     card.get_by_role("button", name="Delete").click()

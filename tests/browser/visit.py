@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
-from tests.browser.barriers import barriers
+from tests.browser.accessibility import violations
 
 # The first job waits until the worker has compiled its kernels: 80 s on two busy cores.
 PATIENCE_MILLISECONDS = 200_000
@@ -81,14 +81,14 @@ class Visit:
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(size)
 
-    def barriers(self, within: str | None = None, *, every_text: bool = False) -> list[str]:
+    def violations(self, within: str | None = None, *, every_text: bool = False) -> list[str]:
         """List the rules of axe-core that the page violates, and the elements that violate them.
 
         Args:
             within: Selector of the part to check; None checks the whole page.
             every_text: Whether to measure the contrast of a text even if a text of the same style has passed.
         """
-        return barriers(self.page, within, every_text=every_text)
+        return violations(self.page, within, every_text=every_text)
 
     def watch_error(self, error: Error) -> None:
         """Record an error that a script did not catch."""

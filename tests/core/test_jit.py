@@ -1,4 +1,4 @@
-"""Kernels on disk."""
+"""The disk cache of compiled kernels: recompilation, machine code and locks."""
 
 import os
 import subprocess
@@ -107,7 +107,7 @@ print(type(merged), re.findall(r"^\\t[a-z].*", re.sub(r"[\\w.$]*_ZN[\\w.$]*", ""
 def test_a_kernel_has_the_same_code_whatever_was_compiled_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numba alone would copy options from the first caller, and merge what Python called."""
+    """With numba alone, the code would depend on the first caller and on earlier calls by Python."""
     package = tmp_path / "kernels"
     package.mkdir()
     first = ("whole", "other", "part")

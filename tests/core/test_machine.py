@@ -210,7 +210,7 @@ def test_the_peak_of_a_process_is_its_own() -> None:
 
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 def test_free_memory_is_returned() -> None:
-    """Small pieces between others that stay are kept by the C library until it is asked."""
+    """The C library keeps freed memory between pieces in use, until `return_memory`."""
     pieces = [np.zeros(1_000, np.uint8) for _ in range(100_000)]
     kept = pieces[::100]
     del pieces

@@ -45,7 +45,7 @@ test("idempotency keys have 128 bits and differ", () => {
   assert.notEqual(newIdempotencyKey(), newIdempotencyKey());
 });
 
-test("an Idempotency-Key is kept until the response has been read or the request is refused for good", async () => {
+test("an Idempotency-Key is kept until the response has been read or the request is refused permanently", async () => {
   const keys = [];
   const lost = () => Promise.reject(new TypeError("network error"));
   const answers = [

@@ -22,7 +22,7 @@ CHART = ROOT / "deploy" / "helm"
 Manifest = dict[str, Any]
 
 STORAGE = {"url": "s3://rankery/artifacts"}
-LEAST: Manifest = {"storage": STORAGE}
+MINIMAL: Manifest = {"storage": STORAGE}
 EVERYTHING: Manifest = {
     "image": {"repository": "registry.example.org/rankery", "tag": "1.2.3"},
     "imagePullSecrets": [{"name": "registry"}],
@@ -59,7 +59,7 @@ EVERYTHING: Manifest = {
 }
 # These components connect neither to the database nor to the broker.
 _DISTRIBUTED = ("dask-scheduler", "rank-worker")
-CASES = pytest.mark.parametrize("values", [LEAST, EVERYTHING], ids=["least", "everything"])
+CASES = pytest.mark.parametrize("values", [MINIMAL, EVERYTHING], ids=["minimal", "everything"])
 
 
 def rendered(values: Manifest) -> dict[str, Manifest]:
@@ -125,7 +125,7 @@ def test_a_value_that_is_missing_is_named() -> None:
 def test_a_wrong_value_is_refused_by_its_name(wrong: Manifest, named: str) -> None:
     """A misspelt value would have no effect and cause no error."""
     with pytest.raises(helm_python.HelmError, match=named), helm_python.Chart.load(CHART) as chart:
-        chart.validate_schema({**LEAST, **wrong})
+        chart.validate_schema({**MINIMAL, **wrong})
 
 
 @CASES
@@ -171,7 +171,7 @@ def test_containers_run_without_privileges(values: Manifest) -> None:
 
 def test_probes_ask_for_paths_that_the_api_serves() -> None:
     """The readiness probe checks scoring only; the startup probe checks every component."""
-    (api,) = rendered(LEAST)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
+    (api,) = rendered(MINIMAL)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
     probes = {kind: api[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness", "liveness")}
     assert probes == {"startup": "/readyz", "readiness": "/readyz?for=scoring", "liveness": "/healthz"}
     routes = {route.path: route for route in create_app(ApiSettings()).routes if isinstance(route, APIRoute)}
@@ -181,7 +181,7 @@ def test_probes_ask_for_paths_that_the_api_serves() -> None:
 
 def test_probes_of_a_worker_are_commands_that_exist() -> None:
     """The liveness probe succeeds while the processes run, even if a server is unavailable."""
-    (worker,) = rendered(LEAST)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"]["containers"]
+    (worker,) = rendered(MINIMAL)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"]["containers"]
     probes = {kind: worker[f"{kind}Probe"]["exec"] for kind in ("startup", "readiness", "liveness")}
     ready = ["rankery", "health", "worker"]
     alive = {"command": [*ready, "--live"]}
@@ -224,7 +224,7 @@ def test_the_service_answers_to_its_names_in_the_cluster() -> None:
 
 def test_distributed_trainings_are_off_by_default() -> None:
     """Without a Dask cluster, no manifest refers to Dask."""
-    text = yaml.safe_dump(rendered(LEAST))
+    text = yaml.safe_dump(rendered(MINIMAL))
     assert "dask" not in text.lower()
 
 
@@ -250,7 +250,7 @@ def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
 
 def test_network_policies_admit_only_the_components_that_connect() -> None:
     """A policy admits the pods that connect to a component, and the API's callers; it is off by default."""
-    assert not [name for name in rendered(LEAST) if name.startswith("NetworkPolicy/")]
+    assert not [name for name in rendered(MINIMAL) if name.startswith("NetworkPolicy/")]
     manifests = rendered(EVERYTHING)
     admitted = {
         "worker": ["rank-worker"],
@@ -270,7 +270,7 @@ def test_network_policies_admit_only_the_components_that_connect() -> None:
         assert selected == peers
     (rule,) = manifests["NetworkPolicy/ltr-rankery-api"]["spec"]["ingress"]
     assert rule == {"ports": [{"port": "http"}], "from": [{"namespaceSelector": {}}]}
-    alone = rendered({**LEAST, "networkPolicy": {"enabled": True}})
+    alone = rendered({**MINIMAL, "networkPolicy": {"enabled": True}})
     assert alone["NetworkPolicy/ltr-rankery-worker"]["spec"]["ingress"] == []
     assert alone["NetworkPolicy/ltr-rankery-api"]["spec"]["ingress"] == [{"ports": [{"port": "http"}]}]
 
@@ -320,7 +320,7 @@ def test_the_scheduler_is_started_as_by_compose() -> None:
 @pytest.mark.parametrize(("path", "root_path"), [("/", None), ("/rankery", "/rankery")])
 def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
     """`RANKERY_ROOT_PATH` is the path of the ingress."""
-    manifests = rendered({**LEAST, "ingress": {"enabled": True, "path": path}})
+    manifests = rendered({**MINIMAL, "ingress": {"enabled": True, "path": path}})
     (rule,) = manifests["Ingress/ltr-rankery"]["spec"]["rules"]
     assert rule["http"]["paths"][0]["path"] == path
     (api,) = manifests["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
@@ -339,7 +339,7 @@ def test_settings_stay_as_they_are_written() -> None:
     }
     lines = "".join(f"  {name}: {value}\n" for name, (value, _) in written.items())
     values = helm_python.values_from_yaml(f"settings:\n{lines}")
-    for container in containers(rendered({**LEAST, **values, "distributed": {"enabled": True}})):
+    for container in containers(rendered({**MINIMAL, **values, "distributed": {"enabled": True}})):
         if container["name"] == "dask-scheduler":
             continue
         given = {entry["name"]: entry.get("value") for entry in container["env"]}

@@ -14,7 +14,7 @@ from tests.requirements import require_program
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))
 # Exposure from 0 (safe) to 100; a unit without hardening directives has 96.
-MOST_EXPOSED = 20
+MAX_EXPOSED = 20
 
 each_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 
@@ -51,7 +51,7 @@ def test_systemd_loads_the_unit(systemd_analyze: str, installed: Path) -> None:
 def test_the_unit_is_hardened(systemd_analyze: str, installed: Path) -> None:
     """`systemd-analyze security` rates it as safe."""
     rated = subprocess.run(
-        [systemd_analyze, "security", "--offline=true", f"--threshold={MOST_EXPOSED}", str(installed)],
+        [systemd_analyze, "security", "--offline=true", f"--threshold={MAX_EXPOSED}", str(installed)],
         check=False,
         capture_output=True,
         text=True,

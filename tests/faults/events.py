@@ -185,7 +185,7 @@ class EventCampaign:
         """Cause at least this number of events, and inject faults at random moments meanwhile."""
         self._make_models()
         webhook = self._ask("POST", "/v1/webhooks", {"url": self._receiver.url})
-        self._receiver.tell_secret(webhook["secret"])
+        self._receiver.set_secret(webhook["secret"])
         self._receiver.answer(*ANSWERS)
         newest = self._ask("GET", "/v1/events?limit=1")["items"]
         first = newest[0]["id"] if newest else 0

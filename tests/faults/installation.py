@@ -17,7 +17,7 @@ from tests.servers.process import free_port
 
 READY_SECONDS = 180.0
 START_SECONDS = 900.0  # a first start compiles every kernel
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Installation:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            time.sleep(min(LOOK_SECONDS, left))
+            time.sleep(min(POLL_SECONDS, left))
 
     def until(self, condition: Callable[[], bool], limit_seconds: float, what: str) -> None:
         """Wait until a condition is true, and restart parts that end meanwhile.
@@ -137,7 +137,7 @@ class Installation:
         while not condition():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{what}: not within {limit_seconds:g} s; logs are in {self.folder}")
-            self.attend(LOOK_SECONDS)
+            self.attend(POLL_SECONDS)
 
     def worker_of(self, pid: int) -> Part | None:
         """Return the worker to which a process belongs, None if it belongs to none."""

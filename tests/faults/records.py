@@ -1,4 +1,4 @@
-"""Checks in the database whether any job had its effect twice."""
+"""Checks of the database for duplicate results of jobs, and for datasets whose job has ended."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -37,8 +37,8 @@ class Records:
         with Session(self._engine) as session:
             return set(session.scalars(select(Job.id)))
 
-    def effects_twice(self, job_ids: Iterable[str]) -> list[str]:
-        """Name duplicates of rows that must exist once: results of a job, successes, versions of a model."""
+    def faults(self, job_ids: Iterable[str]) -> list[str]:
+        """Describe duplicate results and successes of jobs, gaps in versions, and datasets never read."""
         ids = list(job_ids)
         with Session(self._engine) as session:
             return [

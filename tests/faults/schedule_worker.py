@@ -21,7 +21,7 @@ from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
 
 LIMIT_SECONDS = 120.0
-_MOST_JOBS = 10
+_MAX_JOBS = 10
 _CHANGES = "changes"
 
 
@@ -99,11 +99,11 @@ def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, st
     store = Store.open(settings)
     with store.begin() as tx:  # as the sweeper does later: the process of each running job has ended
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, settings.attempts)
-    advance_all(store, _MOST_JOBS, now)
+            tx.jobs.recover(lost, settings.attempts)
+    advance_all(store, _MAX_JOBS, now)
     while _waiting(store):
         run_jobs(store, settings, StopFlag(), f"w/{os.getpid()}", RUNNERS)
-        advance_all(store, _MOST_JOBS, now)
+        advance_all(store, _MAX_JOBS, now)
     store.close()
 
 

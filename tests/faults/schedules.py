@@ -42,7 +42,7 @@ class Outcome:
     """Result of a campaign.
 
     Attributes:
-        strikes: Moments at which the workers were killed.
+        strikes: Names of the moments at which the workers were killed.
         statuses: Number of runs by status.
         missed: Number of due times that a later run covers.
         complaints: Problems that were found.
@@ -146,7 +146,9 @@ class ScheduleCampaign:
         self._installation.until(lambda: bool(self._runs()) and at_rest(), LIMIT_SECONDS, "a run has ended")
         last = self._this_minute()
         self._installation.until(
-            lambda: moment(self._runs()[0]["due_at"]) == last and at_rest(), LIMIT_SECONDS, "rest"
+            lambda: moment(self._runs()[0]["due_at"]) == last and at_rest(),
+            LIMIT_SECONDS,
+            "the last run has ended",
         )
         address = f"{self._installation.url}/v1/schedules/{self._schedule_id}"
         httpx.patch(address, json={"enabled": False}, trust_env=False).raise_for_status()

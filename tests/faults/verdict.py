@@ -97,7 +97,7 @@ def judge(
             row.lost += 1
             row.complaints.append(_described(job))
     unknown = records.job_ids() - known_before - set(scene.sent)
-    twice = [*records.effects_twice(scene.sent), *(f"no request for {job_id}" for job_id in unknown)]
+    twice = [*records.faults(scene.sent), *(f"no request for {job_id}" for job_id in unknown)]
     row.twice = len(twice)
     row.complaints += twice
     return row, outcomes
@@ -110,11 +110,11 @@ def _compare(row: Row, outcome: Outcome, undisturbed: Outcome | None, name: str)
         return
     if outcome.model_file != undisturbed.model_file:
         row.models_differ += 1
-        row.complaints.append(f"{name}: another model than undisturbed")
+        row.complaints.append(f"{name}: the model differs from that of the undisturbed job")
     elif outcome.results != undisturbed.results:
         differing = [key for key, value in outcome.results.items() if value != undisturbed.results.get(key)]
         row.results_differ += 1
-        row.complaints.append(f"{name}: {', '.join(differing)} other than undisturbed")
+        row.complaints.append(f"{name}: {', '.join(differing)} differ from the undisturbed job")
 
 
 def _described(job: Document) -> str:

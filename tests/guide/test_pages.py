@@ -15,7 +15,7 @@ from tests.guide.conftest import ROOT
 from tests.requirements import require_program
 
 ADDRESS = "http://127.0.0.1:8000"
-# `make test` runs it; `make test-all` runs all others first, since it makes a version of their model.
+# `make test` runs it. `make test-all` runs it last, since it adds a version to the model of other pages.
 README = ROOT / "README.md"
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
 # Its commands need separate stores: tests/deploy/test_backup.py runs them.

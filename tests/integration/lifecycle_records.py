@@ -37,7 +37,7 @@ _METRICS = {f"{metric}@{cutoff}": 0.4 for metric in ("ndcg", "map", "mrr") for c
 
 
 @dataclass(frozen=True)
-class Numbers:
+class RecordCounts:
     """Numbers of records to add.
 
     Attributes:
@@ -53,7 +53,7 @@ class Numbers:
     iterations: int = 20
 
 
-def fill(store: Store, settings: StoreSettings, numbers: Numbers) -> None:
+def fill(store: Store, settings: StoreSettings, numbers: RecordCounts) -> None:
     """Add jobs, models and results, with their artifacts."""
     now = utc_now()
     folder = Path(urlsplit(settings.storage_url).path) if store.artifacts.is_local else None
@@ -70,7 +70,7 @@ def _add(
     connection: Connection,
     folder: Path | None,
     store: Store,
-    numbers: Numbers,
+    numbers: RecordCounts,
     now: datetime,
     places: range,
 ) -> None:
@@ -167,8 +167,8 @@ def _write(folder: Path | None, store: Store, key: str, content: bytes) -> None:
     (folder / key).write_bytes(content)
 
 
-def settled(store: Store, seconds: float) -> bool:
-    """Wait until no folder is pending deletion; return whether that happened in time."""
+def wait_for_deletions(store: Store, seconds: float) -> bool:
+    """Wait until no folder is pending deletion; return False if the time runs out first."""
     deadline = time.monotonic() + seconds
     while True:
         with store.read() as tx:
@@ -179,7 +179,7 @@ def settled(store: Store, seconds: float) -> bool:
         time.sleep(0.1)
 
 
-def faults(store: Store, settings: StoreSettings, numbers: Numbers) -> list[str]:
+def faults(store: Store, settings: StoreSettings, numbers: RecordCounts) -> list[str]:
     """Return the inconsistencies of the records of `fill`, some of which may have been deleted.
 
     A job and its results exist together, or none of them exist; this applies to the trash, too.
@@ -191,7 +191,7 @@ def faults(store: Store, settings: StoreSettings, numbers: Numbers) -> list[str]
     return inconsistencies
 
 
-def _faults(connection: Connection, store: Store, numbers: Numbers) -> Iterator[str]:
+def _faults(connection: Connection, store: Store, numbers: RecordCounts) -> Iterator[str]:
     jobs = {row.id: row for row in connection.execute(select(Job.id, Job.result, Job.deleted_at))}
     points = dict(
         iter(connection.execute(select(JobIteration.job_id, func.count()).group_by(JobIteration.job_id)))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow  # test_imports.py is the short form
 MEBIBYTE = 2**20
 # `make test-imports` imports hundreds of megabytes.
 SIZE_BYTES = int(os.environ.get("RANKERY_TEST_IMPORT_MIB", "24")) * MEBIBYTE
-MOST_GROWTH_BYTES = 64 * MEBIBYTE
+MAX_GROWTH_BYTES = 64 * MEBIBYTE
 _FEATURES = 100
 _LIMIT_SECONDS = 60 + SIZE_BYTES / MEBIBYTE
 
@@ -168,7 +168,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
     assert all(int(span[6:-1]) > len(content) // 4 for span in ranges[1:] if span)
     assert None not in ranges[1:]
     record_property("API grew by MiB", round((max(sizes) - sizes[0]) / MEBIBYTE, 1))
-    assert max(sizes) - sizes[0] < MOST_GROWTH_BYTES
+    assert max(sizes) - sizes[0] < MAX_GROWTH_BYTES
 
 
 def test_s3_killed_half_way(served: Served, content: bytes, record_property: Record) -> None:
@@ -189,7 +189,7 @@ def test_s3_killed_half_way(served: Served, content: bytes, record_property: Rec
     assert passed < len(content) + 16 * MEBIBYTE, "more than the ranges under way was read twice"
     record_property("bytes passed", passed)
     record_property("API grew by MiB", round((max(sizes) - sizes[0]) / MEBIBYTE, 1))
-    assert max(sizes) - sizes[0] < MOST_GROWTH_BYTES
+    assert max(sizes) - sizes[0] < MAX_GROWTH_BYTES
 
 
 def test_downloads_take_limited_memory(served: Served, tmp_path: Path, record_property: Record) -> None:
@@ -205,7 +205,7 @@ def test_downloads_take_limited_memory(served: Served, tmp_path: Path, record_pr
         growth = max(sizes) - sizes[0]
         record_property(f"{format_} bytes", path.stat().st_size)
         record_property(f"{format_}: API grew by MiB", round(growth / MEBIBYTE, 1))
-        assert growth < 2.5 * MOST_GROWTH_BYTES
+        assert growth < 2.5 * MAX_GROWTH_BYTES
         with path.open("rb") as file:
             again = client.post("/v1/datasets", files={"file": (path.name, file)}).json()
         again = finished(client, again)

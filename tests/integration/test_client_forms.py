@@ -65,7 +65,7 @@ def test_a_frame_is_uploaded_once(
 def test_systems_of_any_kind_are_compared(
     client: Client, frame: pandas.DataFrame, judged: Dataset, model: Model
 ) -> None:
-    """An LGBMRanker, an array, a frame and a dictionary of the same scores have the same values."""
+    """Systems may be models, rankers, arrays, frames and dictionaries; equal scores have equal values."""
     ranker = lgb.LGBMRanker(n_estimators=5, min_child_samples=2, verbosity=-1)
     sizes = frame.groupby("query", sort=False).size()
     ranker.fit(frame[FEATURES], frame["label"], group=sizes)
@@ -134,7 +134,7 @@ def test_a_model_predicts_lazy_frames_and_dictionaries(
     np.testing.assert_array_equal(model.predict(polars.from_pandas(candidates).lazy()), expected)
     lists = {name: column.where(column.notna(), None).tolist() for name, column in candidates.items()}
     np.testing.assert_array_equal(client.score(model, lists), expected)
-    with pytest.raises(DataUnusable, match="a list for each feature, all as long"):
+    with pytest.raises(DataUnusable, match="needs lists of equal length"):
         client.score(model, {"bm25": [1.0, 2.0], "age": [1.0]})
 
 

@@ -48,9 +48,7 @@ def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
     assert error["text"] == "1:zero"
 
 
-def test_synthetic_datasets_of_one_polynomial_differ_in_their_seed_only(
-    client: Client, datasets: dict[str, str]
-) -> None:
+def test_synthetic_datasets_share_a_polynomial(client: Client, datasets: dict[str, str]) -> None:
     """Train and test data have the same features and the same polynomial, but different documents."""
     train, test = client.dataset(datasets["train"]), client.dataset(datasets["test"])
     assert train.source == {"kind": "synthetic", "queries": 60, "seed": 0, "polynomial_seed": 3}

@@ -28,7 +28,7 @@ def test_an_experiment_ends_with_a_report_and_a_second_one_trains_nothing(
     assert all(number is not None for number in numbers)
     assert all(claim["verdict"] for table in first.report["tables"] for claim in table["claims"])
     assert any(note.startswith("Printed numbers are for") for note in first.report["notes"])
-    assert "orientation only" in first.report["notes"][-1]  # no corpus has these counts
+    assert "orientation only" in first.report["notes"][-1]  # the data is no corpus of the paper
     assert first.download_report("markdown").startswith("# ")
     assert first.download_report("csv").startswith("table,row,column")
     assert r"\toprule" in first.download_report("latex")

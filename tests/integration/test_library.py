@@ -16,9 +16,7 @@ from tests.integration.waiting import LIMIT_SECONDS
 pytestmark = pytest.mark.embedded
 
 
-def test_lgb_train_and_the_service_make_the_same_bytes_of_lightgbms_example(
-    client: Client, shared_data: Path, tmp_path: Path
-) -> None:
+def test_lgb_train_gives_the_bytes_of_the_service(client: Client, shared_data: Path, tmp_path: Path) -> None:
     """Models of 100 rounds of NDCG-Loss2++ have equal bytes, also from `RankeryRanker`."""
     folder = shared_data / "lightgbm-rank"
     sizes = folder / "rank.train.query"

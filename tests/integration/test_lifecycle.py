@@ -23,13 +23,13 @@ from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, e
 from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.trash.kinds import KINDS
-from tests.integration.lifecycle_records import Numbers, faults, fill, settled
+from tests.integration.lifecycle_records import RecordCounts, faults, fill, wait_for_deletions
 from tests.integration.services import Service
 
 KILLS = int(os.environ.get("RANKERY_TEST_KILLS", "2"))
-NUMBERS = Numbers(jobs=300, models=100, young_jobs=20, iterations=5)
+NUMBERS = RecordCounts(jobs=300, models=100, young_jobs=20, iterations=5)
 LATEST_SECONDS = 1.5
-SETTLE_SECONDS = 60.0
+DELETION_SECONDS = 60.0
 
 
 class _CutOff(BaseException):
@@ -62,8 +62,8 @@ def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
             delete_objects(store, KINDS["job"], old, manner, Actor())
             empty_trash(store, old, manner, Actor())
             ended = True
-        while not settled(store, 0.0):
-            upkeep.run(store, SETTLE_SECONDS)
+        while not wait_for_deletions(store, 0.0):
+            upkeep.run(store, DELETION_SECONDS)
         assert faults(store, settings, NUMBERS) == []
         if ended:
             break
@@ -122,7 +122,7 @@ def test_a_killed_deletion_leaves_nothing_half_done(
 
     again = serve(data_dir)
     url = again.started()
-    assert settled(store, SETTLE_SECONDS)
+    assert wait_for_deletions(store, DELETION_SECONDS)
     assert faults(store, settings, NUMBERS) == []
     _delete(url, permanently=True)
     assert faults(store, settings, NUMBERS) == []

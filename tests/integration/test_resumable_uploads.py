@@ -26,7 +26,7 @@ from tests.servers.tcp_proxy import TcpProxy
 MEBIBYTES = int(os.environ.get("RANKERY_TEST_UPLOAD_MEBIBYTES", "48"))
 # Limit of the API's memory growth for an upload of any size: blocks in transit, threads, tables. The limit
 # also applies to an object storage, to which parts are sent from the disk.
-MOST_GROWTH_BYTES = 40 * 2**20
+MAX_GROWTH_BYTES = 40 * 2**20
 _CLIENTS = Path(__file__).parent / "tus_clients"
 _VERSION = {"Tus-Resumable": "1.0.0"}
 
@@ -148,7 +148,7 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
         sent_bytes = proxy.passed_bytes
         if killed == "client":
             wait_for(
-                lambda: _is_settled(api)
+                lambda: _receives_nothing(api)
             )  # else the API may still store bytes after the first request of the new client
             client = launch(command)
         else:
@@ -181,7 +181,7 @@ def test_memory_does_not_grow_with_the_file(api: ApiProcess, large_file: tuple[P
     assert uploading.result().sha256 == sha256
     growth = most - before
     sys.stderr.write(f"memory: {before:,} bytes, at most {growth:,} more for {path.stat().st_size:,}\n")
-    assert growth < MOST_GROWTH_BYTES
+    assert growth < MAX_GROWTH_BYTES
 
 
 def test_the_latest_request_continues(api: ApiProcess) -> None:
@@ -241,7 +241,7 @@ def _received_bytes(api: ApiProcess) -> int:
     return int(upload["received_bytes"])
 
 
-def _is_settled(api: ApiProcess) -> bool:
+def _receives_nothing(api: ApiProcess) -> bool:
     before = _received_bytes(api)
     time.sleep(1.5)
     return _received_bytes(api) == before

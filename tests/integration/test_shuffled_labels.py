@@ -38,7 +38,7 @@ def _printed(shown: Job | Model) -> str:
 def test_a_model_of_shuffled_labels_is_reported_and_not_promoted(
     client: Client, stack: EmbeddedStack, shared_data: Path, tmp_path: Path
 ) -> None:
-    """Job, evaluation, model, card and command line have one sentence; a gate with baselines refuses it."""
+    """Job, evaluation, model and command line show one finding; a gate with baselines refuses the model."""
     corpus = shared_data / "lightgbm-rank"
     files = [_shuffled(corpus / "train.letor.txt", tmp_path / "noise.txt"), corpus / "test.letor.txt"]
     noise, test = (client.upload_dataset(file).wait(timeout_seconds=LIMIT_SECONDS).id for file in files)

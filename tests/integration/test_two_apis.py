@@ -43,7 +43,7 @@ def apis(places: Places, tmp_path: Path) -> Iterator[list[ApiProcess]]:
 def test_one_delivers_and_the_other_takes_over(apis: list[ApiProcess], receiver: Receiver) -> None:
     """One process sends each event; if it is killed while it sends, the other process delivers the event."""
     webhook = httpx.post(f"{apis[0].url}/v1/webhooks", json={"url": receiver.url}).json()
-    receiver.tell_secret(webhook["secret"])
+    receiver.set_secret(webhook["secret"])
     for number in range(EVENTS):
         _cause_event(apis[number % 2])
     wait_for(lambda: len(receiver.received()) >= EVENTS and not _waiting(apis[1], webhook))

@@ -1,4 +1,4 @@
-"""Waiting for states."""
+"""Wait until a condition holds."""
 
 import time
 from collections.abc import Callable

@@ -57,8 +57,8 @@ def test_a_problem_becomes_one_sentence_with_every_place() -> None:
     assert str(refused.value) == "The request is not valid (/loss/mu: must be at least 0)"
 
 
-def test_a_deletion_is_sent_again_while_something_goes() -> None:
-    """The client repeats a deletion until a request deletes nothing, and sends a dry run once."""
+def test_a_deletion_is_sent_again_until_nothing_is_deleted() -> None:
+    """The client sums what its requests deleted, and sends a dry run once."""
     sent: list[dict[str, Any]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -85,7 +85,7 @@ def test_a_deletion_is_sent_again_while_something_goes() -> None:
     assert len(sent) == 4
 
 
-def test_an_answer_that_is_no_problem_document_is_still_an_error() -> None:
+def test_an_answer_without_a_problem_document_is_an_error() -> None:
     """A proxy may answer with any body, so the client raises an error without a problem document."""
     client = client_of(lambda _: httpx.Response(502, text="<html>"))
     with client, pytest.raises(RankeryApiError, match="502 Bad Gateway"):
@@ -116,8 +116,8 @@ def test_an_event_may_hold_any_line_separator() -> None:
         assert next(iter(client.events())).data["title"] == title
 
 
-def test_a_service_that_is_away_is_named() -> None:
-    """The error has the address that did not answer."""
+def test_an_unreachable_service_is_named() -> None:
+    """The error has its address."""
     with (
         Client("http://127.0.0.1:1", retries=0) as client,
         pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"),
@@ -314,7 +314,7 @@ def _candidate(number: int, name: str, status: str, value: float | None, **more:
     } | more
 
 
-def test_the_best_model_is_asked_for_by_its_data_and_name() -> None:
+def test_the_best_model_is_requested_by_its_data_and_name() -> None:
     """The request omits options that are not given, so the service uses its defaults."""
     sent: list[Any] = []
 

@@ -112,7 +112,7 @@ def test_interleaved_lists_of_frames(client: Client) -> None:
     assert client.send_clicks(made, [(first["ranking_id"], str(first["document_id"]))]).recorded == 1
 
 
-def test_kept_and_interleaved_rankings_require_ids_and_their_own_order(client: Client) -> None:
+def test_kept_and_interleaved_rankings_need_ids_and_are_not_reordered(client: Client) -> None:
     """Each error has a remedy."""
     without_ids = FRAME[["bm25", "age"]]
     for options in ({"keep": True}, {"interleaving": "itl_1"}):

@@ -50,12 +50,12 @@ class Run:
 
     Attributes:
         statuses: Number of answers by status.
-        failures: Exit code of schemathesis, 0 if every check passed.
+        exit_code: Exit code of schemathesis, 0 if every check passed.
         report: Printed report.
     """
 
     statuses: Counter[int]
-    failures: int
+    exit_code: int
     report: str
 
     @property
@@ -115,7 +115,7 @@ def _rules(secret: str | None) -> Mapping[str, str]:
 
 
 def _with_other_routes(paths: Iterable[str]) -> Iterator[str]:
-    """Yield paths that the template of another path matches, such as that of a job for /v1/jobs/delete."""
+    """Yield paths that match the template of another path: /v1/jobs/delete also matches /v1/jobs/{job_id}."""
     templates = {path: re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) for path in paths}
     for path in templates:
         if any(re.fullmatch(pattern, path) for other, pattern in templates.items() if other != path):
@@ -197,7 +197,7 @@ def _rounds(target: Target, folder: Path, requests: int, seed: int) -> int:
         counts = ", ".join(f"{status}: {count}" for status, count in sorted(run.statuses.items()))
         sys.stdout.write(f"{'with' if secret else 'without'} a key: {run.requests} requests; {counts}\n")
         sys.stdout.flush()
-        if run.failures or not run.requests:
+        if run.exit_code or not run.requests:
             sys.stdout.write(run.report)
             failures += 1
             if not run.requests:

@@ -24,7 +24,7 @@ from core.errors import DatasetError
 
 ROWS = b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n"
 BOMB_BYTES = 2**28
-MOST_MEMORY = 2**26
+MAX_MEMORY = 2**26
 
 
 def _zip() -> bytes:
@@ -105,13 +105,13 @@ def test_a_malicious_file_is_refused(tmp_path: Path, case: str) -> None:
     try:
         with pytest.raises(DatasetError) as refused:
             read_file(JudgedFile(path, "attack.txt"), limits=limits)
-        _, most_bytes = tracemalloc.get_traced_memory()
+        _, max_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert "attack.txt" in str(refused.value)
     assert str(tmp_path) not in str(refused.value)
     assert len(str(refused.value)) < 1_000
-    assert most_bytes < MOST_MEMORY
+    assert max_bytes < MAX_MEMORY
     assert list(tmp_path.iterdir()) == [path]
     assert not list(Path("/tmp").glob("rankery-was-here*"))
 

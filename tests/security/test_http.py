@@ -25,13 +25,13 @@ BYTES: dict[str, bytes] = {
     "a TLS greeting": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200) + b"\r\n\r\n",
     "an HTTP/2 preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9),
     "an HTTP/0.9 request": b"GET /\r\n\r\n",
-    "a version from the future": b"GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n",
+    "an unknown version": b"GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n",
     "no version": b"GET /healthz\r\nHost: localhost\r\n\r\n",
     "no target": b"GET  HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a method of control characters": b"G\x00ET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a target with blanks": b"GET /heal thz HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a target that is not ASCII": b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "a target without end": b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a very long target": b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "no host": b"GET /v1/jobs HTTP/1.1\r\n\r\n",
     "two hosts": b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
     "a header without a colon": GET + b"nonsense\r\n\r\n",
@@ -40,22 +40,22 @@ BYTES: dict[str, bytes] = {
     "a folded header": GET + b"X-A: 1\r\n  folded: 2\r\n\r\n",
     "NUL in a header": GET + b"X-A: a\x00b\r\n\r\n",
     "a bare carriage return": GET + b"X-A: a\rX-B: b\r\n\r\n",
-    "a header without end": GET + b"X-A: " + b"a" * 500_000 + b"\r\n\r\n",
+    "a very long header": GET + b"X-A: " + b"a" * 500_000 + b"\r\n\r\n",
     "ten thousand headers": GET + b"".join(b"X-%d: 1\r\n" % i for i in range(10_000)) + b"\r\n",
-    "a length that is no number": POST + b"Content-Length: ten\r\n\r\n{}",
+    "a length that is not a number": POST + b"Content-Length: ten\r\n\r\n{}",
     "a length below zero": POST + b"Content-Length: -2\r\n\r\n{}",
     "a length beyond 64 bits": POST + b"Content-Length: 99999999999999999999999\r\n\r\n{}",
     "a length of a thousand digits": POST + b"Content-Length: " + b"9" * 1_000 + b"\r\n\r\n{}",
     "two lengths": POST + b"Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}",
     "a length with a sign": POST + b"Content-Length: +2\r\n\r\n{}",
     "a length in hexadecimal": POST + b"Content-Length: 0x2\r\n\r\n{}",
-    "chunks of no size": POST + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n",
+    "chunks without a size": POST + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n",
     "a chunk below zero": POST + b"Transfer-Encoding: chunked\r\n\r\n-2\r\n{}\r\n0\r\n\r\n",
     "a chunk beyond 64 bits": POST
     + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
     "an unknown coding": POST + b"Transfer-Encoding: gzip\r\n\r\n{}",
     "chunked twice": POST + b"Transfer-Encoding: chunked, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-    "a question for more that is unknown": POST + b"Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}",
+    "an unknown expectation": POST + b"Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}",
     "an upgrade": GET + b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\n\r\n",
     "a proxy's connect": b"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n",
     "every option of the server": b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -66,7 +66,7 @@ HALVES: dict[str, bytes] = {
     "half a head": GET,
     "half a body": POST + b"Content-Length: 1000\r\n\r\n{",
     "half a chunk": POST + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{",
-    "a body that was only promised": POST + b"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n",
+    "a body that was only announced": POST + b"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n",
     "nothing": b"",
 }
 
@@ -86,7 +86,7 @@ SMUGGLERS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("case", BYTES)
-def test_bytes_that_are_no_request_are_refused(target: Target, case: str) -> None:
+def test_bytes_that_are_not_a_request_are_refused(target: Target, case: str) -> None:
     """The server closes, or answers with a 4xx or as a health probe; the next request is served."""
     started = time.monotonic()
     answer = exchange(target.url, _with_names(target, BYTES[case]))

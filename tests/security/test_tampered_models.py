@@ -44,10 +44,10 @@ TAMPERED: dict[str, tuple[str, str]] = {
     "too few children": _set("left_child", "-1 2"),
     "too many children": _set("left_child", "-1 2 -2 -2"),
     "children apart by tabs": _set("left_child", "-1\t2\t-2"),
-    "a threshold that is no number": _set("threshold", "nan 0.1 0.2"),
+    "a threshold of NaN": _set("threshold", "nan 0.1 0.2"),
     "a threshold without an end": _set("threshold", "0.1 0.2 1" + "0" * 400 + "x"),
     "too few thresholds": _set("threshold", "0.1"),
-    "a leaf that is no number": _set("leaf_value", "nan 0 0 0"),
+    "a leaf of NaN": _set("leaf_value", "nan 0 0 0"),
     "a leaf without end": _set("leaf_value", "1e999 0 0 0"),
     "too few leaves": _set("leaf_value", "0 0 0"),
     "a billion leaves": _set("num_leaves", "1000000000"),
@@ -93,7 +93,7 @@ TAMPERED_SETS: dict[str, tuple[str, str]] = {
     "linear leaves of a billion features": _set("num_features", "1000000000 1000000000"),
     "linear leaves of less than no feature": _set("num_features", "-1 3"),
     "too few coefficients": _set("leaf_coeff", "0.5 "),
-    "a coefficient that is no number": _set("leaf_coeff", "0.5  nan "),
+    "a coefficient of NaN": _set("leaf_coeff", "0.5  nan "),
     "a constant without end": _set("leaf_const", "1e999 0"),
 }
 

@@ -54,34 +54,34 @@ def _without(name: str) -> dict[str, Any]:
 _OTHER = {"task": "os.system", "args": [f"touch {RAN}"], "kwargs": {}, "options": {}}
 
 MESSAGES: dict[str, Any] = {
-    "a task that is not ours": _message([[f"touch {RAN}"], {}, {}], "os.system"),
+    "an unknown task": _message([[f"touch {RAN}"], {}, {}], "os.system"),
     "a task by its path": _message([[f"touch {RAN}"], {}, {}], "subprocess.check_call"),
-    "a task of Celery's own": _message([[_OTHER, [[f"touch {RAN}"]]], {}, {}], "celery.map"),
-    "a chain of Celery's own": _message([[], {"tasks": [_OTHER]}, {}], "celery.chain"),
-    "a task after ours": _message([["job_x"], {}, {"callbacks": [_OTHER], "chain": [_OTHER]}]),
-    "a task when ours fails": _message([[], {}, {"errbacks": [_OTHER]}]),
+    "a task of Celery": _message([[_OTHER, [[f"touch {RAN}"]]], {}, {}], "celery.map"),
+    "a chain of Celery": _message([[], {"tasks": [_OTHER]}, {}], "celery.chain"),
+    "a callback of a job": _message([["job_x"], {}, {"callbacks": [_OTHER], "chain": [_OTHER]}]),
+    "an error callback of a job": _message([[], {}, {"errbacks": [_OTHER]}]),
     "pickled arguments": _message(
         pickle.dumps([[_Bomb()], {}, {}]), content_type="application/x-python-serialize"
     ),
     "YAML arguments": _message(
         f"!!python/object/apply:pathlib.Path.touch [{RAN}]".encode(), content_type="application/x-yaml"
     ),
-    "arguments of no known type": _message(b"x", content_type="application/x-none"),
-    "arguments that are no JSON": _message(b"{"),
-    "arguments nested without end": _message(b"[" * 100_000),
+    "arguments of an unknown type": _message(b"x", content_type="application/x-none"),
+    "arguments that are not JSON": _message(b"{"),
+    "deeply nested arguments": _message(b"[" * 100_000),
     "no arguments": _message([[], {}, {}]),
     "too many arguments": _message([["job_x", "job_y", "job_z"], {"more": 1}, {}]),
-    "an argument that is no id": _message([[{"$ne": None}], {}, {}]),
+    "an argument that is an object": _message([[{"$ne": None}], {}, {}]),
     "an argument that is a path": _message([["../../../etc/passwd"], {}, {}]),
     "an argument with NUL": _message([["job_\0"], {}, {}]),
-    "an argument without end": _message([["x" * 1_000_000], {}, {}]),
+    "a very long argument": _message([["x" * 1_000_000], {}, {}]),
     "a body that is a number": _message(42),
-    "a body of other parts": _message({"args": ["job_x"]}),
-    "a time that is none": _message([["job_x"], {}, {}], eta="not a time"),
-    "an end that is none": _message([["job_x"], {}, {}], expires="not a time"),
-    "a limit of no time": _message([["job_x"], {}, {}], timelimit=[0, 0]),
-    "limits that are none": _message([["job_x"], {}, {}], timelimit="x"),
-    "an id that is none": _message([["job_x"], {}, {}], id=None),
+    "a body that is an object": _message({"args": ["job_x"]}),
+    "an invalid time": _message([["job_x"], {}, {}], eta="not a time"),
+    "an invalid expiry": _message([["job_x"], {}, {}], expires="not a time"),
+    "a time limit of 0": _message([["job_x"], {}, {}], timelimit=[0, 0]),
+    "invalid time limits": _message([["job_x"], {}, {}], timelimit="x"),
+    "no id": _message([["job_x"], {}, {}], id=None),
     "no headers": _without("headers"),
     "no body": _without("body"),
     "no content type": _without("content-type"),
@@ -90,10 +90,10 @@ MESSAGES: dict[str, Any] = {
     "a list": [],
     "nothing": None,
     "properties of another type": _message([["job_x"], {}, {}]) | {"properties": "x"},
-    "a body that is not packed as it says": _message([["job_x"], {}, {}]) | {"body": "%%%"},
-    "a body packed in an unknown way": _message([["job_x"], {}, {}])
+    "a body that is not base64": _message([["job_x"], {}, {}]) | {"body": "%%%"},
+    "a body of an unknown encoding": _message([["job_x"], {}, {}])
     | {"properties": {"body_encoding": "rot13", "delivery_tag": "x", "delivery_info": {}}},
-    "no JSON": b"\x80\x04garbage\xff",
+    "bytes that are not JSON": b"\x80\x04garbage\xff",
     "headers that are a list": _message([["job_x"], {}, {}]) | {"headers": []},
 }
 

@@ -52,7 +52,7 @@ class Receiver:
         self._folder = folder
         self.url = url
 
-    def tell_secret(self, secret: str) -> None:
+    def set_secret(self, secret: str) -> None:
         """Set the secret with which signatures are verified from now on."""
         _write(self._folder / "secret", secret)
 

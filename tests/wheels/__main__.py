@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.wheels.environment import ROOT, Environment, own_variables
 
-MOST_CLIENT_BYTES = 60 * 10**6
+MAX_CLIENT_BYTES = 60 * 10**6
 TOOLS = (
     *(
         "hypothesis",
@@ -75,7 +75,7 @@ def _occupied(folder: Path) -> Path:
 def _try_client(environment: Environment, wheel: str, folder: Path) -> None:
     """Check that the client is small, and that a command of the server names the missing package."""
     size_bytes = _measure("client", environment, wheel)
-    assert size_bytes < MOST_CLIENT_BYTES, f"the client takes {size_bytes:,} bytes"
+    assert size_bytes < MAX_CLIENT_BYTES, f"the client takes {size_bytes:,} bytes"
     environment.run("python", "-c", "import rankery; rankery.Client('http://127.0.0.1:1')", cwd=folder)
     refused = environment.ended("rankery", "serve", cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, ""), refused

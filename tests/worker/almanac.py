@@ -17,7 +17,7 @@ from worker.process.tasks import RUNNERS, run_jobs
 
 NIGHT = datetime(2026, 5, 4, 3, tzinfo=UTC)
 DAY = timedelta(days=1)
-MOST_JOBS = 10
+MAX_JOBS = 10
 
 
 class Almanac:
@@ -65,14 +65,14 @@ class Almanac:
 
     def sweep(self, now: datetime) -> int:
         """Sweep once at the given time; return the number of queued jobs."""
-        return len(advance_all(self.store, MOST_JOBS, now))
+        return len(advance_all(self.store, MAX_JOBS, now))
 
     def work(self, now: datetime) -> None:
         """Sweep and run jobs until no job is queued."""
-        advance_all(self.store, MOST_JOBS, now)
+        advance_all(self.store, MAX_JOBS, now)
         while self.waiting():
             self.run_jobs()
-            advance_all(self.store, MOST_JOBS, now)
+            advance_all(self.store, MAX_JOBS, now)
 
     def run_jobs(self) -> None:
         """Run the queued jobs, without a sweep."""

@@ -184,7 +184,7 @@ def test_a_lost_worker_loses_the_iterations_after_the_checkpoint(
     # A worker that claims the job and never reports again.
     assert JobRun.claim_next(store, settings.model_copy(update={"lease_seconds": -1.0}), {"train"}, "w3")
     with store.begin() as tx:
-        recovered = tx.jobs.take_back(tx.jobs.get(job_id), 9)
+        recovered = tx.jobs.recover(tx.jobs.get(job_id), 9)
     assert recovered is not None
     assert recovered.status == "queued"
     assert finish(store, often, job_id) == undisturbed

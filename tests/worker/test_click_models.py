@@ -105,7 +105,7 @@ def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: 
     store.artifacts.write_bytes(f"data/{first.id}-1/data.parquet", b"half")
     with store.begin() as tx:
         for job in tx.jobs.running_on("w1"):
-            tx.jobs.take_back(job, 3)
+            tx.jobs.recover(job, 3)
     again = JobRun.claim_next(store, inline_worker.settings, {"judge"}, "w2")
     assert again is not None
     assert run_job(again, inline_worker.settings, StopFlag()) == "succeeded"

@@ -145,7 +145,7 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
 
 
 def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: InlineWorker) -> None:
-    """It has as many trees as folds determined, and continues the same model."""
+    """It has the number of trees that cross-validation chose, and continues the same model."""
     dataset_id = inline_worker.add(judged(), "judged")
     log_id, _ = simulated(inline_worker, dataset_id)
     inline_worker.trained(dataset_id, model_name="net", scorer={"kind": "linear"}, hyperparameters={})
@@ -176,7 +176,7 @@ def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: Inline
 
 
 def test_ranks_of_held_out_clicks_are_checked_before_the_training(inline_worker: InlineWorker) -> None:
-    """A propensity that only held-out lists need is missed before the first tree, not by the comparison."""
+    """If only held-out lists need an absent propensity, the job fails before the first tree."""
     dataset = judged()
     _, held_out = split_queries(dataset, 0.3, seed=42)
     is_held_out = np.isin(dataset.query_ids, held_out.query_ids)

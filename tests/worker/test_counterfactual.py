@@ -74,7 +74,7 @@ def test_a_model_is_compared_with_the_logged_ranking(
 
 
 @pytest.mark.parametrize(
-    ("changed", "place"),
+    ("changed", "pointer"),
     [
         ({"metric": "ndcg@10"}, "/metric"),
         ({"metric": "absent"}, "/metric"),
@@ -83,10 +83,12 @@ def test_a_model_is_compared_with_the_logged_ranking(
         ({"estimator": "cascade_doubly_robust", "normalised": True}, "/normalised"),
     ],
 )
-def test_wrong_requests_are_refused(inline_worker: InlineWorker, changed: dict[str, Any], place: str) -> None:
+def test_wrong_requests_are_refused(
+    inline_worker: InlineWorker, changed: dict[str, Any], pointer: str
+) -> None:
     """The error has the JSON pointer, and is raised before objects are read."""
     request = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
-    with pytest.raises(InvalidInput, match=f"^{place}: "):
+    with pytest.raises(InvalidInput, match=f"^{pointer}: "):
         submitted(inline_worker, **request)
 
 

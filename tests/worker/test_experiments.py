@@ -24,7 +24,7 @@ TABLE = "table-5"  # two trainings, measured on their training data
 SIZES = {"train": 12, "validation": 8, "test": 10}
 
 
-class Laboratory:
+class ExperimentWorker:
     """An inline worker with the datasets of experiments."""
 
     def __init__(self, inline_worker: InlineWorker) -> None:
@@ -87,73 +87,75 @@ class Laboratory:
 
 
 @pytest.fixture
-def laboratory(inline_worker: InlineWorker) -> Laboratory:
+def experiments(inline_worker: InlineWorker) -> ExperimentWorker:
     """An empty store with a worker and datasets."""
-    return Laboratory(inline_worker)
+    return ExperimentWorker(inline_worker)
 
 
 @pytest.mark.long
-def test_folds_are_put_together_and_trainings_are_shared(laboratory: Laboratory) -> None:
+def test_folds_are_merged_and_trainings_are_shared(experiments: ExperimentWorker) -> None:
     """The values of all folds' queries count, and a later experiment on one of the folds trains nothing."""
-    row = laboratory.end(laboratory.add(folds=(1, 2)))
+    row = experiments.end(experiments.add(folds=(1, 2)))
     assert row.status == "succeeded", row.problem
-    report = laboratory.document(row)["report"]
+    report = experiments.document(row)["report"]
     cells = report["tables"][0]["cells"]
     assert {cell["queries"] for cell in cells} == {2 * SIZES["train"]}
-    with laboratory.store.read() as tx:
+    with experiments.store.read() as tx:
         jobs = {state.row.fold: state.row.job_id for state in tx.experiments.trainings(row.id)}
-    alone = laboratory.end(laboratory.add(folds=(2,)))
-    with laboratory.store.read() as tx:
+    alone = experiments.end(experiments.add(folds=(2,)))
+    with experiments.store.read() as tx:
         shared = tx.experiments.trainings(alone.id)
     assert all(state.row.is_shared for state in shared)
     assert jobs[2] in {state.row.job_id for state in shared}
 
 
 @pytest.mark.long
-def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(laboratory: Laboratory) -> None:
+def test_a_training_without_a_result_is_reported_and_repeated_on_resuming(
+    experiments: ExperimentWorker,
+) -> None:
     """The report names the cancelled training; resuming keeps the successful training."""
-    experiment_id = laboratory.add()
-    first, second = advance_all(laboratory.store)
-    with laboratory.store.begin() as tx:
+    experiment_id = experiments.add()
+    first, second = advance_all(experiments.store)
+    with experiments.store.begin() as tx:
         tx.jobs.request_cancel(second.id)
-    row = laboratory.end(experiment_id)
-    report = laboratory.document(row)["report"]
+    row = experiments.end(experiment_id)
+    report = experiments.document(row)["report"]
     assert row.status == "succeeded"
-    assert sorted(laboratory.statuses(experiment_id)) == ["cancelled", "succeeded"]
+    assert sorted(experiments.statuses(experiment_id)) == ["cancelled", "succeeded"]
     assert any(second.id in note and "cancelled" in note for note in report["notes"])
     assert "1 without a result" in str(row.sentence)
     assert [cell["missing"] for cell in report["tables"][0]["cells"] if cell["ours"] is None] == ["cancelled"]
-    with laboratory.store.begin() as tx:
+    with experiments.store.begin() as tx:
         tx.experiments.resume(experiment_id)
-    laboratory.end(experiment_id)
-    with laboratory.store.read() as tx:
+    experiments.end(experiment_id)
+    with experiments.store.read() as tx:
         states = tx.experiments.trainings(experiment_id)
     assert [state.status for state in states] == ["succeeded", "succeeded"]
     assert states[0].row.job_id == first.id
-    with pytest.raises(WrongState), laboratory.store.begin() as tx:
+    with pytest.raises(WrongState), experiments.store.begin() as tx:
         tx.experiments.resume(experiment_id)
 
 
 @pytest.mark.long
-def test_cancelling_keeps_trainings_of_other_experiments(laboratory: Laboratory) -> None:
+def test_cancelling_keeps_trainings_of_other_experiments(experiments: ExperimentWorker) -> None:
     """Trainings that another experiment needs are not cancelled with the experiment."""
-    wide, narrow = laboratory.add([TABLE, "figure-5"]), laboratory.add([TABLE])
-    advance_all(laboratory.store)
-    with laboratory.store.begin() as tx:
+    wide, narrow = experiments.add([TABLE, "figure-5"]), experiments.add([TABLE])
+    advance_all(experiments.store)
+    with experiments.store.begin() as tx:
         _, stopped = tx.experiments.cancel(wide)
         kept = {state.row.job_id for state in tx.experiments.trainings(narrow)}
     assert stopped
     assert kept.isdisjoint(job.id for job in stopped)
-    assert laboratory.end(narrow).status == "succeeded"
-    assert laboratory.row(wide).status == "cancelled"
+    assert experiments.end(narrow).status == "succeeded"
+    assert experiments.row(wide).status == "cancelled"
 
 
 @pytest.mark.long
-def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) -> None:
+def test_a_complete_table_is_reported_before_the_others(experiments: ExperimentWorker) -> None:
     """The report has the numbers of the table while trainings of another table run."""
-    experiment_id = laboratory.add([TABLE, "figure-5"])
-    jobs = {job.id for job in advance_all(laboratory.store)}
-    with laboratory.store.begin() as tx:
+    experiment_id = experiments.add([TABLE, "figure-5"])
+    jobs = {job.id for job in advance_all(experiments.store)}
+    with experiments.store.begin() as tx:
         planned = plan("lambdaloss-2018", [TABLE, "figure-5"], data="folder")
         of_table = {digest for cell in planned.cells if cell.table == TABLE for digest in cell.runs}
         states = tx.experiments.trainings(experiment_id)
@@ -161,9 +163,9 @@ def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) 
             if state.row.digest not in of_table and state.job is not None:
                 state.job.kind = "later"  # no worker runs this kind
         others = {state.row.job_id for state in states if state.row.digest not in of_table}
-    laboratory.work()
-    row = laboratory.row(experiment_id)
-    report = laboratory.document(row)["report"]
+    experiments.work()
+    row = experiments.row(experiment_id)
+    report = experiments.document(row)["report"]
     assert row.status == "running"
     assert others < jobs
     assert not report["complete"]
@@ -171,13 +173,13 @@ def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) 
 
 
 @pytest.mark.long
-def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> None:
+def test_a_dry_run_trains_five_trees_of_each_loss(experiments: ExperimentWorker) -> None:
     """The estimate has all trainings and trees of the paper's protocol, and the hours of one worker."""
     tables = ["table-4"]
     planned = plan("lambdaloss-2018", tables, "paper", "folder")
-    row = laboratory.end(laboratory.add(tables, scale="paper", dry_run=True))
-    estimate = laboratory.document(row)["estimate"]
-    with laboratory.store.read() as tx:
+    row = experiments.end(experiments.add(tables, scale="paper", dry_run=True))
+    estimate = experiments.document(row)["estimate"]
+    with experiments.store.read() as tx:
         specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
     assert {spec["hyperparameters"]["num_iterations"] for spec in specs} == {MEASURED_ITERATIONS}
     assert len(specs) == len(measured_runs(planned)) < len(planned.runs)
@@ -189,13 +191,13 @@ def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> Non
 
 
 @pytest.mark.slow
-def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) -> None:
+def test_a_dry_run_trains_five_epochs_of_each_network(experiments: ExperimentWorker) -> None:
     """Networks and trees of a loss are measured separately; epochs and trees are counted separately."""
     tables = ["figure-2"]
     planned = plan("lambdarank-2006", tables, "paper", "folder")
-    row = laboratory.end(laboratory.add(tables, paper="lambdarank-2006", scale="paper", dry_run=True))
-    estimate = laboratory.document(row)["estimate"]
-    with laboratory.store.read() as tx:
+    row = experiments.end(experiments.add(tables, paper="lambdarank-2006", scale="paper", dry_run=True))
+    estimate = experiments.document(row)["estimate"]
+    with experiments.store.read() as tx:
         specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
     epochs = [spec["scorer"]["epochs"] for spec in specs if spec.get("scorer")]
     assert epochs == [MEASURED_ITERATIONS] * 4
@@ -208,18 +210,18 @@ def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) ->
 
 
 @pytest.mark.slow
-def test_networks_are_trained_and_times_are_measured_at_the_end(laboratory: Laboratory) -> None:
+def test_networks_are_trained_and_times_are_measured_at_the_end(experiments: ExperimentWorker) -> None:
     """A table of linear scorers has the queries of both folds; a figure of times needs no training."""
-    row = laboratory.end(laboratory.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))
-    (table,) = laboratory.document(row)["report"]["tables"]
+    row = experiments.end(experiments.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))
+    (table,) = experiments.document(row)["report"]["tables"]
     filled = [cell for cell in table["cells"] if cell["missing"] != "printed only"]
     assert {cell["queries"] for cell in filled} == {2 * SIZES["test"]}
-    with laboratory.store.read() as tx:
+    with experiments.store.read() as tx:
         jobs = [tx.jobs.get(str(state.row.job_id)) for state in tx.experiments.trainings(row.id)]
         kinds = {tx.models.get((job.result or {})["model_id"]).kind for job in jobs}
     assert kinds == {"linear"}
-    timed = laboratory.end(laboratory.add(["figure-1"], paper="lambdarank-2006"))
-    report = laboratory.document(timed)["report"]
+    timed = experiments.end(experiments.add(["figure-1"], paper="lambdarank-2006"))
+    report = experiments.document(timed)["report"]
     assert timed.status == "succeeded", timed.problem
     assert len(report["timings"]) == len(plan("lambdarank-2006", ["figure-1"]).timings)
     assert {cell["missing"] for cell in report["tables"][0]["cells"]} == {None}
@@ -258,36 +260,36 @@ def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
     assert "for orientation only" in corpus_notes(experiment, {1: first, 5: fifth})[-1]
 
 
-def test_the_active_trainings_of_an_experiment_are_limited(laboratory: Laboratory) -> None:
+def test_the_active_trainings_of_an_experiment_are_limited(experiments: ExperimentWorker) -> None:
     """No further training is queued while `MAX_ACTIVE_TRAININGS` are active; waiting takes few statements."""
-    experiment_id = laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
-    assert len(advance_all(laboratory.store)) == MAX_ACTIVE_TRAININGS
+    experiment_id = experiments.add(tables=["table-5"], paper="lambda-ex-2023")
+    assert len(advance_all(experiments.store)) == MAX_ACTIVE_TRAININGS
     statements: list[str] = []
 
     def note(_: Any, __: Any, statement: str, *___: Any) -> None:
         statements.append(statement)
 
-    event.listen(laboratory.store._engine, "before_cursor_execute", note)
-    assert advance_all(laboratory.store) == []
+    event.listen(experiments.store._engine, "before_cursor_execute", note)
+    assert advance_all(experiments.store) == []
     of_trainings = [each for each in statements if "FROM experiment_trainings" in each]
-    assert len(of_trainings) < laboratory.statuses(experiment_id).count("planned")
+    assert len(of_trainings) < experiments.statuses(experiment_id).count("planned")
 
 
-def test_an_experiment_without_its_datasets_fails_with_the_reason(laboratory: Laboratory) -> None:
+def test_an_experiment_without_its_datasets_fails_with_the_reason(experiments: ExperimentWorker) -> None:
     """A dataset does not exist when the trainings are planned."""
     missing = {"fold": 0, "name": "main", "part": "train", "dataset_id": "ds_none"}
-    row = laboratory.end(laboratory.add(datasets=[missing]))
+    row = experiments.end(experiments.add(datasets=[missing]))
     assert row.status == "failed"
     assert "ds_none" in str(row.problem)
-    with laboratory.store.read() as tx:
+    with experiments.store.read() as tx:
         assert not [job for job in tx.jobs.page(None, 50).items if job.status in ACTIVE]
 
 
-def test_an_unexpected_error_of_an_experiment_does_not_stop_others(laboratory: Laboratory) -> None:
+def test_an_unexpected_error_of_an_experiment_does_not_stop_others(experiments: ExperimentWorker) -> None:
     """The experiment fails with a problem; another experiment and the sweep go on."""
-    broken = laboratory.add(paper="unknown-2099")
-    other = laboratory.add()
-    assert advance_all(laboratory.store)
-    assert laboratory.row(broken).status == "failed"
-    assert "log of the worker" in str(laboratory.row(broken).problem)
-    assert laboratory.row(other).status == "running"
+    broken = experiments.add(paper="unknown-2099")
+    other = experiments.add()
+    assert advance_all(experiments.store)
+    assert experiments.row(broken).status == "failed"
+    assert "log of the worker" in str(experiments.row(broken).problem)
+    assert experiments.row(other).status == "running"

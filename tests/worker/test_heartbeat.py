@@ -74,7 +74,7 @@ def test_a_lost_lease_interrupts_the_job(store: Store, claim_job: Claim) -> None
     run = claim_job()
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 3)
+            tx.jobs.recover(lost, 3)
     with Heartbeat(run, StopFlag(), 0.05, record_outcome):
         assert isinstance(interruption(run), LeaseLost)
 
@@ -100,7 +100,7 @@ def test_a_limit_interrupts_the_job(claim_job: Claim, limits: dict[str, Any], ti
     assert "limit" in reached.problem["detail"]
 
 
-DEAF = """
+STUBBORN_JOB = """
 import pathlib, sys, time
 from core.errors import JobCancelled
 from core.store import Store
@@ -129,7 +129,12 @@ def test_an_ignored_interruption_ends_the_process(
     """The outcome of a job that does not stop within its grace period is recorded, and its process ends."""
     job_id = queue_job()
     environment = os.environ | {"PYTHONPATH": str(Path(worker.__file__).parents[1])}
-    command = [sys.executable, "-c", DEAF, repr({name: str(value) for name, value in places.items()})]
+    command = [
+        sys.executable,
+        "-c",
+        STUBBORN_JOB,
+        repr({name: str(value) for name, value in places.items()}),
+    ]
     assert subprocess.run(command, env=environment, timeout=50).returncode == 1
     with store.read() as tx:
         job = tx.jobs.get(job_id)

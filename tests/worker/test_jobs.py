@@ -21,7 +21,7 @@ def take_away(store: Store, run: JobRun) -> None:
     """Take the job from its worker and claim it for another worker."""
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 10)
+            tx.jobs.recover(lost, 10)
         assert tx.jobs.claim(run.id, "w2", 30.0) is not None
 
 
@@ -282,7 +282,7 @@ def test_a_lost_job_leaves_the_artifacts_of_the_next_claim(
     write_model(run)
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 10)
+            tx.jobs.recover(lost, 10)
     again = JobRun.claim_next(store, settings, RUNNERS, "w2")
     assert again is not None
     write_model(again)

@@ -57,14 +57,14 @@ def test_a_wake_up_that_names_other_tasks_is_refused(broker: BrokerServer) -> No
     assert not is_wake_up(message | {"body": "%%%"})
 
 
-def test_a_message_that_is_no_json_is_dropped(broker: BrokerServer) -> None:
+def test_a_message_that_is_not_json_is_dropped(broker: BrokerServer) -> None:
     """The wake-up after it is delivered."""
     name = queue_of(Lane.TRAINING)
     wake_ups = WakeUps(broker.url)
     celery = Celery(broker=broker.url, set_as_current=False)
     celery.conf.broker_transport = TRANSPORT
     with redis.Redis.from_url(broker.url) as client, celery.connection_for_read() as connection:
-        client.lpush(name, b"no JSON")
+        client.lpush(name, b"not JSON")
         assert wake_ups.send("job_1", "train")
         with connection.SimpleQueue(name) as queue:
             assert queue.get(timeout=10.0).payload[0] == ["job_1"]

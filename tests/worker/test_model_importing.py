@@ -224,7 +224,7 @@ def test_a_sum_is_imported_if_its_members_are_valid(inline_worker: InlineWorker,
     ],
 )
 def test_a_hostile_network_is_refused(case: str, words: str) -> None:
-    """A network is refused for the reasons of trees, and for its weights and scores."""
+    """Foreign and damaged files, values that are not finite and invalid names are refused with a reason."""
     network = replace(random_network(4, (3,)), feature_names=tuple(DATASET.feature_names))
     if case == "infinite":
         network.layers[0].weights[0, 0] = np.inf
@@ -264,13 +264,13 @@ def test_a_model_that_takes_too_long_is_refused(inline_worker: InlineWorker) -> 
         pytest.raises(ModelError, match="could not be loaded within"),
         inline_worker.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
-        try_model(run, path, least_seconds=0)  # the system rounds the limit up to 1
+        try_model(run, path, min_seconds=0)  # the system rounds the limit up to 1
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        "no JSON",
+        "not JSON",
         "[]",
         pytest.param("[" * 10_000, id="deep"),
         '{"feature_names": ["a"]}',

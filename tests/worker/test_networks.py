@@ -234,7 +234,7 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
             with pytest.raises(Lost):
                 run_training(claimed, TrainJob.from_json(claimed.spec))
         with often.store.begin() as tx:
-            recovered = tx.jobs.take_back(tx.jobs.get(job_id), 20)
+            recovered = tx.jobs.recover(tx.jobs.get(job_id), 20)
         assert recovered is not None
         assert recovered.status == "queued"
         checkpoint = look(often, job_id).checkpoint

@@ -284,7 +284,7 @@ def _lose(inline_worker: InlineWorker, run: JobRun) -> None:
     sample_trial(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
     with inline_worker.store.begin() as tx:
         for lost in tx.jobs.running_on("lost"):
-            tx.jobs.take_back(lost, 5)
+            tx.jobs.recover(lost, 5)
 
 
 def run_one(inline_worker: InlineWorker) -> None:
@@ -343,7 +343,7 @@ def test_a_study_whose_test_data_are_gone_fails(
             tx.jobs.succeed(job_id, job.token, {})
         else:
             for lost in tx.jobs.running_on(""):
-                tx.jobs.take_back(lost, 1)
+                tx.jobs.recover(lost, 1)
     with store.read() as tx:
         ended = tx.studies.get(study.id)
         assert tx.jobs.get(job_id).status == ending

@@ -47,17 +47,17 @@ def _model(inline_worker: InlineWorker, result: dict[str, Any]) -> tuple[Model, 
 
 
 def test_weights_are_fitted_on_validation(inline_worker: InlineWorker, dataset_id: str) -> None:
-    """On validation data the sum is at least as good as each model, also in a job of an earlier release."""
+    """Without `shrinkage`, as in jobs of earlier releases, the sum is the best on the validation data."""
     job = inline_worker.train(dataset_id, **BOTH, validation={"fraction": 0.3}, test={"fraction": 0.2})
     assert job.status == "succeeded", job.problem
     assert job.metrics is not None
     assert job.result is not None
-    row, added = _model(inline_worker, job.result)
-    assert isinstance(added, Sum)
+    row, sum_model = _model(inline_worker, job.result)
+    assert isinstance(sum_model, Sum)
     assert row.scorer == {
         "kind": "sum",
         "models": ["web:1", "net:1"],
-        "weights": [member.weight for member in added.members],
+        "weights": [member.weight for member in sum_model.members],
     }
     assert (row.loss, row.hyperparameters, row.kind) == (None, {}, "sum")
     assert row.lineage is not None
@@ -95,13 +95,13 @@ def test_fitted_weights_are_shrunk(inline_worker: InlineWorker, dataset_id: str)
 def test_weights_can_be_fixed(inline_worker: InlineWorker, dataset: RankingDataset, dataset_id: str) -> None:
     """Scores are the weighted sum of the members'; the same job makes the same bytes again."""
     spec = {**BOTH, "scorer": {**BOTH["scorer"], "weights": [0.5, -1.0]}}
-    row, added = _model(inline_worker, inline_worker.trained(dataset_id, **spec))
+    row, sum_model = _model(inline_worker, inline_worker.trained(dataset_id, **spec))
     expected = np.zeros(dataset.n_documents)
     for reference, weight in (("web:1", 0.5), ("net:1", -1.0)):
         with inline_worker.store.read() as tx:
             member_id = tx.models.resolve(reference).id
         expected += weight * load_model(inline_worker.store, member_id).scorer.score(dataset.features)
-    np.testing.assert_array_equal(added.score(dataset.features), expected)
+    np.testing.assert_array_equal(sum_model.score(dataset.features), expected)
     assert row.lineage is not None
     again = inline_worker.run(
         **{**row.lineage["spec"], "kind": "reproduce", "model_id": row.id, "system": "both:1"}
@@ -125,12 +125,12 @@ def test_trees_continue_from_a_network(
     job = inline_worker.train(dataset_id, init_model="net:1", metric_interval=1)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
-    row, added = _model(inline_worker, job.result)
+    row, sum_model = _model(inline_worker, job.result)
     assert row.kind == "sum"
-    net, trees = added.members
+    net, trees = sum_model.members
     assert (net.reference, net.weight, trees.weight, trees.model.kind) == ("net:1", 1.0, 1.0, "trees")
     scores = net.model.score(dataset.features) + trees.model.score(dataset.features)
-    np.testing.assert_array_equal(added.score(dataset.features), scores)
+    np.testing.assert_array_equal(sum_model.score(dataset.features), scores)
     with inline_worker.store.read() as tx:
         first = tx.jobs.iterations(job.id)[0]
     linear = inline_worker.run(

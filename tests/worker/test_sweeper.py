@@ -24,16 +24,16 @@ HOUR = 3600
 LEASES = 3
 
 
-class Watched:
-    """A sweeper whose clock advances on request."""
+class TimedSweeper:
+    """A sweeper with a clock that advances by leases."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._lease_seconds = settings.lease_seconds
         self._now = 0.0
         self._sweeper = Sweeper(settings, "host:1", Lane.TRAINING, lambda: self._now)
 
-    def a_lease(self, heartbeat: Callable[[], object] = lambda: None) -> None:
-        """Sweep, call the heartbeat after the time of a lease, and sweep again."""
+    def pass_lease(self, heartbeat: Callable[[], object] = lambda: None) -> None:
+        """Sweep, advance the clock by a lease, call the heartbeat, and sweep again."""
         self._sweeper.sweep()
         self._now += self._lease_seconds
         heartbeat()
@@ -51,9 +51,9 @@ def test_a_sweep_returns_the_jobs_of_lost_workers(
 ) -> None:
     """A job without a heartbeat during a lease is queued again; the job of a living worker is unchanged."""
     lost, alive = claim_job(), claim_job()
-    watched = Watched(settings)
+    sweeper = TimedSweeper(settings)
     for _ in range(LEASES):
-        watched.a_lease(alive.lease.renew)
+        sweeper.pass_lease(alive.lease.renew)
     with store.read() as tx:
         assert tx.jobs.get(lost.id).status == "queued"
         assert tx.jobs.get(alive.id).status == "running"
@@ -68,7 +68,7 @@ def test_a_clock_set_back_keeps_no_dead_worker(
         set_clock(store, run, -HOUR)
     with store.begin() as tx:
         tx.jobs.request_cancel(cancelled.id)
-    Watched(settings).a_lease()
+    TimedSweeper(settings).pass_lease()
     with store.read() as tx:
         assert [tx.jobs.get(run.id).status for run in (lost, cancelled)] == ["queued", "cancelled"]
 
@@ -78,9 +78,9 @@ def test_a_clock_set_forward_takes_no_job_from_a_living_worker(
 ) -> None:
     """The lease has expired by the wall clock, but the heartbeats are noticed."""
     run = claim_job()
-    watched = Watched(settings)
+    sweeper = TimedSweeper(settings)
     for _ in range(LEASES):
-        watched.a_lease(lambda: set_clock(store, run, HOUR))
+        sweeper.pass_lease(lambda: set_clock(store, run, HOUR))
     with store.read() as tx:
         assert tx.jobs.get(run.id).status == "running"
 
@@ -121,10 +121,10 @@ def test_a_job_lost_too_often_fails(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
     """A job that kills its workers fails after its last attempt."""
-    job_id, watched = queue_job(), Watched(settings)
+    job_id, sweeper = queue_job(), TimedSweeper(settings)
     for _ in range(settings.attempts):
         assert JobRun.claim_next(store, settings, RUNNERS, "w1") is not None
-        watched.a_lease()
+        sweeper.pass_lease()
     with store.read() as tx:
         job = tx.jobs.get(job_id)
     assert job.status == "failed"
@@ -138,25 +138,25 @@ def test_artifacts_of_a_lost_job_are_deleted_by_a_later_sweep(
     """The database fails after the transaction that ended the job, and its checkpoints are deleted later."""
     run = claim_job()
     store.artifacts.write_bytes(checkpoint_key(run.id, 1, 1), b"x")
-    watched = Watched(settings.model_copy(update={"attempts": 1}))
+    sweeper = TimedSweeper(settings.model_copy(update={"attempts": 1}))
     with monkeypatch.context() as patch:
         patch.setattr(schedules, "advance_all", lambda *_: 1 // 0)
-        watched.a_lease()
+        sweeper.pass_lease()
     with store.read() as tx:
         assert tx.jobs.get(run.id).status == "failed"
     assert store.artifacts.exists(checkpoint_folder(run.id))
-    watched.a_lease()
+    sweeper.pass_lease()
     assert not store.artifacts.exists(checkpoint_folder(run.id))
 
 
-def test_a_job_that_cannot_be_taken_back_stops_no_other(
+def test_a_job_that_cannot_be_recovered_stops_no_other(
     store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
 ) -> None:
     """A lost trial without the id of its study stays as it is; another lost job is queued again."""
     damaged, lost = claim_job(), claim_job()
     with store.begin() as tx:
         tx.jobs.request_cancel(damaged.id).kind = TrialJob.kind
-    Watched(settings).a_lease()
+    TimedSweeper(settings).pass_lease()
     with store.read() as tx:
         assert [tx.jobs.get(run.id).status for run in (damaged, lost)] == ["running", "queued"]
 
@@ -201,7 +201,7 @@ def test_losses_are_events(store: Store, settings: WorkerSettings, claim_job: Ca
     with store.begin() as tx:
         worker = tx.jobs.get(lost.id).worker
         tx.workers.report("host:7", "quick", 1, seconds=-1)
-    Watched(settings).a_lease()
+    TimedSweeper(settings).pass_lease()
     with store.read() as tx:
         events = tx.events.after(0, 10, kinds=["worker.lost"])
     assert [(event.object_id, event.data["jobs"]) for event in events if event.data["jobs"]] == [
@@ -233,19 +233,19 @@ def test_idle_workers_change_nothing_that_pages_show(
             return tx.counters.changes()
 
     run = claim_job()
-    watched = Watched(settings)
-    watched.a_lease(run.lease.renew)
+    sweeper = TimedSweeper(settings)
+    sweeper.pass_lease(run.lease.renew)
     before, revision = changes(), store.revision()
     run.lease.renew()
     with store.begin() as tx:
         tx.notifies_clients = tx.workers.report(
             "host:1", Lane.TRAINING, settings.concurrency_of(Lane.TRAINING), 24.0
         )
-    watched.a_lease(run.lease.renew)
+    sweeper.pass_lease(run.lease.renew)
     assert store.revision() != revision  # the leases are longer
     assert changes() == before
     for _ in range(LEASES):
-        watched.a_lease()
+        sweeper.pass_lease()
     assert changes() > before
 
 

@@ -113,7 +113,7 @@ def test_the_text_of_an_unexpected_error_is_not_shown_to_the_user(
 def test_a_transient_error_is_retried_after_a_pause(
     store: Store, settings: WorkerSettings, queue_job: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that is full for some seconds does not use up all attempts, since each pause is longer."""
+    """The pauses between attempts double; after the last attempt, the job fails with the error."""
     begun: list[float] = []
 
     def find_the_disk_full(_: JobRun, spec: JobSpec) -> None:

@@ -21,19 +21,19 @@ _UNUSABLE = "the model could not be loaded and scored"
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> TriedModel:
+def try_model(run: JobRun, path: Path, min_seconds: int = 60) -> TriedModel:
     """Run `core.scorers.trial` on a model's file in a separate process.
 
     Args:
         run: Job, whose interruptions end the process.
         path: File of the model.
-        least_seconds: Limit of CPU time, plus one second per MiB of the file.
+        min_seconds: Limit of CPU time, plus one second per MiB of the file.
 
     Raises:
         ModelError: The model cannot be used, or its process crashed or exceeded a limit.
     """
     size_bytes = path.stat().st_size
-    cpu_seconds = least_seconds + size_bytes // 2**20
+    cpu_seconds = min_seconds + size_bytes // 2**20
     wanted_bytes = _MIN_MEMORY_BYTES + _MEMORY_PER_FILE_BYTE * size_bytes
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     max_features = run.settings.reading_limits.features
@@ -66,7 +66,7 @@ def _parsed(answer: bytes, max_features: int) -> TriedModel:
         model = read_as(TriedModel, tried)
         check_names(model.feature_names, max_features)
         if type(model.best_iteration) is not int:
-            raise TypeError(f"{model.best_iteration!r} is no number of iterations")
+            raise TypeError(f"{model.best_iteration!r} is not a number of iterations")
     except (ValueError, TypeError, RecursionError, InvalidInput) as error:
         raise ModelError(_UNUSABLE) from error
     return model

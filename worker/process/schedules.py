@@ -29,12 +29,12 @@ SERVED_DAYS = 30.0  # default days of served clicks that a run trains on
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def advance_all(store: Store, most_active_jobs: int, now: datetime | None = None) -> list[Job]:
+def advance_all(store: Store, max_active_jobs: int, now: datetime | None = None) -> list[Job]:
     """Advance all schedules that are due or have an active run; return the queued jobs.
 
     Args:
         store: Store.
-        most_active_jobs: Default limit of active jobs per API key.
+        max_active_jobs: Default limit of active jobs per API key.
         now: Current time; None for the time of this machine.
     """
     moment = now or utc_now()
@@ -42,14 +42,14 @@ def advance_all(store: Store, most_active_jobs: int, now: datetime | None = None
         waiting = dict.fromkeys([*tx.schedules.with_active_run(), *tx.schedules.due(moment)])
     queued = []
     for schedule_id in waiting:
-        queued += _advance_one(store, schedule_id, moment, most_active_jobs)
+        queued += _advance_one(store, schedule_id, moment, max_active_jobs)
     return queued
 
 
-def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs: int) -> list[Job]:
+def _advance_one(store: Store, schedule_id: str, now: datetime, max_active_jobs: int) -> list[Job]:
     try:
         with store.begin() as tx:
-            return advance(tx, schedule_id, now, most_active_jobs)
+            return advance(tx, schedule_id, now, max_active_jobs)
     except StoreUnavailable:
         raise
     except RankeryError as error:
@@ -63,7 +63,7 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
     return []
 
 
-def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: int) -> list[Job]:
+def advance(tx: Transaction, schedule_id: str, now: datetime, max_active_jobs: int) -> list[Job]:
     """Advance the active run of a schedule, and start another run if one is due.
 
     Run, job and promotion change in one transaction, while the schedule is locked. After a crash the next
@@ -79,11 +79,11 @@ def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: 
     queued = []
     run = tx.schedules.active_run(schedule_id)
     if run is not None:
-        queued += _follow(tx, schedule, run, most_active_jobs)
+        queued += _follow(tx, schedule, run, max_active_jobs)
     if _is_due(schedule, now):
         run = _record_due_run(tx, schedule, now)
         if run is not None:
-            queued += _start(tx, schedule, run, most_active_jobs)
+            queued += _start(tx, schedule, run, max_active_jobs)
     elif schedule.enabled and schedule.updated_at > now:  # the clock was set back
         schedule.next_run_at, schedule.updated_at = _next_without_run(tx, schedule, now), now
     return queued
@@ -128,7 +128,7 @@ def _next_without_run(tx: Transaction, schedule: Schedule, now: datetime) -> dat
     return due_at
 
 
-def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
+def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, max_active_jobs: int) -> list[Job]:
     """Queue the job of a run on the newest datasets."""
     with _limited_to_key(tx, schedule):
         datasets = _newest_datasets(tx, schedule)
@@ -141,8 +141,8 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
                 _end(tx, schedule, run, RunStatus.SKIPPED, detail)
                 return []
         if schedule.spec["kind"] == STUDY:
-            return _start_study(tx, schedule, run, most_active_jobs)
-        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+            return _start_study(tx, schedule, run, max_active_jobs)
+        tx.quotas.allow_jobs(schedule.key_id, max_active_jobs)
         if clicks is not None:
             job = _queue_click_log(tx, schedule, clicks)
         else:
@@ -164,7 +164,7 @@ def _queue_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job
 
 
 def _train_on_clicks(
-    tx: Transaction, schedule: Schedule, run: ScheduleRun, log_id: str, most_active_jobs: int
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, log_id: str, max_active_jobs: int
 ) -> list[Job]:
     """Queue the training of a run whose click log is ready."""
     if schedule.job.get("served_clicks") is None:
@@ -172,7 +172,7 @@ def _train_on_clicks(
         _end(tx, schedule, run, RunStatus.FAILED, detail)
         return []
     with _limited_to_key(tx, schedule):
-        if not _allows_job(tx, schedule, run, "train on the clicks", most_active_jobs):
+        if not _allows_job(tx, schedule, run, "train on the clicks", max_active_jobs):
             return []
         run.datasets = _newest_datasets(tx, schedule)  # the schedule may name other datasets by now
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
@@ -182,23 +182,23 @@ def _train_on_clicks(
 
 
 def _allows_job(
-    tx: Transaction, schedule: Schedule, run: ScheduleRun, purpose: str, most_active_jobs: int
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, purpose: str, max_active_jobs: int
 ) -> bool:
     """Return whether the quota of the key allows the next job of a run, which else waits."""
     try:
-        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+        tx.quotas.allow_jobs(schedule.key_id, max_active_jobs)
     except JobQuotaExceeded as full:
         run.detail = f"Waits to {purpose} until fewer than {full.bound:,} jobs of its API key wait or run."
         return False
     return True
 
 
-def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
+def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, max_active_jobs: int) -> list[Job]:
     """Submit the study of a run, and return the jobs of its first trials."""
     statistics = tx.datasets.get(run.datasets["train"]).statistics
     spec = study_of_run(schedule.spec, schedule.job, run.datasets, statistics)
     budget, parallel = Budget(**spec.pop("budget")), spec.pop("parallel_trials")
-    tx.quotas.allow_jobs(schedule.key_id, most_active_jobs, parallel)
+    tx.quotas.allow_jobs(schedule.key_id, max_active_jobs, parallel)
     study = tx.studies.add(spec, budget, parallel, schedule.key_id, schedule.project)
     run.study_id = study.id
     return tx.jobs.several(tx.studies.active_jobs(study.id))
@@ -241,13 +241,13 @@ def _spec_of_run(
     return DriftJob.from_json({**schedule.spec, **system, **datasets})
 
 
-def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
+def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, max_active_jobs: int) -> list[Job]:
     """Start a requested run, or advance a started one by the state of its job."""
     if run.study_id is not None:
         _follow_study(tx, schedule, run, run.study_id)
         return []
     if run.job_id is None:
-        return _start(tx, schedule, run, most_active_jobs)
+        return _start(tx, schedule, run, max_active_jobs)
     job_id = run.promotion_job_id or run.job_id
     job = next(iter(tx.jobs.several([job_id])), None)
     if job is None:
@@ -262,11 +262,11 @@ def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_j
         _end(tx, schedule, run, RunStatus.FAILED, _reason(job))
     elif job.kind == IngestClicksJob.kind:
         log_id = str((job.result or {}).get("click_log_id"))
-        return _train_on_clicks(tx, schedule, run, log_id, most_active_jobs)
+        return _train_on_clicks(tx, schedule, run, log_id, max_active_jobs)
     elif job.kind not in TRAININGS:
         _end(tx, schedule, run, RunStatus.SUCCEEDED, (job.result or {}).get("sentence"))
     else:
-        return _conclude_training(tx, schedule, run, job, most_active_jobs)
+        return _conclude_training(tx, schedule, run, job, max_active_jobs)
     return []
 
 
@@ -290,7 +290,7 @@ def _follow_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, study_i
 
 
 def _conclude_training(
-    tx: Transaction, schedule: Schedule, run: ScheduleRun, job: Job, most_active_jobs: int
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, job: Job, max_active_jobs: int
 ) -> list[Job]:
     run.model_id = str((job.result or {}).get("model_id"))
     model = tx.models.several([run.model_id]).get(run.model_id)
@@ -301,11 +301,11 @@ def _conclude_training(
         _end(tx, schedule, run, RunStatus.TRAINED, f"Trained {model.reference}.")
         return []
     with _limited_to_key(tx, schedule):
-        return _promote(tx, schedule, run, model, schedule.alias, most_active_jobs)
+        return _promote(tx, schedule, run, model, schedule.alias, max_active_jobs)
 
 
 def _promote(
-    tx: Transaction, schedule: Schedule, run: ScheduleRun, model: Model, alias: str, most_active_jobs: int
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, model: Model, alias: str, max_active_jobs: int
 ) -> list[Job]:
     """Queue the job that moves the alias if its gate admits the model."""
     reference = f"{model.name}@{alias}"
@@ -320,7 +320,7 @@ def _promote(
         _end(tx, schedule, run, RunStatus.PROMOTED, detail)
         return []
     systems = System(row.model.reference, row.model.id), System(model.reference, model.id)
-    if not _allows_job(tx, schedule, run, f"promote {model.reference}", most_active_jobs):
+    if not _allows_job(tx, schedule, run, f"promote {model.reference}", max_active_jobs):
         return []
     spec = PromoteJob.by_gate(model.name, alias, systems, gate.dataset_id, gate.rule)
     job = tx.enqueue(spec, schedule.key_id, Labels(project=schedule.project))

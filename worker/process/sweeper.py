@@ -157,7 +157,7 @@ class Sweeper:
         for job in lost:
             try:
                 with store.begin() as tx:
-                    recovered = tx.jobs.take_back(job, self._settings.attempts)
+                    recovered = tx.jobs.recover(job, self._settings.attempts)
                     if recovered is not None:
                         tx.events.process_lost(job.worker or "", job.id)
             except StoreUnavailable:

@@ -146,7 +146,7 @@ class Endpoint:
             return future.result(seconds)
         except concurrent.futures.TimeoutError:
             future.cancel()
-            raise TimeoutError(f"no end after {seconds} s") from None
+            raise TimeoutError(f"not finished after {seconds} s") from None
 
     def begin(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine in the event loop without waiting for it."""
@@ -182,7 +182,7 @@ class Endpoint:
             await comm.write({"rank": self._rank, "proof": proof})
             response = await comm.read()
         if not self._identity.proves(response["rank"], nonce, response["proof"]):
-            raise Refused("it does not have the secret of the training")
+            raise Refused("the peer does not have the secret of the training")
         return Connection(comm, response["rank"])
 
 

@@ -237,7 +237,7 @@ def _refusal(answer: Any) -> str | None:
     if isinstance(answer, TimeoutError):
         return "does not answer"
     if isinstance(answer, BaseException):
-        return f"cannot: {str(answer) or type(answer).__name__}"
+        return f"failed: {str(answer) or type(answer).__name__}"
     for name, required in packages().items():
         installed = answer.packages.get(name)
         if installed != required:

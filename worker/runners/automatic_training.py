@@ -188,7 +188,7 @@ class _Tested:
 
 
 def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringModel) -> _Tested | None:
-    """Evaluate the model on the test data, and compare it with trees of LightGBM's default parameters."""
+    """Evaluate the model on the test data, and compare it with untrained baselines and default trees."""
     if search.data.test is None or job.test_dataset_id is None:
         return None
     test: RankingDataset = search.data.test.dataset

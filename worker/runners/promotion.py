@@ -151,7 +151,7 @@ def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecisio
         rule,
         (champion.name, challenger.name),
         (of_champion, of_challenger),
-        slices(dataset, dataset, contract.relevance_threshold, least_queries=1),
+        slices(dataset, dataset, contract.relevance_threshold, min_queries=1),
         findings_against_baselines=against_baselines,
         higher_is_better=higher_is_better,
         permutations=spec.permutations,

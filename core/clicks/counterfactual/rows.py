@@ -43,8 +43,8 @@ class Rows:
     Attributes:
         lists: (n_rows,) positions of lists.
         values: (n_rows,) weighted rewards.
-        weights: Importance weight of each row. For the estimator `examination`, only the weights of clicks
-            that have a weight in the metric at their new rank.
+        weights: Importance weight of each row. For the estimator `examination`, only of the clicks whose new
+            rank counts in the metric.
         groups: (n_rows,) group of each row, within which weights are averaged for normalisation.
         normalised: Whether values are divided by the mean weight of their group.
         clipped: Share of the weights above 0 that were clipped.

@@ -9,7 +9,7 @@ from core.jit import bare
 from core.types import Float64Array, Int32Array, Int64Array
 
 
-def examination_places(model: str, max_rank: int) -> Int32Array:
+def examination_indices(model: str, max_rank: int) -> Int32Array:
     """Return the index of the examination parameter by rank and rank of the last click.
 
     Args:
@@ -42,7 +42,7 @@ def browsing_pass(
     Args:
         lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
-        places: See `examination_places`.
+        places: See `examination_indices`.
         attractiveness: (n_pairs,) α.
         examination: (n_places,) θ.
 

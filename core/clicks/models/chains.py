@@ -36,8 +36,8 @@ def chain_pass(
         satisfaction: (n_pairs,) σ.
         persistence: γ.
         as_pyclick: Whether to compute as PyClick does: ε is the marginal probability for α, a list without
-            clicks is examined to its end, and the unobserved continuation after the last rank has its
-            expectation.
+            clicks is examined to its end, and the continuation after the last rank, which no list shows,
+            counts with its expectation.
 
     Returns:
         Sums by pair, and (2,) numbers of continuations and of opportunities to continue.

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.clicks.models import counting
-from core.clicks.models.browsing import browsing_pass, examination_places
+from core.clicks.models.browsing import browsing_pass, examination_indices
 from core.clicks.models.chains import chain_pass
 from core.clicks.models.counting import RANK_CLICKS, RANK_NOT_LAST, RANK_TRIALS, count_clicks
 from core.clicks.models.layout import QueryBlocks
@@ -103,7 +103,7 @@ def _iterate(
 
 def _browsing(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -> _Passes:
     """Yield the initial values and the result of each EM iteration, for examination by rank."""
-    places = examination_places(spec.model, lists.max_rank)
+    places = examination_indices(spec.model, lists.max_rank)
     attractiveness = np.full(lists.log.n_pairs, _INITIAL_VALUE)
     examination = np.full(int(places.max()) + 1, _INITIAL_VALUE)
     yield Parameters(attractiveness, examination=examination), PairSums.zeros(0)

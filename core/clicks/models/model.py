@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from core.clicks.models.browsing import examination_places
+from core.clicks.models.browsing import examination_indices
 from core.clicks.models.specification import ClickModelSpec
 from core.clicks.models.sums import PairSums
 from core.types import Float64Array
@@ -19,7 +19,7 @@ class Parameters:
         attractiveness: (n_pairs,) probability of a click on an examined document; for `coec`, clicks over
             expected clicks.
         satisfaction: (n_pairs,) probability that a clicked document ends the search, or None.
-        examination: (n_places,) probability of examination by index, see `examination_places`, or the
+        examination: (n_places,) probability of examination by index, see `examination_indices`, or the
             click-through rate of each rank for `coec`; None for other models.
         continuation: (max_rank + 1,) probability to continue after a click by rank, 0 at index 0, or None.
         persistence: Probability to continue after an unsatisfying document, or None.
@@ -142,5 +142,5 @@ class ClickModel:
             return {}
         if self.spec.model != "ubm":
             return {"rank": place + 1}
-        rank, previous = np.argwhere(examination_places("ubm", self.max_rank) == place)[0]
+        rank, previous = np.argwhere(examination_indices("ubm", self.max_rank) == place)[0]
         return {"rank": int(rank), "last_click": int(previous)}

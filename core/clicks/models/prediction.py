@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.clicks.models.browsing import examination_places
+from core.clicks.models.browsing import examination_indices
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.model import ClickModel
 from core.jit import compiled, inlined
@@ -47,7 +47,7 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
         chain = (parameters.attractiveness, satisfaction, after_click, persistence)
         lists.run(_chain, weights, *chain, by_list, by_rank)
     else:
-        places = examination_places("ubm" if model.spec.model == "ubm" else "pbm", lists.max_rank)
+        places = examination_indices("ubm" if model.spec.model == "ubm" else "pbm", lists.max_rank)
         examination = parameters.examination
         if examination is None:
             examination = np.ones(lists.max_rank)
@@ -95,8 +95,8 @@ def _browse(
     by_list: Float64Array,
     by_rank: Float64Array,
 ) -> None:
-    # Entry k: probability that the last click is at rank k, 0 for no click; of clicks so far, and of those
-    # above the current rank.
+    # Entry k: probability that the last click is at rank k, or for k = 0 that there is none. `last_at` covers
+    # all documents so far, `above` only those above the current rank.
     last_at, above = np.empty(len(places)), np.empty(len(places))
     for block in range(first, last):
         for entry in range(blocks[block], blocks[block + 1]):

@@ -45,7 +45,7 @@ class ArtifactRecords:
         return self._session.get(ArtifactDigest, key)
 
     def recorded(self, keys: Collection[str]) -> set[str]:
-        """Return the keys that have a record, of the given ones."""
+        """Return those of the keys that have a record."""
         return set(self._session.scalars(select(ArtifactDigest.key).where(ArtifactDigest.key.in_(keys))))
 
     def keep(self, key: str, sha256: str, size_bytes: int) -> None:

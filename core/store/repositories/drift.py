@@ -48,7 +48,7 @@ class DriftReports(SimpleRepository[DriftReport]):
         found = self._session.scalars(rows.order_by(ScoreSamples.last_at.desc(), ScoreSamples.id.desc()))
         return [row for row in found if model in row.models]
 
-    def expire_samples(self, most_bytes: int) -> list[str]:
+    def expire_samples(self, max_bytes: int) -> list[str]:
         """Delete the rows of the oldest artifacts beyond a number of bytes.
 
         Returns:
@@ -57,7 +57,7 @@ class DriftReports(SimpleRepository[DriftReport]):
         newest_first = (ScoreSamples.last_at.desc(), ScoreSamples.id.desc())
         total = func.sum(ScoreSamples.size_bytes).over(order_by=newest_first).label("total")
         sums = select(ScoreSamples.id, total).subquery()
-        dropped = list(self._session.scalars(select(sums.c.id).where(sums.c.total > most_bytes)))
+        dropped = list(self._session.scalars(select(sums.c.id).where(sums.c.total > max_bytes)))
         self._session.execute(delete(ScoreSamples).where(ScoreSamples.id.in_(dropped)))
         folders = [samples_folder(each) for each in dropped]
         for folder in folders:

@@ -23,7 +23,7 @@ class JobRecovery(JobRows):
         rows = select(Job).where(Job.status == RUNNING, Job.worker.startswith(worker, autoescape=True))
         return list(self._session.scalars(rows))
 
-    def take_back(self, lost: Job, attempts: int) -> Job | None:
+    def recover(self, lost: Job, attempts: int) -> Job | None:
         """Requeue or end a running job of a lost worker, see `LeaseWatch`.
 
         A job with a cancellation request is cancelled, one after its last attempt fails, any other is queued

@@ -1,4 +1,4 @@
-"""Addresses of judged files, and the allowed prefixes."""
+"""Addresses of dataset and click log files, and the allowed prefixes."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -195,8 +195,7 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
     ):
         raise InvalidInput.at(
             pointer,
-            "must not contain credentials such as a signature or a token; name stored credentials in"
-            " credentials",
+            "must not contain credentials such as a signature or a token; use the field `credentials`",
         )
     return Address(url.scheme, authority, decoded, path, query)
 
@@ -234,7 +233,8 @@ def _segments(path: str, pointer: str) -> tuple[str, ...]:
     """Split a path that must not be encoded into its segments."""
     segments = _split(path.rstrip("/"), pointer)
     if any(mark in path for mark in ("?", "*", "[", "]", "%", "::", "@")):
-        raise InvalidInput.at(pointer, "must have a path without ? * [ ] % @ and ::; set a pattern in files")
+        problem = "must have a path without ? * [ ] % @ and ::; use the field `files` for a pattern"
+        raise InvalidInput.at(pointer, problem)
     return segments
 
 

@@ -1,4 +1,4 @@
-"""The files at the addresses of one dataset."""
+"""The files at the addresses of one dataset or click log."""
 
 import contextlib
 from collections.abc import Iterator, Sequence

@@ -79,8 +79,8 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        asked = given({"id": query, "documents": documents})
-        body = given({"user": user, "query": asked, "rankings": rankings})
+        request = given({"id": query, "documents": documents})
+        body = given({"user": user, "query": request, "rankings": rankings})
         path = f"{_PATH}/{id_of(interleaving)}/lists"
         response = await self.transport.request("POST", path, json=body, repeatable=user is not None)
         return read(answers.ShownList, response.json())

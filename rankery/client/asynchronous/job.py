@@ -354,7 +354,7 @@ async def wait_all(
                 show(await job.refresh())
             left = [job for job in left if not job.has_ended]
             if left and deadline is not None and monotonic() > deadline:
-                raise TimeoutError(f"{len(left)} of {len(jobs)} jobs go on after {timeout_seconds:g} s")
+                raise TimeoutError(f"{len(left)} of {len(jobs)} jobs have not ended in {timeout_seconds:g} s")
             if left:
                 await asyncio.sleep(_INTERVAL_SECONDS)
     return Listing(jobs)

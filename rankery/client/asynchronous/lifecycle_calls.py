@@ -71,8 +71,8 @@ class AsyncLifecycleCalls(AsyncCalls):
             await client.delete("jobs", where=old, dry_run=False)
             ```
         """
-        manner = {"with_results": with_results, "permanently": permanently, "dry_run": dry_run}
-        return await self._delete(f"/v1/{kind}/delete", _selection(ids, where) | manner)
+        options = {"with_results": with_results, "permanently": permanently, "dry_run": dry_run}
+        return await self._delete(f"/v1/{kind}/delete", _selection(ids, where) | options)
 
     async def label(
         self,

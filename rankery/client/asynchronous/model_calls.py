@@ -44,7 +44,7 @@ class AsyncModelCalls(AsyncAliasCalls):
         return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{escaped_reference(reference)}"))
 
     async def reproduce(self, reference: str | HasId) -> AsyncJob:
-        """Train a model again from its lineage; the result of the job has whether the bytes are equal.
+        """Train a model again from its lineage; the job's result states whether the bytes are equal.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
@@ -99,7 +99,7 @@ class AsyncModelCalls(AsyncAliasCalls):
         return self._bound(AsyncModel, document)
 
     async def roll_back(self, name: str, alias: str) -> AsyncModel:
-        """Undo the last move of an alias that is not undone yet, without its gate.
+        """Undo the last move of an alias that is not undone yet, ignoring its gate.
 
         Returns:
             The model that the alias then points at.

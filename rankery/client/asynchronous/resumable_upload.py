@@ -39,7 +39,7 @@ class AsyncResumableUpload:
         self._retries = UploadRetries(retries)
         self._on_bytes = on_bytes
         self._sent_bytes = 0
-        self._most_bytes = 0
+        self._furthest_offset = 0
         self._remembered = RememberedUpload(transport.base_url, path)
         self._id = self._remembered.find()
 
@@ -126,8 +126,8 @@ class AsyncResumableUpload:
 
     def _arrived(self, offset: int) -> int:
         """Record the offset stored by the service; progress resets the retry deadline."""
-        if offset > self._most_bytes:
-            self._most_bytes = offset
+        if offset > self._furthest_offset:
+            self._furthest_offset = offset
             self._retries.renew()
         self._show(offset)
         return offset
@@ -151,7 +151,7 @@ async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_b
     for part, file in upload.larger_than(transport.resumable_bytes).items():
         large[part] = AsyncResumableUpload(transport, file, transport.retries, on_bytes)
         references[part] = await large[part].send()
-    document = await transport.upload_form(path, upload.naming(references), on_bytes)
+    document = await transport.upload_form(path, upload.with_references(references), on_bytes)
     for finished in large.values():
         finished.forget()
     return document

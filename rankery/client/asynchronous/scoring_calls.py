@@ -119,7 +119,7 @@ class AsyncScoringCalls(AsyncCalls):
             order: Order of the resulting data frame: by query and `rank`, or that of the input `rows` with
                 the pandas index, so that `frame["score"] = ranked["score"]` is right.
             allow_absent_features: Count features without a column in a data frame as missing values.
-            keep: Whether users see the rankings, so that the service stores a sample of them. A stored
+            keep: Whether users see the rankings; if so, the service stores a sample of them. A stored
                 ranking has a `ranking_id` for `send_events`, which is a column of a resulting data frame.
             user: Any text that identifies the user; only its keyed hash is stored.
             session: Any text that identifies the session; only its keyed hash is stored.
@@ -306,8 +306,8 @@ class AsyncScoringCalls(AsyncCalls):
         from rankery.client.frames.arrow import pa
 
         parts = []
-        most_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(table, most_rows, MAX_BYTES, keep_queries=keep_queries):
+        max_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
+        for first, end in split_into_requests(table, max_rows, MAX_BYTES, keep_queries=keep_queries):
             response = await self.transport.request(
                 "POST",
                 _rank_path(model_id),
@@ -328,10 +328,10 @@ class AsyncScoringCalls(AsyncCalls):
     ) -> "pa.Table":
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
-        most_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
-        for first, end in split_into_requests(table, most_rows, MAX_BYTES):
+        max_rows = min(MAX_DOCUMENTS, MAX_CELLS // table.num_columns)
+        for first, end in split_into_requests(table, max_rows, MAX_BYTES):
             queries = as_queries(table.slice(first, end - first))
-            for batch in batches(queries, most_rows, MAX_BYTES, MAX_QUERIES):
+            for batch in batches(queries, max_rows, MAX_BYTES, MAX_QUERIES):
                 body = given({"queries": batch, "top_k": top_k, **shown_to})
                 response = await self.transport.request("POST", _rank_path(model_id), json=body)
                 ranked += document_of(response)["queries"]

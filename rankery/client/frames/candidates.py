@@ -172,14 +172,14 @@ def _order_by_query(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | No
 
 
 def split_into_requests(
-    table: "pa.Table", most_rows: int, most_bytes: int, *, keep_queries: bool = True
+    table: "pa.Table", max_rows: int, max_bytes: int, *, keep_queries: bool = True
 ) -> list[tuple[int, int]]:
     """Split a table of candidates into parts for one scoring request each.
 
     Args:
         table: The rows of a query are contiguous.
-        most_rows: Maximum rows of a part, unless a single query has more.
-        most_bytes: Approximate maximum bytes of a part.
+        max_rows: Maximum rows of a part, unless a single query has more.
+        max_bytes: Approximate maximum bytes of a part.
         keep_queries: Whether to split between queries only, for ranks; scores need no other rows.
 
     Returns:
@@ -188,7 +188,7 @@ def split_into_requests(
     from rankery.client.frames.arrow import np
 
     rows = len(table)
-    rows_per_part = max(1, min(most_rows, most_bytes * rows // max(1, table.nbytes)))
+    rows_per_part = max(1, min(max_rows, max_bytes * rows // max(1, table.nbytes)))
     if rows <= rows_per_part:
         return [(0, rows)]
     if not keep_queries:

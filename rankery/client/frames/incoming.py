@@ -59,7 +59,7 @@ def table_of_columns(columns: Mapping[str, Any]) -> "pa.Table":
         return pa.table(dict(columns))
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataUnusable(
-            f"a dictionary of candidates has a list for each feature, all as long: {_reason(error)}"
+            f"a dictionary of candidates needs lists of equal length, one for each feature: {_reason(error)}"
         ) from error
 
 

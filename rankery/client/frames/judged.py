@@ -142,7 +142,7 @@ def _required(role: str, given: Mapping[str, Any], names: Sequence[str], frame: 
 
 
 def _index_hint(frame: Any, role: str) -> str:
-    """Return how to make a column of an index of pandas that has a usual name of a role."""
+    """Return a hint to reset the index of a pandas frame if it has a usual name of the role."""
     names = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
     found = usual_column(role, names)
     return f"; the index has {found!r}: frame.reset_index() makes it a column" if found else ""

@@ -1614,7 +1614,7 @@ class Comparison(Answer):
     """Multiple-comparison correction of the p-values"""
 
     pool_folds: bool = False
-    """Whether a model represents the fold models of its cross-validation"""
+    """Whether each query was ranked by the fold model that was not trained on it"""
 
     systems: list[ComparedSystem]
     pairs: list[Pair]

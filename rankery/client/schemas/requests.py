@@ -1590,7 +1590,7 @@ class RankRequest(TypedDict):
     """Whether to add each feature's contribution to the score of each returned document"""
 
     keep: NotRequired[bool]
-    """Whether users see the rankings, so that the service stores a share of them, `RANKERY_RANKING_LOG_SHARE`; a stored ranking has a `ranking_id`"""
+    """Whether users see the rankings; if so, the service stores the share `RANKERY_RANKING_LOG_SHARE` of them, and each stored ranking has a `ranking_id`"""
 
     user: NotRequired[str | None]
     """Any text that identifies the user; only its keyed hash is stored"""

@@ -58,9 +58,9 @@ class EventCalls(Calls):
             ```
         """
         lines = EventStreamParser(None if after is None else str(after))
-        asked = [kinds] if isinstance(kinds, str) else kinds
+        requested = [kinds] if isinstance(kinds, str) else kinds
         parameters: dict[str, Any] = {
-            "kind": None if asked is None else list(asked),
+            "kind": None if requested is None else list(requested),
             "object": None if object is None else id_of(object),
             "changes": False,
         }
@@ -95,12 +95,12 @@ class EventCalls(Calls):
             kinds: Only these kinds, such as `job.ended`.
             object: Only events of this object.
         """
-        asked = [kinds] if isinstance(kinds, str) else kinds
+        requested = [kinds] if isinstance(kinds, str) else kinds
         return Pages(
             self.transport,
             "/v1/events",
             lambda one: read(EventView, one),
             after=after,
-            kind=None if asked is None else list(asked),
+            kind=None if requested is None else list(requested),
             object=None if object is None else id_of(object),
         )

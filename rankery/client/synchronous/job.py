@@ -357,7 +357,7 @@ def wait_all(
                 show(job.refresh())
             left = [job for job in left if not job.has_ended]
             if left and deadline is not None and monotonic() > deadline:
-                raise TimeoutError(f"{len(left)} of {len(jobs)} jobs go on after {timeout_seconds:g} s")
+                raise TimeoutError(f"{len(left)} of {len(jobs)} jobs have not ended in {timeout_seconds:g} s")
             if left:
                 time.sleep(_INTERVAL_SECONDS)
     return Listing(jobs)

@@ -69,8 +69,8 @@ class JobCalls(Calls):
         Raises:
             RankeryApiError: The service refused a job; the message names it by its position, `/jobs/0`.
         """
-        asked = {"count": repeats} if isinstance(repeats, int) else repeats
-        batch = given({"jobs": [dict(job) for job in jobs], "repeats": asked})
+        repeat_options = {"count": repeats} if isinstance(repeats, int) else repeats
+        batch = given({"jobs": [dict(job) for job in jobs], "repeats": repeat_options})
         answer = self.transport.create("/v1/jobs/batch", batch)
         return Listing(self._bound(Job, job) for job in answer["jobs"])
 

@@ -74,8 +74,8 @@ class LifecycleCalls(Calls):
             client.delete("jobs", where=old, dry_run=False)
             ```
         """
-        manner = {"with_results": with_results, "permanently": permanently, "dry_run": dry_run}
-        return self._delete(f"/v1/{kind}/delete", _selection(ids, where) | manner)
+        options = {"with_results": with_results, "permanently": permanently, "dry_run": dry_run}
+        return self._delete(f"/v1/{kind}/delete", _selection(ids, where) | options)
 
     def label(
         self,

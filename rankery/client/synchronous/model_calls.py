@@ -47,7 +47,7 @@ class ModelCalls(AliasCalls):
         return self._bound(Model, self.transport.get(f"/v1/models/{escaped_reference(reference)}"))
 
     def reproduce(self, reference: str | HasId) -> Job:
-        """Train a model again from its lineage; the result of the job has whether the bytes are equal.
+        """Train a model again from its lineage; the job's result states whether the bytes are equal.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
@@ -102,7 +102,7 @@ class ModelCalls(AliasCalls):
         return self._bound(Model, document)
 
     def roll_back(self, name: str, alias: str) -> Model:
-        """Undo the last move of an alias that is not undone yet, without its gate.
+        """Undo the last move of an alias that is not undone yet, ignoring its gate.
 
         Returns:
             The model that the alias then points at.

@@ -86,7 +86,7 @@ def pair_table(pair: answers.Pair, names: Sequence[str], correction: str = "holm
     """
     a, b = names[pair.a], names[pair.b]
     p = "#p (Holm)" if correction == "holm" else "#p"
-    columns = ["metric", f"#{a}", f"#{b}", "#change", "#95% interval", p, "#better / same / worse"]
+    columns = ["metric", f"#{a}", f"#{b}", "#change", "#95% interval", p, "#larger / same / smaller"]
     rows = [
         [
             metric,

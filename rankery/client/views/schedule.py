@@ -4,7 +4,7 @@ from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import moment
 from rankery.client.schemas import answers
 
-_GOING_ON = frozenset({"queued", "training", "running", "promoting"})
+_UNFINISHED = frozenset({"queued", "training", "running", "promoting"})
 
 
 class ScheduleRunView(Shown, answers.ScheduleRun):
@@ -13,7 +13,7 @@ class ScheduleRunView(Shown, answers.ScheduleRun):
     @property
     def has_ended(self) -> bool:
         """True if the run has ended, with any status."""
-        return self.status not in _GOING_ON
+        return self.status not in _UNFINISHED
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""

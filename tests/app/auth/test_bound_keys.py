@@ -55,8 +55,8 @@ QUERIES = {
 }
 # Paths whose parameters name no object of a project.
 NOT_OF_PROJECTS = {
-    "/v1/papers/{name}": "what the code knows",
-    "/v1/uploads/{upload_id}": "of the key that made it",
+    "/v1/papers/{name}": "the same for all projects",
+    "/v1/uploads/{upload_id}": "belongs to a key, not to a project",
 }
 # Lists and counts, which must be those of an empty service.
 LISTS = {
@@ -142,7 +142,7 @@ BY_BODY: dict[str, tuple[Any, int]] = {
 }
 # Other operations, each with the reason that it needs no test here.
 OTHERS: dict[Operation, str] = {
-    ("get", "/v2"): "the server",
+    ("get", "/v2"): "names the server",
     ("get", "/v2/health/live"): "health",
     ("get", "/v2/health/ready"): "health",
     ("get", "/healthz"): "health",
@@ -152,18 +152,18 @@ OTHERS: dict[Operation, str] = {
     ("post", "/v1/datasets/synthetic"): "names no object",
     ("post", "/v1/datasets/folders"): "names no object",
     ("get", "/v1/datasets/folders"): "folders of the data roots, which all projects share",
-    ("post", "/v1/models"): "names a name alone; see the tests of projects",
+    ("post", "/v1/models"): "refers only to a model name; see the tests of projects",
     ("post", "/v1/rankings"): "see the test of uploads",
-    ("options", "/v1/uploads"): "of the key that made it",
-    ("get", "/v1/uploads"): "of the key that made it",
-    ("post", "/v1/uploads"): "of the key that made it",
-    ("get", "/v1/papers"): "what the code knows",
-    ("get", "/v1/losses"): "what the code knows",
-    ("get", "/v1/schedules/due-times"): "what an expression means",
-    ("get", "/v1/scorers"): "what the code knows",
-    ("get", "/v1/metrics"): "what the code knows",
-    ("get", "/v1/job-schemas"): "what the code knows",
-    ("get", "/v1/export-formats"): "what the code knows",
+    ("options", "/v1/uploads"): "belongs to a key, not to a project",
+    ("get", "/v1/uploads"): "belongs to a key, not to a project",
+    ("post", "/v1/uploads"): "belongs to a key, not to a project",
+    ("get", "/v1/papers"): "the same for all projects",
+    ("get", "/v1/losses"): "the same for all projects",
+    ("get", "/v1/schedules/due-times"): "depends on the expression alone",
+    ("get", "/v1/scorers"): "the same for all projects",
+    ("get", "/v1/metrics"): "the same for all projects",
+    ("get", "/v1/job-schemas"): "the same for all projects",
+    ("get", "/v1/export-formats"): "the same for all projects",
     ("get", "/v1/counts"): "has a separate test",
     ("get", "/v1/projects"): "has a separate test",
 }
@@ -204,7 +204,7 @@ def test_every_operation_is_in_a_table(openapi_document: dict[str, Any]) -> None
         and not (method == "get" and path in LISTS)
         and not (method == "post" and path in BY_BODY)
     ]
-    assert not missing, "say in tests/app/auth/test_bound_keys.py what a bound key finds there"
+    assert not missing, "add each route to a table of tests/app/auth/test_bound_keys.py"
 
 
 @pytest.mark.long

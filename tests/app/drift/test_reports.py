@@ -65,7 +65,7 @@ def test_a_report_is_shown_and_deleted(
 
 
 @pytest.mark.parametrize(
-    ("changed", "place"),
+    ("changed", "pointer"),
     [
         ({"days": 0}, "/days"),
         ({"thresholds": {"psi": -1}}, "/thresholds/psi"),
@@ -74,13 +74,13 @@ def test_a_report_is_shown_and_deleted(
     ],
 )
 def test_an_invalid_field_of_a_drift_job_is_refused(
-    client: TestClient, add_model: Callable[[str], Model], changed: dict[str, Any], place: str
+    client: TestClient, add_model: Callable[[str], Model], changed: dict[str, Any], pointer: str
 ) -> None:
     """422 points at the invalid field."""
     add_model("web")
     answer = client.post("/v1/jobs", json={"kind": "drift", "model": "web", **changed})
     assert answer.status_code == 422, answer.text
-    assert place in [error["pointer"] for error in answer.json()["errors"]]
+    assert pointer in [error["pointer"] for error in answer.json()["errors"]]
 
 
 def test_a_job_is_in_the_project_of_its_model(client: TestClient, add_model: Callable[..., Model]) -> None:

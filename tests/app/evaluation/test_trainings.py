@@ -87,7 +87,7 @@ def test_trainings_without_values_of_queries_are_not_tested(client: TestClient, 
     assert found["sentence"].startswith("No test was possible")
 
 
-def test_a_metric_may_be_asked_for(client: TestClient, store: Store) -> None:
+def test_a_metric_may_be_chosen(client: TestClient, store: Store) -> None:
     """A metric that no training measured ranks none; an unknown metric is refused."""
     grid = finished_grid(store, size=2)
     assert [item["validation"] for item in ranked(client, grid.job_ids, metric="map")["items"]] == [
@@ -99,7 +99,7 @@ def test_a_metric_may_be_asked_for(client: TestClient, store: Store) -> None:
     assert refused.json()["errors"][0]["pointer"] == "/metric"
 
 
-def test_jobs_that_are_no_trainings_are_missing(client: TestClient, store: Store) -> None:
+def test_jobs_other_than_trainings_are_missing(client: TestClient, store: Store) -> None:
     """A list of other jobs alone is empty."""
     with store.begin() as tx:
         other = tx.jobs.add("rank", {})

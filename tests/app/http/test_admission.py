@@ -15,17 +15,17 @@ from app.settings import ApiSettings
 READ, SCORE = ("GET", "/v1/jobs"), ("POST", "/v1/models/web/rank")
 
 
-class Crowd:
+class CountingApp:
     """An application that counts concurrent requests; all but GET requests wait for `leave`."""
 
     def __init__(self) -> None:
-        self.inside = self.most_inside = 0
+        self.inside = self.max_inside = 0
         self.leave = asyncio.Event()
 
     async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
         """Return from a GET request after three loop iterations, and from others when `leave` is set."""
         self.inside += 1
-        self.most_inside = max(self.most_inside, self.inside)
+        self.max_inside = max(self.max_inside, self.inside)
         try:
             if scope["method"] == "GET":
                 for _ in range(3):
@@ -45,10 +45,10 @@ def test_brief_requests_are_handled_few_at_a_time() -> None:
     """Of ten requests that arrive together, no more are handled at a time than are admitted."""
 
     async def run() -> int:
-        crowd = Crowd()
-        limiter = AdmissionLimiter(crowd, is_scoring)
+        counting = CountingApp()
+        limiter = AdmissionLimiter(counting, is_scoring)
         await asyncio.gather(*(_send_request(limiter, *READ) for _ in range(10)))
-        return crowd.most_inside
+        return counting.max_inside
 
     assert asyncio.run(run()) == ADMITTED_REQUESTS
 
@@ -57,15 +57,15 @@ def test_a_request_that_waits_delays_the_next_by_one_slot() -> None:
     """Five waiting requests are handled after five slots; when they return, every slot is free."""
 
     async def run() -> tuple[int, int]:
-        crowd = Crowd()
-        limiter = AdmissionLimiter(crowd, is_scoring)
+        counting = CountingApp()
+        limiter = AdmissionLimiter(counting, is_scoring)
         waiting = [asyncio.create_task(_send_request(limiter, "POST", "/v1/jobs")) for _ in range(5)]
         await asyncio.sleep(SLOT_SECONDS * 20)
-        inside = crowd.inside
-        crowd.leave.set()
+        inside = counting.inside
+        counting.leave.set()
         await asyncio.gather(*waiting)
         await _send_request(limiter, *READ)  # the slots are free again
-        return inside, crowd.inside
+        return inside, counting.inside
 
     assert asyncio.run(run()) == (5, 0)
 
@@ -74,15 +74,15 @@ def test_scoring_does_not_queue() -> None:
     """Scoring is handled immediately while other requests have all slots and one waits."""
 
     async def run() -> int:
-        crowd = Crowd()
-        limiter = AdmissionLimiter(crowd, is_scoring)
+        counting = CountingApp()
+        limiter = AdmissionLimiter(counting, is_scoring)
         others = [("POST", "/v1/jobs")] * (ADMITTED_REQUESTS + 1)
         tasks = [asyncio.create_task(_send_request(limiter, *other)) for other in others]
         tasks += [asyncio.create_task(_send_request(limiter, *SCORE)) for _ in range(3)]
         for _ in range(3):
             await asyncio.sleep(0)
-        inside = crowd.inside
-        crowd.leave.set()
+        inside = counting.inside
+        counting.leave.set()
         await asyncio.gather(*tasks)
         return inside
 

@@ -45,9 +45,9 @@ def test_the_path_alone_is_the_first_page(client: TestClient) -> None:
 
 def test_created_objects_are_at_their_location(client: TestClient) -> None:
     """The header `Location` has the root path, also for a repeated request."""
-    asked = {"name": "made", "queries": 3}
+    body = {"name": "made", "queries": 3}
     for _ in range(2):
-        made = client.post(f"{ROOT}/v1/datasets/synthetic", json=asked, headers={"Idempotency-Key": "once"})
+        made = client.post(f"{ROOT}/v1/datasets/synthetic", json=body, headers={"Idempotency-Key": "once"})
         location = made.headers["location"]
         assert location.startswith(f"{ROOT}/v1/")
         assert client.get(location).status_code == 200
@@ -55,8 +55,8 @@ def test_created_objects_are_at_their_location(client: TestClient) -> None:
 
 def test_signing_in_stays_below_the_path(client: TestClient, secret: str) -> None:
     """Redirects and the cookie have the root path; `next` has none."""
-    asked = client.get(f"{ROOT}/jobs?kind=train", headers=HTML, follow_redirects=False)
-    assert asked.headers["location"] == f"{ROOT}/sign-in?next=%2Fjobs%3Fkind%3Dtrain"
+    redirect = client.get(f"{ROOT}/jobs?kind=train", headers=HTML, follow_redirects=False)
+    assert redirect.headers["location"] == f"{ROOT}/sign-in?next=%2Fjobs%3Fkind%3Dtrain"
     form = {"key": secret, "next": "/jobs?kind=train"}
     signed_in = client.post(f"{ROOT}/sign-in", data=form, follow_redirects=False)
     assert signed_in.headers["location"] == f"{ROOT}/jobs?kind=train"

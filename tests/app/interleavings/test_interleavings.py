@@ -207,7 +207,7 @@ def test_clicks_count_within_their_window(client: TestClient, store: Store, appl
 
 
 @pytest.mark.parametrize(
-    ("changed", "place"),
+    ("changed", "pointer"),
     [
         ({"rankings": None}, "/models"),
         ({"models": ["web", "web"]}, "/models"),
@@ -219,16 +219,16 @@ def test_clicks_count_within_their_window(client: TestClient, store: Store, appl
         ({"length": 0}, "/length"),
     ],
 )
-def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, Any], place: str) -> None:
+def test_wrong_interleavings_are_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
     """422 points at the field with the mistake."""
     body = {"name": "test", "rankings": ["a", "b"], **changed}
     answer = client.post("/v1/interleavings", json=body)
     assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == place
+    assert answer.json()["errors"][0]["pointer"] == pointer
 
 
 def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
-    """Refused are, for example, missing rankers, repeated documents, and candidates without models."""
+    """Missing rankers, repeated documents and candidates without models, for example, are refused."""
     made = create(client)
     of_models = create(client, rankings=None, models=models)
 

@@ -102,11 +102,11 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
     models = [add_ended("web"), add_ended("web"), add_ended("shop")]
     client.patch("/v1/models/web:2", json={"tags": {"draft": "yes"}})
     body = {"filter": {"name": "web", "tag": ["draft:yes"]}}
-    promised = deleted(client, "models", **body)
-    assert (promised["dry_run"], promised["deleted"]) == (True, {"models": 1})
+    planned = deleted(client, "models", **body)
+    assert (planned["dry_run"], planned["deleted"]) == (True, {"models": 1})
     assert len(client.get("/v1/models").json()["items"]) == len(models)
     done = deleted(client, "models", **body, dry_run=False)
-    assert (done["deleted"], done["size_bytes"]) == ({"models": 1}, promised["size_bytes"])
+    assert (done["deleted"], done["size_bytes"]) == ({"models": 1}, planned["size_bytes"])
     assert client.get("/v1/models/web:2").status_code == 404
     jobs = deleted(client, "jobs", filter={"kind": "train"}, with_results=True, dry_run=False)
     assert jobs["deleted"] == {"jobs": 3, "models": 2}

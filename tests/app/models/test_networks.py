@@ -81,12 +81,12 @@ def test_a_sum_ranks_and_explains(client: TestClient, add_network: Add) -> None:
         Member("web:1", trees.encode(), tuple(FEATURE_NAMES), 0.25),
         Member("line:1", write_network(line), tuple(FEATURE_NAMES[:0:-1]), -2.0),
     ]
-    added = Sum.of(members)
-    add_network("both", added)
+    model = Sum.of(members)
+    add_network("both", model)
     features = random_features(20, 3, seed=3)
     features[np.isinf(features)] = np.nan
     (query,) = client.post("/v1/models/both/rank", json=_body(features, explain=True)).json()["queries"]
-    scores = added.score(features)
+    scores = model.score(features)
     for document in query["ranking"]:
         assert document["score"] == scores[int(document["id"])]
         explanation = document["explanation"]

@@ -65,7 +65,7 @@ def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    ("body", "place"),
+    ("body", "pointer"),
     [
         ({"name": ""}, "/name"),
         ({"name": "a\u202eb"}, "/name"),
@@ -76,11 +76,11 @@ def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) 
     ],
 )
 def test_labels_that_are_refused(
-    client: TestClient, train_request: dict[str, Any], body: dict[str, Any], place: str
+    client: TestClient, train_request: dict[str, Any], body: dict[str, Any], pointer: str
 ) -> None:
     """The error points at the label."""
     address = client.post("/v1/jobs", json=train_request).headers["location"]
-    assert errors(client.patch(address, json=body)) == [place]
+    assert errors(client.patch(address, json=body)) == [pointer]
 
 
 def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: dict[str, Any]) -> None:
@@ -163,7 +163,7 @@ def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) ->
     assert errors(client.post("/v1/datasets", data={"project": "No"}, files=file)) == ["/project"]
 
 
-def test_what_else_is_made_in_a_project(client: TestClient, store: Store) -> None:
+def test_other_objects_are_created_in_a_project(client: TestClient, store: Store) -> None:
     """Synthetic datasets, experiments with their datasets, and imported models have a project."""
     drawn = client.post("/v1/datasets/synthetic", json={"queries": 5, "project": "web"}).json()
     assert drawn["project"] == "web"
@@ -239,8 +239,8 @@ def test_many_jobs_are_labelled_by_a_filter(client: TestClient, train_request: d
         asked = {**train_request, "model_name": f"m{number}", "tags": tags}
         assert client.post("/v1/jobs", json=asked).status_code == 202
     body = {"filter": {"project": "-"}, "tags": {"team": "search", "draft": None}}
-    promised = client.post("/v1/jobs/labels", json=body).json()
-    assert (promised["dry_run"], promised["changed"], promised["unchanged"]) == (True, 2, 1)
+    planned = client.post("/v1/jobs/labels", json=body).json()
+    assert (planned["dry_run"], planned["changed"], planned["unchanged"]) == (True, 2, 1)
     assert len(client.get("/v1/jobs?tag=team:search").json()["items"]) == 1
     done = client.post("/v1/jobs/labels", json={**body, "project": "web", "dry_run": False}).json()
     assert (done["dry_run"], done["changed"], done["complete"]) == (False, 3, True)
@@ -260,11 +260,11 @@ def test_models_move_with_all_versions_of_their_names(
     for name in ("web", "web", "ads"):
         add_model(name)
     body = {"ids": ["web:2", "ads"], "project": "search", "tags": {"a": "b"}}
-    promised = client.post("/v1/models/labels", json=body).json()
-    assert (promised["changed"], promised["moved_names"]) == (2, ["ads", "web"])
+    planned = client.post("/v1/models/labels", json=body).json()
+    assert (planned["changed"], planned["moved_names"]) == (2, ["ads", "web"])
     assert client.get("/v1/models?project=search").json()["items"] == []
     done = client.post("/v1/models/labels", json={**body, "dry_run": False}).json()
-    assert {**done, "dry_run": True} == promised
+    assert {**done, "dry_run": True} == planned
     found = client.get("/v1/models?project=search").json()["items"]
     assert {(model["name"], model["version"]): model["tags"] for model in found} == {
         ("web", 1): {},
@@ -292,7 +292,7 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
 
 
 @pytest.mark.parametrize(
-    ("body", "place"),
+    ("body", "pointer"),
     [
         ({"ids": ["job_1"]}, ""),
         ({"ids": ["job_1"], "filter": {"all": True}, "project": None}, ""),
@@ -301,6 +301,6 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
         ({"ids": ["job_1"], "tags": {"No": "x"}}, "/tags/No"),
     ],
 )
-def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], place: str) -> None:
+def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], pointer: str) -> None:
     """The error points at the label; a request without changes is refused."""
-    assert errors(client.post("/v1/jobs/labels", json=body)) == [place]
+    assert errors(client.post("/v1/jobs/labels", json=body)) == [pointer]

@@ -65,7 +65,7 @@ def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "place"),
+    ("changed", "pointer"),
     [
         ({"cron": "0 25 * * *"}, "/cron"),
         ({"timezone": "Mars/Olympus"}, "/timezone"),
@@ -90,17 +90,17 @@ def test_a_schedule_shows_its_next_due_times(client: TestClient) -> None:
         ({"enabled": None}, "/enabled"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_place(
-    client: TestClient, changed: dict[str, Any], place: str
+def test_invalid_fields_are_refused_with_their_pointers(
+    client: TestClient, changed: dict[str, Any], pointer: str
 ) -> None:
     """A job is checked as at submission, and the pointers of its errors are below `/job`."""
-    assert place in pointers(client.post("/v1/schedules", json=body(**changed)))
+    assert pointer in pointers(client.post("/v1/schedules", json=body(**changed)))
     assert client.get("/v1/schedules").json()["items"] == []
 
 
 @pytest.mark.both_stores
 def test_nul_in_names_is_refused(client: TestClient) -> None:
-    """PostgreSQL refuses NUL in text: an alias is not allowed, and a model of a sum is unknown."""
+    """PostgreSQL refuses NUL in text: an alias with NUL is invalid, and a model of a sum is not found."""
     assert pointers(client.post("/v1/schedules", json=body(promote={"alias": "a\x00b"}))) == [
         "/promote/alias"
     ]

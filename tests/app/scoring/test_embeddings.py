@@ -178,8 +178,16 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
             "/emb",
             "row 0: has a value beyond the range of float32",
         ),
-        ({"bm25": [1.0], "emb": _lists([["a"] * 3], pa.string())}, "/emb", "columns of such lists are not"),
-        ({"emb": _lists([[1, 2, 3]]), "x": _lists([[[1]]], pa.list_(pa.int8()), 1)}, "/x", "columns of such"),
+        (
+            {"bm25": [1.0], "emb": _lists([["a"] * 3], pa.string())},
+            "/emb",
+            "columns of lists of non-numbers",
+        ),
+        (
+            {"emb": _lists([[1, 2, 3]]), "x": _lists([[[1]]], pa.list_(pa.int8()), 1)},
+            "/x",
+            "columns of lists of non-numbers",
+        ),
         ({"emb": pa.array([[1.0, 2, 3]])}, "/emb", "columns of list are not accepted"),
     ],
 )

@@ -55,7 +55,7 @@ def test_every_form_names_model_and_document(client: TestClient, web: Model) -> 
 
 
 def test_scores_of_a_dataset_name_model_and_document(store: Store, web: Model) -> None:
-    """Jobs score datasets in this way; NaN would be taken for a document that was not retrieved."""
+    """Jobs score datasets in this way; NaN would mean a document that was not retrieved."""
     features = np.zeros((5, 3), np.float32)
     features[3, 0] = HUGE
     dataset = RankingDataset.from_arrays(

@@ -39,15 +39,15 @@ def share() -> float:
 
 
 @pytest.fixture
-def most_bytes() -> int:
+def max_bytes() -> int:
     """Limit of the log's size, by default more than the tests write."""
     return 2**20
 
 
 @pytest.fixture
-def settings(settings: ApiSettings, share: float, most_bytes: int) -> ApiSettings:
+def settings(settings: ApiSettings, share: float, max_bytes: int) -> ApiSettings:
     """Settings that keep a share of the requests, up to a number of bytes."""
-    return settings.model_copy(update={"score_log_share": share, "score_log_bytes": most_bytes})
+    return settings.model_copy(update={"score_log_share": share, "score_log_bytes": max_bytes})
 
 
 def logged(client: TestClient, settings: ApiSettings) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def rank_table(client: TestClient, **columns: Any) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-@pytest.mark.parametrize("most_bytes", [2_000])
+@pytest.mark.parametrize("max_bytes", [2_000])
 def test_what_was_scored_is_kept(
     client: TestClient, settings: ApiSettings, add_model: Callable[[str], Model]
 ) -> None:
@@ -142,7 +142,9 @@ def test_documents_of_large_requests_are_drawn(
         assert query_id == queries[int(document["id"])]
 
 
-def test_a_full_chunk_waits_while_the_database_is_away(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_chunk_waits_while_the_database_is_unavailable(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is written again after an interval, not immediately, and a failed write leaves no artifact."""
     monkeypatch.setattr(sample_writer, "CHUNK_BYTES", 100)
     failed, begin = threading.Event(), store.begin

@@ -90,9 +90,7 @@ def test_bounds_are_those_of_the_declared_parameters(
     assert f"/search_space/{place}" in pointers(refused)
 
 
-def test_a_problem_of_a_longer_name_is_not_of_the_parameter(
-    client: TestClient, request_of: Callable[..., Any]
-) -> None:
+def test_a_prefix_of_a_name_is_not_its_parent(client: TestClient, request_of: Callable[..., Any]) -> None:
     """`feature_fraction` is not a parent of `feature_fraction_bynode`, whose problems keep their pointer."""
     longer = "/hyperparameters/feature_fraction_bynode"
     space = {
@@ -221,7 +219,7 @@ def test_a_trial_by_hand_does_not_use_up_the_patience(
 
 
 @pytest.mark.parametrize("parameters", [{}, {LEAVES: 65}, {LEAVES: 8, RATE: 0.1}])
-def test_trials_by_hand_are_of_the_search_space(
+def test_trials_by_hand_must_be_in_the_search_space(
     client: TestClient, request_of: Callable[..., Any], parameters: dict[str, Any]
 ) -> None:
     """Missing, unknown and unfit values are refused."""
@@ -325,7 +323,7 @@ def test_a_study_with_more_trials_than_a_request_may_have_is_cloned(
     assert clone.json()["budget"]["trials"] == MAX_TRIALS
 
 
-class TestOfAQuota:
+class TestQuota:
     """Changes of studies whose trials exceed the quota of jobs."""
 
     @pytest.fixture
@@ -399,7 +397,7 @@ def test_importance_is_empty_before_there_are_trials(
     assert found == {"method": "ped-anova", "trials": 0, "importances": {}}
 
 
-def test_a_folded_list_of_jobs_has_the_last_trial_alone(
+def test_a_folded_list_of_jobs_has_only_the_last_trial(
     client: TestClient, request_of: Callable[..., Any], store: Store
 ) -> None:
     """Earlier trials and candidates of automatic trainings are left out, and other jobs are kept."""

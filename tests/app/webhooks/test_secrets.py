@@ -48,7 +48,7 @@ def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path)
         with _running(settings) as client:
             made = client.post("/v1/webhooks", json={"url": receiver.url}).json()
         assert _stored(settings) == [(made["secret"], None)]
-        receiver.tell_secret(made["secret"])
+        receiver.set_secret(made["secret"])
         with _running(settings, key) as client:
             ((encrypted, _),) = _stored(settings)
             assert encrypted != made["secret"]
@@ -57,7 +57,7 @@ def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path)
             assert client.post(test).json()["delivered"]
             rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
             for secret in (made["secret"], rotated):  # for a day both sign
-                receiver.tell_secret(secret)
+                receiver.set_secret(secret)
                 assert client.post(test).json()["delivered"]
             client.post("/v1/webhooks", json={"url": receiver.url})
             assert "whsec_" not in str(_stored(settings))
@@ -67,7 +67,7 @@ def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path)
             assert not answer["delivered"]
             assert "RANKERY_ENCRYPTION_KEYS" in answer["error"]
             rotated = client.post(f"/v1/webhooks/{made['id']}/rotate").json()["secret"]
-            receiver.tell_secret(rotated)
+            receiver.set_secret(rotated)
             assert client.post(test).json()["delivered"]
 
 

@@ -44,7 +44,7 @@ def receiver(receivers: Receivers) -> Receiver:
 def webhook(client: TestClient, receiver: Receiver) -> dict[str, Any]:
     """A webhook whose receiver has its secret."""
     made: dict[str, Any] = client.post("/v1/webhooks", json={"url": receiver.url}).json()
-    receiver.tell_secret(made["secret"])
+    receiver.set_secret(made["secret"])
     return made
 
 
@@ -239,7 +239,7 @@ def test_a_slow_receiver_does_not_delay_other_webhooks(
     client.post("/v1/webhooks", json={"url": receiver.url})
     quick = receivers.new()
     made = client.post("/v1/webhooks", json={"url": quick.url}).json()
-    quick.tell_secret(made["secret"])
+    quick.set_secret(made["secret"])
     happen(*(f"o{number}" for number in range(40)))
     started = time.monotonic()
     eventually(lambda: len(quick.delivered()) == 40)
@@ -317,9 +317,9 @@ def test_secrets_rotate(
     assert rotated["secret"] != webhook["secret"]
     assert answer.headers["Cache-Control"] == "no-store"
     for secret, delivered in ((webhook["secret"], True), (rotated["secret"], True), (new_secret(), False)):
-        receiver.tell_secret(secret)
+        receiver.set_secret(secret)
         assert client.post(f"/v1/webhooks/{webhook['id']}/test").json()["delivered"] is delivered
-    receiver.tell_secret(rotated["secret"])
+    receiver.set_secret(rotated["secret"])
     happen("a")
     eventually(lambda: _all_are(client, webhook, "delivered"))
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from rankery.embedded.stack import EmbeddedStack
-from tests.browser.actions import train_on_it
+from tests.browser.actions import open_training_form
 from tests.browser.keyed.conftest import sign_in
 from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
 from tests.browser.visit import Visit, new_page, watched
@@ -66,7 +66,7 @@ def test_the_first_half_of_the_workflow(visit: Visit, proxy: WebProxy, secret: s
     sign_in(page, secret)
     page.wait_for_url(f"{proxy.url}/datasets")
     upload_and_read_the_doctor(visit, page)
-    train_on_it(page)
+    open_training_form(page)
     train_and_watch(visit, page)
     page.keyboard.press("Control+k")
     page.keyboard.type("story")

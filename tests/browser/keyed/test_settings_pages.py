@@ -34,7 +34,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     dialog.get_by_label("Name").fill(name)
     dialog.get_by_label("write").check()
     dialog.get_by_label("Expires").fill("2099-12-31")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"key-form-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Create").click()
     made = page.get_by_role("region", name="Secret")
@@ -53,7 +53,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     revoked = page.get_by_role("row").filter(has_text="Deleted the key").first
     expect(revoked).to_contain_text("Done")
     expect(revoked.get_by_role("rowheader")).to_have_text("admin")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"audit-{look[0]}-{look[1]}")
     page.get_by_label("Key").select_option(unused)
     expect(page.get_by_role("row")).to_have_count(1)
@@ -65,7 +65,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     page.get_by_label("Changed only").uncheck()
     expect(page.get_by_role("row").filter(has_text="RANKERY_MAX_UPLOAD_BYTES")).to_contain_text("32 GiB")
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.photograph(f"settings-{look[0]}-{look[1]}")
 
 

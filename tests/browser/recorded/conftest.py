@@ -10,7 +10,7 @@ import pytest
 from core.store import Store
 from tests.browser.prepared import Json, Prepared
 from tests.browser.recorded import answers
-from tests.browser.recorded.answers import AGAIN, Recording
+from tests.browser.recorded.answers import HOW_TO_RECORD, Recording
 from tests.browser.recorded.server import TEST_HEADER, RecordedApi
 from tests.browser.visit import Visit
 
@@ -36,7 +36,7 @@ class RecordedResults(Prepared):
 
     def post(self, path: str, **body: Any) -> Json:
         """Send a POST request to the service; fail if the answers are not being recorded."""
-        assert RECORDING, f"not on record: POST {path} {body}; {AGAIN}"
+        assert RECORDING, f"not on record: POST {path} {body}; {HOW_TO_RECORD}"
         return super().post(path, **body)
 
 
@@ -93,7 +93,7 @@ def visit(
             count = len(recorded_api.answers)
             visit.page.wait_for_timeout(_QUIET_MS)
         recording.tests[name] = recorded_api.answers
-    assert recorded_api.missing == [], AGAIN
+    assert recorded_api.missing == [], HOW_TO_RECORD
 
 
 @pytest.fixture(scope="module")

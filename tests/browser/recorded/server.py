@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app import dashboard
 from app.http.caching import conditional
-from tests.browser.recorded.answers import AGAIN, Answer, key_of
+from tests.browser.recorded.answers import HOW_TO_RECORD, Answer, key_of
 from tests.servers.process import free_port
 
 TEST_HEADER = "x-recorded-test"
@@ -90,7 +90,7 @@ class RecordedApi:
         answer = self.answers.get(key)
         if answer is None:
             self.missing.append(key)
-            detail = f"not on record: {key}; {AGAIN}"
+            detail = f"not on record: {key}; {HOW_TO_RECORD}"
             return JSONResponse({"title": "Not on record", "detail": detail}, HTTPStatus.NOT_IMPLEMENTED)
         content = json.dumps(answer.body) if answer.is_json else answer.body or ""
         headers = {"content-disposition": answer.disposition} if answer.disposition else {}

@@ -14,7 +14,7 @@ from starlette.routing import Match
 from app.application import create_app
 from app.settings import ApiSettings
 from tests.browser.recorded import answers
-from tests.browser.recorded.answers import AGAIN, Answer
+from tests.browser.recorded.answers import HOW_TO_RECORD, Answer
 
 PROBLEM = "application/problem+json"
 
@@ -30,7 +30,7 @@ def test_every_answer_is_what_the_api_would_send(routes: list[APIRoute]) -> None
     recorded = {answer.line(): answer for one in answers.load().values() for answer in one.answers()}
     assert len(recorded) > 100
     faults = [fault for answer in recorded.values() for fault in _faults(answer, routes)]
-    assert faults == [], AGAIN
+    assert faults == [], HOW_TO_RECORD
 
 
 def test_every_recorded_test_exists() -> None:

@@ -10,8 +10,8 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.browser
 
 
-def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRecord) -> None:
-    """The page lists the end and first iteration of each attempt; a summary counts retries and returns."""
+def test_a_resumed_training_lists_its_attempts(visit: Visit, on_record: OnRecord) -> None:
+    """Each attempt has its outcome and first iteration; a summary counts lost workers and returned jobs."""
     page = visit.open(f"/jobs/{on_record('resumed', histories.resumed)}")
     panel = page.locator(".attempts")
     expect(panel.locator("tbody tr")).to_have_count(3)
@@ -25,7 +25,7 @@ def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRe
     visit.fit("attempts")
 
 
-def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) -> None:
+def test_a_job_that_killed_its_workers(visit: Visit, on_record: OnRecord) -> None:
     """The page shows why the job failed, the next step for the user, and every attempt."""
     page = visit.open(f"/jobs/{on_record('lost', histories.lost_for_good)}")
     problem = page.locator(".job-problem")
@@ -36,7 +36,7 @@ def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) 
 
 
 @pytest.mark.parametrize("title", ["Time limit", "Memory limit"])
-def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -> None:
+def test_a_job_that_exceeded_a_limit(visit: Visit, on_record: OnRecord, title: str) -> None:
     """Limits are shown at the top, advice below the problem, and a single attempt has no history."""
     limits = {"seconds": 5400.0, "memory_bytes": 4_000_000_000}
     job_id = on_record(title, lambda store: histories.failed(store, title, "It was too much.", limits))
@@ -49,7 +49,7 @@ def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -
     expect(page.locator(".curve")).to_be_hidden()
 
 
-def test_the_list_marks_what_was_tried_again(visit: Visit, on_record: OnRecord) -> None:
+def test_the_list_marks_jobs_with_several_attempts(visit: Visit, on_record: OnRecord) -> None:
     """The list marks a job that had several attempts, but not a job with a single attempt."""
     lost = on_record("lost", histories.lost_for_good)
     once = on_record("once", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))

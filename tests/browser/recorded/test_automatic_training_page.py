@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import searches
+from tests.browser import auto_trainings
 from tests.browser.prepared import Prepared
 from tests.browser.recorded.conftest import OnRecord
 from tests.browser.visit import PHONE, Visit
@@ -32,7 +32,7 @@ def test_the_best_model_is_asked_for_at_a_glance(
     expect(page.get_by_role("button", name="Start")).to_be_in_viewport(ratio=1)
     expect(page.get_by_label("Budget")).to_have_value("5")
     expect(page.locator("#field-seed")).to_be_hidden()
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("train-best", (1440, PHONE))
 
 
@@ -62,7 +62,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
 
 def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
     """The page lists measured candidates, best first, then the current one; it has no conclusion yet."""
-    page = visit.open(f"/jobs/{on_record('searching', searches.searching)}")
+    page = visit.open(f"/jobs/{on_record('searching', auto_trainings.running)}")
     expect(page.locator(".progress-words")).to_contain_text(
         "trying linear by ranknet · 34 of 60 · 2 min 20 s left"
     )
@@ -78,7 +78,7 @@ def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None
 
 def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on_record: OnRecord) -> None:
     """The page shows the conclusion, the next step, all values with the baselines, and skipped candidates."""
-    page = visit.open(f"/jobs/{on_record('searched', searches.searched)}")
+    page = visit.open(f"/jobs/{on_record('searched', auto_trainings.succeeded)}")
     conclusion = page.get_by_role("region", name="Conclusion")
     expect(conclusion.locator(".sentence")).to_contain_text("better than LightGBM's default trees")
     for action, view in (("Promote", "aliases"), ("Export", "exports")):
@@ -101,7 +101,7 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     left_out = page.get_by_role("region", name="Candidates that are not ranked")
     expect(left_out).to_contain_text("stopped: shown to be worse")
     expect(left_out).to_contain_text("out of time: the budget was used up")
-    assert visit.barriers() == []
+    assert visit.violations() == []
     visit.fit("auto-train", (1440, PHONE))
 
     conclusion.get_by_role("link", name="Model", exact=True).click()
@@ -114,12 +114,12 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
 
 def test_a_search_without_a_model_is_explained(visit: Visit, on_record: OnRecord) -> None:
     """The page explains that no model was built: the job failed in the search or was cancelled earlier."""
-    page = visit.open(f"/jobs/{on_record('search failed', searches.search_failed)}")
+    page = visit.open(f"/jobs/{on_record('search failed', auto_trainings.failed)}")
     expect(page.locator(".job-problem")).to_contain_text("Memory limit")
     board = page.locator(".leaderboard")
     expect(board).to_contain_text("The job ended before a model was built from the candidates.")
     expect(page.locator(".leaderboard .sortable tbody tr")).to_have_count(3)
-    page = visit.open(f"/jobs/{on_record('search cancelled', searches.search_cancelled)}")
+    page = visit.open(f"/jobs/{on_record('search cancelled', auto_trainings.cancelled)}")
     expect(page.locator(".leaderboard")).to_contain_text("No candidate was measured.")
     expect(page.locator(".leaderboard table").first).to_be_hidden()
     visit.fit("auto-train-cancelled", (1440, PHONE))
@@ -127,7 +127,7 @@ def test_a_search_without_a_model_is_explained(visit: Visit, on_record: OnRecord
 
 def test_searches_are_listed_by_their_kind(visit: Visit, on_record: OnRecord) -> None:
     """The list filters automatic trainings by kind, and an opened row shows the conclusion."""
-    job_id = on_record("searched", searches.searched)
+    job_id = on_record("searched", auto_trainings.succeeded)
     page = visit.open("/jobs?kind=auto-train")
     row = page.locator(f'[data-job="{job_id}"]')
     expect(row.locator('[data-column="kind"]')).to_have_text("Automatic training")

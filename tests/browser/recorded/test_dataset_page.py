@@ -184,7 +184,7 @@ def test_any_query_id_has_an_address(visit: Visit, table: str) -> None:
     visit.photograph("odd-query")
 
 
-def test_of_many_features_a_query_shows_the_telling_ones(visit: Visit, table: str) -> None:
+def test_of_many_features_a_query_shows_eight_at_first(visit: Visit, table: str) -> None:
     """A query shows eight features at first and all on request, in a region that scrolls separately."""
     page = visit.open(f"/datasets/{table}/queries/q1")
     headings = page.locator("#query thead th")

@@ -36,7 +36,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
     )
     page.locator(".plot .drawing").first.wait_for()
     visit.fit("job-times")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
 
 def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRecord) -> None:

@@ -102,7 +102,7 @@ def test_the_worst_queries_come_first(visit: Visit, prepared: Prepared, shop: Js
         expect(row.locator("td").first).to_have_text(f"{item['values']['ndcg@5']:.4f}")
     visit.settle()
     visit.photograph("worst-queries")
-    assert visit.barriers() == []
+    assert visit.violations() == []
 
     page.locator(".query-values").get_by_role("button", name="arp").click()
     largest = prepared.get(f"/v1{path}/queries?sort=arp&order=desc&limit=1")["items"][0]

@@ -32,7 +32,7 @@ def _codes(dataset: RankingDataset, name: str) -> Any:
 
 
 def test_texts_become_codes_by_first_appearance(tmp_path: Path) -> None:
-    """The column stays where it is in the table; an empty cell is missing, and rows are gathered."""
+    """The column keeps its position; an empty cell is missing, and the rows of a query become contiguous."""
     dataset = _read(tmp_path, CSV)
     assert dataset.feature_names == ("bm25", "brand", "price")
     assert dataset.categories["brand"].values == ("acme", "Zürich, AG")

@@ -12,8 +12,8 @@ def test_names_are_in_natural_order() -> None:
     assert matching(names, "part-*") == ["part-", "part-1", "part-1a", "part-09", "part-9", "part-10"]
 
 
-def test_marks_of_writers_are_left_out() -> None:
-    """Spark leaves `_SUCCESS` and hidden checksums beside its files."""
+def test_marker_files_are_left_out() -> None:
+    """Spark writes `_SUCCESS` and hidden checksums beside its files."""
     assert matching(["_SUCCESS", ".part-0.crc", "part-0"], "*") == ["part-0"]
 
 

@@ -151,7 +151,7 @@ def test_features_from_0_and_from_1_are_joined_by_their_ids(tmp_path: Path, orde
 
 
 def test_a_query_that_ends_one_part_and_begins_the_next_is_whole(tmp_path: Path) -> None:
-    """Its rows are contiguous, so that it is not scattered; its documents are numbered through."""
+    """The query is contiguous, and its documents are numbered from 1 across the parts."""
     paths = parts_of(tmp_path, "1 qid:a 1:1\n0 qid:b 1:2\n", "2 qid:b 1:3\n1 qid:b 1:4\n", "0 qid:b 1:5\n")
     reading = joined(paths, ReadingOptions(non_contiguous_queries="error"))
     assert reading.scattered_queries == 0
@@ -161,8 +161,8 @@ def test_a_query_that_ends_one_part_and_begins_the_next_is_whole(tmp_path: Path)
     assert reading.dataset.labels.tolist() == [1, 0, 2, 1, 0]
 
 
-def test_a_scattered_query_is_gathered_or_refused_with_its_place(tmp_path: Path) -> None:
-    """The error has the place as for one file; for Parquet it has the row."""
+def test_a_scattered_query_is_gathered_or_refused(tmp_path: Path) -> None:
+    """The error has the file and, for Parquet, the row."""
     first, second = ["a", "b"], ["c", "a"]
     for number, queries in enumerate((first, second)):
         rows = pa.table({"query_id": queries, "label": [1, 0], "x": [0.5, 1.5]})

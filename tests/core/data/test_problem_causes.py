@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[tuple[str, str | None, int, boo
 
 @pytest.mark.parametrize("case", CASES)
 def test_mistakes_are_counted_by_cause_and_column(tmp_path: Path, case: str) -> None:
-    """The most frequent cause is first; each has whether the file may be read without its column."""
+    """The most frequent cause is first; `can_ignore` is true if the file can be read without the column."""
     text, options, expected = CASES[case]
     path = tmp_path / "t.csv"
     path.write_text(text)

@@ -43,7 +43,7 @@ def test_each_query_is_described(index: QueryIndex) -> None:
 
 
 def test_a_page_of_queries(index: QueryIndex) -> None:
-    """Queries come in the dataset's order, as many as asked for and there are."""
+    """Queries have the order of the dataset; a page after the last query is empty."""
     assert len(index) == 3
     assert [entry.query_id for entry in index.entries(1, 1)] == ["web 2"]
     assert index.entries(3, 5) == []

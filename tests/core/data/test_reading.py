@@ -107,7 +107,7 @@ def test_scattered_rows_of_a_table_are_gathered(tmp_path: Path) -> None:
 
 
 def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
-    """Features come in the order asked for, under the names given; numbers may be kept as text of queries."""
+    """Features have the requested order and names; a column of numbers can be a text column of queries."""
     path = tmp_path / "t.csv"
     path.write_text("grade,search,a,b,fold,note\n1,s,2,3,7,x\n0,s,4,5,7,y\n")
     columns = Columns(
@@ -221,7 +221,7 @@ def test_public_files_have_their_published_sizes(
     counts: tuple[int, int, int],
     packed: bool,
 ) -> None:
-    """Every real file reads in the form it comes in, packed or not."""
+    """Public files have the published numbers of queries, documents and features, also if compressed."""
     path, side = shared_data / file, None if sizes is None else shared_data / sizes
     if packed:
         path = tmp_path / "packed"

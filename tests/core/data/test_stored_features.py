@@ -24,7 +24,7 @@ SIGNATURE = "X-Credential=key%2F2026&X-Signature=s%2Becret"
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of thirteen row groups, one feature of which is a category, under a name to be quoted."""
+    """A dataset of thirteen row groups, one feature of which is a category; its URL is escaped."""
     random = np.random.default_rng(1)
     features = random.normal(size=(DOCUMENTS, FEATURES)).astype(np.float32)
     features[random.random(features.shape) < 0.1] = np.nan
@@ -113,7 +113,7 @@ def test_chosen_rows_and_columns(path: Path, matrix: Float32Array) -> None:
     assert np.isnan(StoredFeatures(path.as_uri(), rows, columns)[:, 1]).all()
 
 
-def test_columns_of_which_the_file_has_none(path: Path, read_groups: list[tuple[int, str]]) -> None:
+def test_columns_that_the_file_lacks(path: Path, read_groups: list[tuple[int, str]]) -> None:
     """If the file has none of the columns, all values are absent and nothing is read."""
     found = StoredFeatures(path.as_uri(), np.arange(150), np.array([-1, -1]), absent=0.0)
     _same(found[:], np.zeros((150, 2), np.float32))
@@ -179,7 +179,7 @@ def test_the_error_of_a_missing_file_has_solutions(tmp_path: Path) -> None:
     assert raised.value.problems[0].file == url
 
 
-def test_what_is_no_stored_dataset_is_refused(tmp_path: Path) -> None:
+def test_files_other_than_stored_datasets_are_refused(tmp_path: Path) -> None:
     """Files that are not Parquet, and Parquet files of other programs, are refused."""
     file = tmp_path / "data.parquet"
     file.write_bytes(b"PAR1" * 10)
@@ -269,7 +269,7 @@ def test_a_signed_url_is_read(storage: _Storage, matrix: Float32Array) -> None:
     _same(np.concatenate([features[first : first + 70] for first in range(0, DOCUMENTS, 70)]), matrix)
 
 
-def test_a_storage_that_fails_is_asked_again(
+def test_a_failed_read_is_repeated(
     storage: _Storage, matrix: Float32Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three answers of 503 do not end the reading."""

@@ -212,13 +212,13 @@ def test_on_graded_labels_the_proof_for_softmax_fails_but_not_the_bound() -> Non
         labels: -np.log(RankedQuery(np.zeros(len(labels)), np.array(labels)).ndcg) / least
         for n in range(2, 5)
         for labels in itertools.product(map(float, range(6)), repeat=n)
-        if any(labels) and (least := _least_softmax_loss(labels)) > 0.0
+        if any(labels) and (least := _min_softmax_loss(labels)) > 0.0
     }
     assert max(nearness.values()) == pytest.approx(nearness[0.0, 2.0])
     assert nearness[0.0, 2.0] == pytest.approx(np.log(np.log2(3.0)) / np.log(2.0))
 
 
-def _least_softmax_loss(labels: tuple[float, ...]) -> float:
+def _min_softmax_loss(labels: tuple[float, ...]) -> float:
     """Cross entropy at the best scores that do not rise in this order: isotonic regression of P_y."""
     target = np.array(labels) / sum(labels)
     softmax = isotonic_regression(target, increasing=False).x

@@ -145,7 +145,7 @@ def test_a_part_as_printed_is_named_with_its_source() -> None:
     ],
 )
 def test_other_counts_are_for_orientation_only(features: int, label: float, corpora: str) -> None:
-    """Data shaped like a corpus, but of another size, are not taken for it; the report has the reason."""
+    """Data shaped like a corpus, but of another size, are not recognised; the report has the reason."""
     dataset = of_size(5, 40, features, label)
     found = [finding for finding in examine(dataset).findings if finding.code in CODES]
     assert [finding.code for finding in found] == ["corpus-not-as-printed"]
@@ -155,7 +155,7 @@ def test_other_counts_are_for_orientation_only(features: int, label: float, corp
 
 
 def test_other_data_are_no_corpus() -> None:
-    """Data with other features, or with labels above the corpus's, are not taken for it."""
+    """Data with other features, or with labels above the corpus's, are not recognised."""
     for dataset in (of_size(5, 40, 50), of_size(5, 40, 136, 5.0), of_size(5, 40, 46, 4.0)):
         assert CODES.isdisjoint(finding.code for finding in examine(dataset).findings)
     assert "match no corpus of the papers" in recognise({"train": Counts(5, 40, 50, 4.0)}).sentence

@@ -451,7 +451,7 @@ def test_documents_without_a_label_contradict_no_judgment() -> None:
 
 
 def test_a_document_with_a_category_has_features() -> None:
-    """The first value of a categorical feature has the code 0, which is no missing feature."""
+    """The first value of a categorical feature has the code 0, but it is not an empty feature."""
     values = np.where(np.arange(ROWS)[:, None] < 30, 0.0, features())
     values[:, 3] = np.arange(ROWS) % 2
     values[:10, 3] = np.nan

@@ -49,7 +49,7 @@ def _equal_pairs(dataset: RankingDataset) -> list[list[tuple[int, int]]]:
 @pytest.mark.long
 @given(small_datasets())
 def test_columns_are_measured_as_numpy_does(dataset: RankingDataset) -> None:
-    """Every count of every column, of all values or within queries."""
+    """Counts of columns over all values and within queries equal those of numpy."""
     columns = measure_columns(dataset)
     queries = [dataset.features[a:b] for a, b in pairwise(dataset.query_boundaries)]
     for j in range(dataset.n_features):

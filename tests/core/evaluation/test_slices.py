@@ -21,7 +21,7 @@ def _dataset(lengths: list[int], relevant: list[int], **columns: list[str]) -> R
 def test_every_query_is_in_one_slice_of_each_kind() -> None:
     """Slices are by documents, by relevant documents, and by the columns of the dataset."""
     dataset = _dataset([1, 3, 12, 15], [0, 1, 1, 6], market=["de", "fr", "de", "it"])
-    parts = slices(dataset, dataset, least_queries=1)
+    parts = slices(dataset, dataset, min_queries=1)
     found = [(part.by, part.value, part.queries.tolist()) for part in parts]
     assert found == [
         ("documents a query", "1", [0]),
@@ -40,7 +40,7 @@ def test_rare_values_of_a_column_are_one_slice() -> None:
     """The twenty most frequent values have a slice each."""
     names = [f"v{i:02d}" for i in range(20) for _ in range(2)] + ["rare", "rarer", "rarest"]
     dataset = _dataset([2] * 43, [1] * 43, market=names)
-    found = slices(dataset, dataset, least_queries=2)
+    found = slices(dataset, dataset, min_queries=2)
     assert len(found) == 21
     assert (found[-1].value, found[-1].queries.tolist()) == ("3 other values", [40, 41, 42])
 
@@ -76,5 +76,5 @@ def test_what_all_queries_share_is_no_slice() -> None:
 def test_relevant_is_what_the_contract_says(threshold: float, values: list[str]) -> None:
     """A label is relevant above the threshold."""
     dataset = _dataset([3, 3], [0, 2])
-    found = slices(dataset, dataset, threshold, least_queries=1)
+    found = slices(dataset, dataset, threshold, min_queries=1)
     assert [part.value for part in found if part.by == "relevant documents"] == values

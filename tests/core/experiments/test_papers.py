@@ -43,7 +43,7 @@ def test_papers_are_in_order_of_their_years() -> None:
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_service_accepts_the_requests(name: str, scale: Any) -> None:
-    """Requests for drawn data and for trainings have the form that the API takes."""
+    """Requests for synthetic data and for trainings have the form that the API takes."""
     planned = plan(name, scale=scale)
     for drawn in planned.datasets.values():
         assert drawn is not None

@@ -1,4 +1,4 @@
-"""Reports: ours, printed and difference, marks, and three formats."""
+"""Reports: measured and printed numbers, their differences, marks, and three formats."""
 
 import csv
 import io
@@ -72,11 +72,11 @@ def test_a_candidate_without_a_validation_value_is_not_selected() -> None:
 
 
 def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:
-    """Numbers of drawn data are shown beside printed ones, without a difference."""
+    """Numbers of synthetic data are shown beside printed ones, without a difference."""
     place = ("LambdaMART-eX random", "NDCG@5")
-    drawn = found.tables[0].cells[place]
-    assert drawn.printed is not None
-    assert drawn.difference is None
+    cell = found.tables[0].cells[place]
+    assert cell.printed is not None
+    assert cell.difference is None
     assert "| difference |" not in found.to_markdown()
     same = plan("lambda-ex-2023", ["table-5"], data="folder", corpus=planned.paper.corpora[0])
     reported = report(same, {digest: result(run, 0.0) for digest, run in same.runs.items()}, permutations=100)

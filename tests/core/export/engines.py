@@ -116,7 +116,7 @@ def vespa(content: bytes, names: list[str], *, single: bool) -> Score:
 
     def value(node: Json, row: list[float]) -> float:
         while "left_child" in node or "right_child" in node:
-            assert node["decision_type"] == "<="  # anything else would be taken for it
+            assert node["decision_type"] == "<="  # Vespa treats any value but == as <=
             x = kind(row[node["split_feature"]])
             with np.errstate(over="ignore"):
                 threshold = kind(float(node["threshold"]))

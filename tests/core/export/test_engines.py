@@ -1,4 +1,4 @@
-"""Every format, read back by its engine, finds LightGBM's leaves."""
+"""Every exported format, evaluated as its engine does, reaches the leaves that LightGBM reaches."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -114,7 +114,7 @@ def test_solr_finds_the_leaves_of_lightgbm(seed: int) -> None:
     text = ModelText.read(special(seed))
     for tree in text.trees:
         tree.thresholds[:] = [t if _is_a_sum_with_slack(t) else 0.7 for t in tree.thresholds]
-        tree.decisions[tree.decisions >> 2 == 1] = 8  # zeros are around a threshold of 1e-35
+        tree.decisions[tree.decisions >> 2 == 1] = 8  # zero as missing needs thresholds of ±1e-35
     check(text.write(), "solr", seed)
 
 
@@ -160,14 +160,14 @@ def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
 
 
 def test_python_exports_models_with_zero_as_missing() -> None:
-    """Trained with zero_as_missing, only code that decides as LightGBM does can always express the model."""
+    """Models trained with zero_as_missing are exported as code; other formats cannot express all of them."""
     text = _named(trained(zero_as_missing=True, missing=True))
     check(text, "python", seed=2)
 
 
 @pytest.mark.parametrize("version", ["8.11", "8.13.4"])
-def test_older_plugins_take_a_missing_feature_for_0(version: str) -> None:
-    """A model that does the same is exact there, and on every later version."""
+def test_older_plugins_read_a_missing_feature_as_0(version: str) -> None:
+    """A model that reads missing values as 0, too, has the same scores in old and later versions."""
     text = _named(trained())
     options = ExportOptions(target_version=version)
     export = export_model(text, "elasticsearch-xgboost", options=options)
@@ -177,8 +177,8 @@ def test_older_plugins_take_a_missing_feature_for_0(version: str) -> None:
         assert by_row(engines.xgboost_json(export.content, NAMES, missing=missing))(rows) == wanted
 
 
-def test_old_solr_takes_a_missing_feature_for_0() -> None:
-    """For old versions of Solr, the export lacks the keys that they do not accept."""
+def test_old_solr_reads_a_missing_feature_as_0() -> None:
+    """The export for old versions of Solr omits the keys that they refuse, and scores as the model does."""
     text = _named(trained())
     export = export_model(text, "solr", options=ExportOptions(target_version="8.11"))
     rows = documents(4, 80, missing=True).astype(np.float64)
@@ -203,10 +203,10 @@ def test_shifted_scores_are_never_below_0(format: str) -> None:
     assert raised == pytest.approx(
         [value + shift for value in expected(text, rows, np.float64, total)], abs=1e-5
     )
-    assert _least_sum(nodes, total) == 0.0
+    assert _min_sum(nodes, total) == 0.0
 
 
-def _least_sum(nodes: Nodes, kind: type[np.floating]) -> float:
+def _min_sum(nodes: Nodes, kind: type[np.floating]) -> float:
     total = kind(0.0)
     for tree in range(len(nodes.roots)):
         own = nodes.of_tree(tree)

@@ -109,9 +109,9 @@ def test_a_sum_has_the_importance_of_its_scores() -> None:
     """A sum of trees and a member of weight 0 has the importance of the trees."""
     content = staircase(0, 4).write().encode()
     names = ("f0", "f1", "f2", "f3")
-    added = Sum.of([Member("web:1", content, names, 2.0), Member("off:1", content, names[::-1], 0.0)])
+    sum_model = Sum.of([Member("web:1", content, names, 2.0), Member("off:1", content, names[::-1], 0.0)])
     dataset, permutations = judged(60, 4, seed=1), Permutations(2, seed=4)
-    _, of_sum = permutation_importance(added, dataset, METRIC, permutations=permutations)
+    _, of_sum = permutation_importance(sum_model, dataset, METRIC, permutations=permutations)
     _, of_trees = permutation_importance(
         TreeModel(staircase(0, 4)), dataset, METRIC, permutations=permutations
     )

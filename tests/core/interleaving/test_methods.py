@@ -36,7 +36,7 @@ def _lists(method: Method, rankings: Sequence[Ranking], length: int) -> dict[tup
     ],
 )
 def test_team_draft(rankings: list[list[int]], length: int, lists: list[tuple[int, ...]]) -> None:
-    """A team adds its best unused document; the smaller teams are drawn first."""
+    """One of the smallest teams is drawn at each step and adds its best unused document."""
     found = exact_distribution(lambda draw: team_draft(rankings, length, draw))
     assert {tuple(shown.documents) for shown, _ in found} == set(lists)
     assert sum(probability for _, probability in found) == pytest.approx(1.0, abs=1e-12)
@@ -219,7 +219,7 @@ def test_rankings_of_different_lengths_are_optimised_down_to_the_shorter(
 def test_random_clicks_are_fair_beyond_the_end_of_a_ranking(
     method: Method, orders: tuple[list[int], ...], sizes: tuple[int, ...], n_rankers: int
 ) -> None:
-    """Each list has all documents; clicks are not credited once a ranker may have no document left."""
+    """Each list has all documents; a click at any rank has the same expected credit for all rankers."""
     rankings = [order[:size] for order, size in zip(orders, sizes, strict=True)][:n_rankers]
     documents = {document for ranking in rankings for document in ranking}
     lists = exact_distribution(lambda draw: interleave(method, rankings, 10, draw))
@@ -232,7 +232,7 @@ def test_random_clicks_are_fair_beyond_the_end_of_a_ranking(
 
 
 def test_team_draft_credits_down_to_the_end_of_the_shorter_ranking() -> None:
-    """No click is credited from the round in which the other team may take the shorter ranking's last one."""
+    """No click is credited from the first round in which a team may have no document left."""
     shown = team_draft([[1, 2, 3, 4], [5, 6, 7, 8, 9, 10]], 10, seeded_draw(0))
     assert [team >= 0 for team in shown.teams] == [True] * 6 + [False] * 4
     same = team_draft([[1, 2, 3], [3, 1, 2]], 3, seeded_draw(0))
@@ -251,7 +251,7 @@ def test_lists_depend_on_the_key_alone(method: Method) -> None:
 
 
 def test_refusals() -> None:
-    """Refused are one ranker, three for a method of two, too many lists, and no fair distribution."""
+    """One ranker, a third ranker, too many lists and rankings without a fair distribution are refused."""
     with pytest.raises(InvalidInput, match="at least two rankers"):
         interleave("team_draft", [[1]], 1, seeded_draw(0))
     methods: list[Method] = ["balanced", "optimised"]

@@ -1,4 +1,4 @@
-"""Specifications that commits of earlier releases stored, with the JSON that this release writes of them."""
+"""Specifications as earlier releases stored them, and the JSON that this release writes for each."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_the_golden_files_hold_every_kind() -> None:
 
 @pytest.mark.parametrize("entry", STORED)
 def test_a_golden_specification_is_read_and_written_as_before(entry: dict[str, Any]) -> None:
-    """Workers of this release run queued jobs of earlier ones; during an upgrade the reverse holds, too."""
+    """During an upgrade, workers of each release run jobs that the other release has queued."""
     specification = parse(entry["kind"], entry["stored"])
     written = json.loads(json.dumps(specification.to_json()))
     dropped = entry.get("dropped", ())

@@ -228,7 +228,7 @@ def test_the_last_value_of_a_duplicate_block_counts() -> None:
     ],
 )
 def test_an_invalid_block_is_left_to_a_general_parser(value: str) -> None:
-    """So is a block beside one of its features, because the general parser names the duplicate."""
+    """A block beside one of its features is invalid, too: the general parser names the duplicate."""
     assert BLOCKS.read(f'{{"features":{value}}}'.encode(), 10) is None
 
 

@@ -37,7 +37,7 @@ def weighted_terms(name: str, options: Options, judged: Any, weights: Any, itera
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_weight_multiplies_the_terms_of_its_document(name: str, options: Options) -> None:
-    """A pair has the weight of i, a target or choice that of its document, in values and derivatives."""
+    """The term of a pair has the weight of document i, any other term that of its document."""
     queries = random_queries(seed=len(str(options)) + 40, count=9, longest=20)
     judged = joined(queries)
     weights = np.random.default_rng(1).uniform(0.0, 3.0, len(judged[0]))
@@ -68,7 +68,7 @@ def test_weights_multiply_drawn_targets() -> None:
 
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
-def test_a_drawn_order_takes_the_weights_along(name: str) -> None:
+def test_weights_follow_their_documents_in_a_random_order(name: str) -> None:
     """A weight follows its document to any drawn position among documents of the same label."""
     scores, labels = np.array([0.3, -0.2, 0.8, 0.1]), np.array([1.0, 1.0, 2.0, 0.0])
     weights = np.array([2.0, 0.5, 1.0, 3.0])

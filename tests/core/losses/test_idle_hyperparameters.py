@@ -1,4 +1,4 @@
-"""Hyperparameters without effect beside others: each loss names exactly these."""
+"""Each loss reports exactly the hyperparameters that have no effect beside its other values."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -34,9 +34,9 @@ NUMBERS: dict[str, list[Any]] = {
 
 
 def combinations() -> Iterator[Any]:
-    """Yield choices beside each other, with and without noise and truncation; slow: all for each loss.
+    """Yield each loss with the combinations of its choices, with and without noise and truncation.
 
-    Losses with the same hyperparameters alternate: any three choices are combined in one of the losses.
+    For losses with noise, half of the combinations are slow tests; neighbouring losses alternate.
     """
     for place, (name, cls) in enumerate(LOSSES.items()):
         declared = {p.name: p for p in parameters_of(cls)}
@@ -86,7 +86,7 @@ def other_values(declared: Parameter, values: dict[str, Any]) -> list[Any]:
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), list(combinations()))
 def test_a_loss_names_exactly_the_hyperparameters_without_effect(name: str, options: dict[str, Any]) -> None:
-    """A change of a hyperparameter keeps the terms, up to rounding, exactly if the loss names it."""
+    """A change of a hyperparameter keeps the terms, up to rounding, exactly if the loss reports it."""
     loss = make_loss(name, **options)
     plain, values = terms_of(loss), values_of(loss)
 

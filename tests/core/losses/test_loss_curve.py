@@ -1,4 +1,4 @@
-"""The loss that a training records: faster, computed with the gradient, and equal to the exact one."""
+"""The loss computed with the gradient, which trainings record: fast, and equal to the exact loss."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.core.losses.test_derivatives import CASES, joined, random_queries
 
 # Far apart, so that exponentials vanish and the exponential loss continues as its tangent.
 SPREADS = [1.0, 40.0, 5_000.0]
-DRAWN: list[tuple[str, Options]] = [
+RANDOM_LOSSES: list[tuple[str, Options]] = [
     ("xe-ndcg", {}),
     ("listmle", {}),
     ("lambdarank", {"truncation_level": 3, "pair_selection": "random"}),
@@ -19,9 +19,9 @@ DRAWN: list[tuple[str, Options]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options"), [*CASES, *DRAWN])
-def test_the_loss_beside_the_gradient_is_the_exact_one(name: str, options: Options) -> None:
-    """The mean is exact to 1e-8, and the derivatives are those without the loss, for any spread of scores."""
+@pytest.mark.parametrize(("name", "options"), [*CASES, *RANDOM_LOSSES])
+def test_the_loss_with_the_gradient_is_the_exact_one(name: str, options: Options) -> None:
+    """The mean is exact to 1e-8, and the derivatives are those without the loss, for any range of scores."""
     scores, labels, boundaries = joined(random_queries(seed=5, count=20))
     query_weights = np.linspace(0.0, 3.0, len(boundaries) - 1)
     document_weights = np.random.default_rng(1).uniform(0.2, 4.0, len(scores))

@@ -16,7 +16,7 @@ from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
 from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 
 RANKED = [name for name in LOSSES if name != "mse"]
-UNDRAWN: list[tuple[str, dict[str, object]]] = [
+DETERMINISTIC: list[tuple[str, dict[str, object]]] = [
     (name, {"ties": "input"} if "listmle" in name else {})
     for name in LOSSES
     if name != "xe-ndcg"  # its targets are drawn by query and document
@@ -81,7 +81,7 @@ def test_the_order_of_documents_does_not_matter(name: str) -> None:
     np.testing.assert_allclose(mixed.hessian, plain.hessian[shuffle], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "options"), UNDRAWN)
+@pytest.mark.parametrize(("name", "options"), DETERMINISTIC)
 def test_queries_are_independent(name: str, options: dict[str, object]) -> None:
     """A query's terms are the same alone and among others, bit for bit."""
     queries = random_queries(seed=6, count=15)

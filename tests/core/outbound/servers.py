@@ -125,7 +125,7 @@ def certificate_for(name: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLCon
     return server, ssl.create_default_context(cadata=pem.decode())
 
 
-def is_loopback6_there() -> bool:
+def has_ipv6_loopback() -> bool:
     """Return whether this machine has the loopback address of IPv6."""
     try:
         with serving(str(ipaddress.IPv6Address("::1"))):

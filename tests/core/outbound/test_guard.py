@@ -14,9 +14,9 @@ from core.errors import AddressRefused, InvalidInput
 from core.outbound.clients import open_async_client, open_client
 from core.outbound.guard import SsrfGuard, checked_url, system_resolve
 from core.store import StoreSettings
-from tests.core.outbound.servers import Resolver, Served, certificate_for, is_loopback6_there, serving
+from tests.core.outbound.servers import Resolver, Served, certificate_for, has_ipv6_loopback, serving
 
-# A host as a user may write it, and what the refusal says. The resolver of this machine reads odd spellings.
+# Spellings of hosts that the system's resolver accepts, with a word of the error.
 LITERALS = [
     ("127.0.0.1", "loopback"),
     ("127.8.4.2", "loopback"),
@@ -104,7 +104,7 @@ def _get(guard: SsrfGuard, url: str, way: str, **options: Any) -> httpx.Response
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[httpx.Client]:
-    """A client of downloads; each loads the certificates of all authorities."""
+    """A client of downloads, shared since each new one loads all certificates."""
     with open_client(SsrfGuard(), timeout=5) as client:
         yield client
 
@@ -273,7 +273,7 @@ def test_settings_allow_addresses(local: Served, allowed: str, way: str) -> None
         _get(SsrfGuard([allowed]), f"http://10.0.0.1:{local.port}/", way)
 
 
-@pytest.mark.skipif(not is_loopback6_there(), reason="no IPv6: enable it on the loopback interface")
+@pytest.mark.skipif(not has_ipv6_loopback(), reason="no IPv6: enable it on the loopback interface")
 @WAYS
 def test_ipv6_is_connected_to(way: str) -> None:
     """Addresses of IPv6 are allowed and connected to as well."""

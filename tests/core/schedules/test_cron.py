@@ -36,7 +36,7 @@ def utc(*parts: int) -> datetime:
         ("0 0 30 2 *", "never due"),
     ],
 )
-def test_a_bad_expression_is_refused_with_its_place_and_an_example(expression: str, place: str) -> None:
+def test_an_invalid_expression_is_refused_with_its_field_and_an_example(expression: str, place: str) -> None:
     """The error names the field and has an example of a valid expression."""
     with pytest.raises(InvalidInput) as refused:
         Cron.parse(expression)

@@ -28,7 +28,7 @@ def network() -> Network:
 
 
 @pytest.fixture
-def added(network: Network) -> Sum:
+def sum_model(network: Network) -> Sum:
     """Trees and a linear scorer."""
     text = random_model_text(np.random.default_rng(1), n_features=3, n_trees=5, max_leaves=8)
     return Sum.of(
@@ -39,67 +39,67 @@ def added(network: Network) -> Sum:
     )
 
 
-def test_scores_are_weighted_and_added(added: Sum, network: Network) -> None:
+def test_scores_are_weighted_and_added(sum_model: Sum, network: Network) -> None:
     """Each member finds its features by name, in requests, datasets and blocks alike."""
     features = np.random.default_rng(2).normal(size=(9_000, 4)).astype(np.float32)
     features[::7, 1] = np.nan
-    assert added.feature_names == ("a", "b", "c", "d")
-    forest = Forest.parse(added.members[0].content)
+    assert sum_model.feature_names == ("a", "b", "c", "d")
+    forest = Forest.parse(sum_model.members[0].content)
     expected = 0.25 * forest.score(np.ascontiguousarray(features[:, :3])) - 2.0 * network.score(
         np.ascontiguousarray(features[:, [3, 1]])
     )
-    np.testing.assert_array_equal(added.score(features), expected)
-    np.testing.assert_array_equal(added.score(features, threads=2), expected)
-    np.testing.assert_array_equal(added.score(features[:3]), expected[:3])
+    np.testing.assert_array_equal(sum_model.score(features), expected)
+    np.testing.assert_array_equal(sum_model.score(features, threads=2), expected)
+    np.testing.assert_array_equal(sum_model.score(features[:3]), expected[:3])
     with pytest.raises(ModelError, match="4 features"):
-        added.score(features[:, :3])
+        sum_model.score(features[:, :3])
 
 
-def test_a_file_of_a_sum_contains_all_members(added: Sum) -> None:
+def test_a_file_of_a_sum_contains_all_members(sum_model: Sum) -> None:
     """A sum is read without any other model, and writing it again gives the same bytes."""
-    content = write_sum(added)
+    content = write_sum(sum_model)
     read = read_model(content)
     assert isinstance(read, Sum)
     assert write_sum(read) == content
-    assert [each.content for each in read.members] == [each.content for each in added.members]
+    assert [each.content for each in read.members] == [each.content for each in sum_model.members]
     assert read.kind == "sum"
     features = np.ones((2, 4))
-    np.testing.assert_array_equal(read.score(features), added.score(features))
+    np.testing.assert_array_equal(read.score(features), sum_model.score(features))
 
 
-def test_members_without_weight_use_no_feature(added: Sum, network: Network) -> None:
+def test_members_without_weight_use_no_feature(sum_model: Sum, network: Network) -> None:
     """A feature that does not change a score may be absent."""
-    silent = Sum.of([added.members[0], Member("net:1", write_network(network), ("d", "b"), 0.0)])
-    assert set(added.used_features) == set(silent.used_features) | {3, 1}
+    silent = Sum.of([sum_model.members[0], Member("net:1", write_network(network), ("d", "b"), 0.0)])
+    assert set(sum_model.used_features) == set(silent.used_features) | {3, 1}
     assert 3 not in silent.used_features
 
 
 @pytest.mark.parametrize("position", [0, 9, 40, -1])
-def test_a_damaged_sum_is_refused(added: Sum, position: int) -> None:
+def test_a_damaged_sum_is_refused(sum_model: Sum, position: int) -> None:
     """A sum with a wrong byte, or without its last one, is refused when it is read or scored."""
-    content = bytearray(write_sum(added))
+    content = bytearray(write_sum(sum_model))
     content[position] ^= 0xFF
     with pytest.raises(ModelError):
         read_model(bytes(content[:-1]) if position == -1 else bytes(content)).score(np.ones((1, 4)))
 
 
-def test_a_sum_of_sums_is_refused(added: Sum) -> None:
+def test_a_sum_of_sums_is_refused(sum_model: Sum) -> None:
     """A sum of sums would hide its models; a sum without models is refused, too."""
-    nested = Sum.of([Member("web:1", added.members[0].content, NAMES, 1.0)])
+    nested = Sum.of([Member("web:1", sum_model.members[0].content, NAMES, 1.0)])
     with pytest.raises(ModelError, match="is a sum of models itself"):
         Sum.of([Member("both:1", write_sum(nested), NAMES, 1.0)])
     with pytest.raises(ModelError, match="1 to 16"):
         Sum.of([])
 
 
-def test_scores_are_explained_by_all_members(added: Sum) -> None:
+def test_scores_are_explained_by_all_members(sum_model: Sum) -> None:
     """A feature's contribution is the weighted sum of the members' ones; all of them add up to the score."""
     features = np.random.default_rng(6).normal(size=(20, 4))
-    explainability = explainability_of(added)
-    assert (explainability.problem, explainability.steps) == (None, explainer_of(added).steps)
-    base, contributions = explainer_of(added).of(features)
-    np.testing.assert_allclose(base + contributions.sum(axis=1), added.score(features), atol=1e-9)
-    only_net = Sum.of([added.members[1]])
+    explainability = explainability_of(sum_model)
+    assert (explainability.problem, explainability.steps) == (None, explainer_of(sum_model).steps)
+    base, contributions = explainer_of(sum_model).of(features)
+    np.testing.assert_allclose(base + contributions.sum(axis=1), sum_model.score(features), atol=1e-9)
+    only_net = Sum.of([sum_model.members[1]])
     of_net = explainer_of(only_net).of(np.ascontiguousarray(features[:, [3, 1]]))[1]
     np.testing.assert_array_equal(contributions[:, 3], of_net[:, 0])
 

@@ -38,7 +38,7 @@ def test_a_stored_model_scores_documents_one_by_one_as_together(model_text: str)
 
 
 @pytest.mark.parametrize("text", ["", "tree\n", "tree\nversion=v4\n", '{"tree": 1}', "end of trees"])
-def test_a_text_that_is_no_model_is_refused(text: str) -> None:
+def test_an_invalid_model_text_is_refused(text: str) -> None:
     """A damaged text raises an error and never ends the process."""
     with pytest.raises(ModelError):
         Forest.parse(text)

@@ -94,7 +94,7 @@ def test_unusable_texts_are_refused(model_text: str, pattern: str, becomes: str,
         try_out(re.sub(pattern, becomes, model_text, count=1), max_features=3)
 
 
-def test_more_features_than_are_accepted_are_refused(model_text: str) -> None:
-    """The bound is that of datasets."""
+def test_too_many_features_are_refused(model_text: str) -> None:
+    """A model with more than `max_features` features is refused."""
     with pytest.raises(ModelError, match="the maximum is 2"):
         try_out(model_text, max_features=2)

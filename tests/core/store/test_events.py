@@ -96,7 +96,7 @@ def test_lost_processes_and_workers_are_events(store: Store, claimed: Job) -> No
     with store.begin() as tx:
         tx.workers.report("host:1", "training", 2, seconds=-1)
     with store.begin() as tx:
-        tx.jobs.take_back(claimed, 3)
+        tx.jobs.recover(claimed, 3)
         tx.events.process_lost("w1", claimed.id)
         tx.workers.report("host:2", "quick", 1, seconds=60)
     process, worker = _events(store)

@@ -55,14 +55,14 @@ def test_lost_leases(store: Store, claimed: Job) -> None:
     """Each lost lease is counted; the job is counted once, when its last attempt is lost."""
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 2)
+            tx.jobs.recover(lost, 2)
     assert _attempts(store) == {("train", "lost"): 1}
     assert _jobs(store) == {}
     with store.begin() as tx:
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 2)
+            tx.jobs.recover(lost, 2)
     assert _attempts(store) == {("train", "lost"): 2}
     assert _jobs(store) == {("train", "failed"): 1}
 

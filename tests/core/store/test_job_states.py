@@ -48,11 +48,11 @@ def _request_cancel(tx: Transaction, job: Job) -> None:
 
 
 def _requeue(tx: Transaction, job: Job) -> None:
-    tx.jobs.take_back(job, 3)
+    tx.jobs.recover(job, 3)
 
 
 def _give_up(tx: Transaction, job: Job) -> None:
-    tx.jobs.take_back(job, 1)
+    tx.jobs.recover(job, 1)
 
 
 # The status after each change, by the status before; a job in any other status is unchanged.
@@ -68,7 +68,7 @@ CHANGES: list[tuple[Callable[[Transaction, Job], None], dict[str, str]]] = [
 ]
 
 
-def _bring(tx: Transaction, status: str) -> Job:
+def _job_in(tx: Transaction, status: str) -> Job:
     job = tx.jobs.add("train", {})
     if status == "cancelled":
         return tx.jobs.request_cancel(job.id)
@@ -105,7 +105,7 @@ def test_every_change_from_every_status(
 ) -> None:
     """Each change moves a job exactly as the table allows, and leaves one in another status as it was."""
     with store.begin() as tx:
-        job = _bring(tx, status)
+        job = _job_in(tx, status)
         assert job.status == status
         before = (job.attempt, job.token, job.finished_at, job.result, job.problem)
         if status in outcome:
@@ -126,7 +126,7 @@ def test_refused_changes_raise_errors(store: Store) -> None:
     """A worker of an ended job gets the error that its lease is lost, a user that the state is wrong."""
     for status in sorted(TERMINAL):
         with store.begin() as tx:
-            job = _bring(tx, status)
+            job = _job_in(tx, status)
             for change in (_succeed, _refuse, _fail, _cancelled):
                 with pytest.raises(LeaseLost):
                     change(tx, job)

@@ -32,9 +32,9 @@ def test_a_new_job(store: Store, job: Job) -> None:
 def test_unknown_job(store: Store) -> None:
     """Reading, cancelling or listing the iterations of an unknown job raises `NotFound`."""
     with store.begin() as tx:
-        for look in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
+        for call in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
             with pytest.raises(NotFound):
-                look("job_none")
+                call("job_none")
         assert tx.jobs.claim("job_none", "w1", 15) is None
 
 
@@ -93,7 +93,7 @@ def test_fencing(store: Store, claimed: Job) -> None:
     """After another worker has claimed a job, writes of the first worker are refused."""
     with store.begin() as tx:
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 3)
+            tx.jobs.recover(lost, 3)
         second = tx.jobs.claim(claimed.id, "w2", 15)
     assert second is not None
     assert (second.attempt, second.token) == (2, 2)
@@ -162,7 +162,7 @@ def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> Non
             iterations=[(1, {}), (2, {})],
         )
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 3)
+            tx.jobs.recover(lost, 3)
         second = tx.jobs.claim(claimed.id, "w2", 15)
         assert second is not None
         assert (second.progress, second.metrics, second.findings) == (None, None, None)
@@ -239,22 +239,22 @@ def test_cancelling_an_experiment_keeps_evaluations_of_others(store: Store, clai
         assert [job.id for job in cancelled] == stopped
 
 
-def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
-    """A worker keeps its job if its heartbeat is received before the job is taken back."""
+def test_a_job_renewed_meanwhile_is_not_recovered(store: Store, claimed: Job) -> None:
+    """A worker keeps its job if its heartbeat is received before the job is recovered."""
     with store.begin() as tx:
         tx.jobs.renew(claimed.id, claimed.token, 15)
     with store.begin() as tx:
-        assert tx.jobs.take_back(claimed, 1) is None
+        assert tx.jobs.recover(claimed, 1) is None
         assert tx.jobs.get(claimed.id).status == "running"
 
 
 def test_a_job_claimed_again_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
     """Of two sweepers that found the same lost worker, the second does not undo the next claim."""
     with store.begin() as tx:
-        tx.jobs.take_back(claimed, 3)
+        tx.jobs.recover(claimed, 3)
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
     with store.begin() as tx:
-        assert tx.jobs.take_back(claimed, 3) is None
+        assert tx.jobs.recover(claimed, 3) is None
         assert tx.jobs.get(claimed.id).worker == "w2"
 
 
@@ -263,7 +263,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
     with store.begin() as tx:
         tx.jobs.to_wake(utc_now(), 60)
         (running,) = tx.jobs.running_on("")
-        lost = tx.jobs.take_back(running, 2)
+        lost = tx.jobs.recover(running, 2)
         assert lost is not None
         assert (lost.status, lost.worker, lost.lease_expires_at) == ("queued", None, None)
         assert [job.id for job in tx.jobs.to_wake(utc_now(), 60)] == [claimed.id]
@@ -272,7 +272,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
 def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
     """A job lost as often as allowed has failed, with the reason."""
     with store.begin() as tx:
-        lost = tx.jobs.take_back(claimed, 1)
+        lost = tx.jobs.recover(claimed, 1)
     assert lost is not None
     assert lost.status == "failed"
     assert lost.problem == {
@@ -285,7 +285,7 @@ def test_a_lost_job_with_a_requested_cancellation_is_cancelled(store: Store, cla
     """A job that its user cancelled is not run again when its worker is lost."""
     with store.begin() as tx:
         tx.jobs.request_cancel(claimed.id)
-        ended = tx.jobs.take_back(tx.jobs.get(claimed.id), 3)
+        ended = tx.jobs.recover(tx.jobs.get(claimed.id), 3)
     assert ended is not None
     assert (ended.id, ended.status) == (claimed.id, "cancelled")
 
@@ -293,13 +293,13 @@ def test_a_lost_job_with_a_requested_cancellation_is_cancelled(store: Store, cla
 def test_artifacts_of_a_job_without_a_worker_are_deleted_later(store: Store, claimed: Job) -> None:
     """The transaction that ends a lost or queued job records their deletion; a requeued job keeps them."""
     with store.begin() as tx:
-        tx.jobs.take_back(claimed, 2)
+        tx.jobs.recover(claimed, 2)
         assert tx.trash.pending(9) == []
         queued = tx.jobs.add("import", {"upload_id": "run_1"})
         tx.jobs.request_cancel(queued.id)
         again = tx.jobs.claim(claimed.id, "w2", 15)
         assert again is not None
-        tx.jobs.take_back(again, 2)
+        tx.jobs.recover(again, 2)
         assert sorted(tx.trash.pending(9)) == [f"checkpoints/{claimed.id}", "runs/run_1"]
 
 
@@ -438,12 +438,12 @@ class TestIngestJobsThatEndEarly:
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w1", 15)
             for lost in tx.jobs.running_on(""):
-                tx.jobs.take_back(lost, 2)
+                tx.jobs.recover(lost, 2)
         assert self._problem(store, dataset) == ("pending", None)
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w2", 15)
             for lost in tx.jobs.running_on(""):
-                tx.jobs.take_back(lost, 2)
+                tx.jobs.recover(lost, 2)
         assert self._problem(store, dataset) == (
             "invalid",
             {"title": "Worker lost", "detail": "The worker w2 stopped answering in the last of 2 attempts."},
@@ -531,7 +531,7 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
 def test_every_claim_is_recorded(store: Store, claimed: Job) -> None:
     """Each attempt has its worker, its times and its outcome, even if the worker was lost."""
     with store.begin() as tx:
-        tx.jobs.take_back(claimed, 3)
+        tx.jobs.recover(claimed, 3)
         again = tx.jobs.claim(claimed.id, "w2", 15)
         assert again is not None
         tx.jobs.succeed(again.id, again.token, {})
@@ -563,7 +563,7 @@ def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Jo
         tx.jobs.record(claimed.id, claimed.token, iterations=curve)
         tx.jobs.keep_checkpoint(claimed.id, claimed.token, checkpoint)
         for lost in tx.jobs.running_on(""):
-            tx.jobs.take_back(lost, 3)
+            tx.jobs.recover(lost, 3)
         again = tx.jobs.claim(claimed.id, "w2", 15)
         assert again is not None
         assert again.checkpoint == checkpoint

@@ -88,7 +88,7 @@ def test_a_new_claim_restarts_the_measurement_of_silence(store: Store, claimed: 
     sweeps = Sweeps(store)
     assert sweeps.seconds_until_lost() < 60
     with store.begin() as tx:
-        tx.jobs.take_back(claimed, 3)
+        tx.jobs.recover(claimed, 3)
         again = tx.jobs.claim(claimed.id, "w2", LEASE_SECONDS)
     assert again is not None
     beat(store, again, -HOUR)

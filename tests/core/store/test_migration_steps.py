@@ -444,7 +444,7 @@ def test_rows_from_the_first_release_can_be_shown(
         assert (tx.evaluations.get("evl_1").system, tx.evaluations.get("evl_1").baselines) == ("web:3", None)
         assert tx.rankings.get("rnk_1").system == "web:3"
         (running,) = tx.jobs.running_on("")
-        ended = tx.jobs.take_back(running, 3)
+        ended = tx.jobs.recover(running, 3)
         assert ended is not None
         assert (ended.id, ended.status) == ("job_2", "cancelled")
     store.close()

@@ -27,7 +27,7 @@ def proxy(postgres: PostgresServer) -> Iterator[TcpProxy]:
 
 
 @pytest.fixture
-def gated_store(places: Places, postgres: PostgresServer, proxy: TcpProxy) -> Iterator[Store]:
+def proxied_store(places: Places, postgres: PostgresServer, proxy: TcpProxy) -> Iterator[Store]:
     """A migrated, empty store whose server the proxy can disconnect."""
     database_url = places["database_url"].replace(f":{postgres.port}/", f":{proxy.port}/")
     store = Store.open(StoreSettings(**places | {"database_url": database_url}))
@@ -70,45 +70,45 @@ def test_a_restarted_server_is_used_again(tmp_path: Path) -> None:
         store.close()
 
 
-def _add_and(tx: Transaction, act: Callable[[], object]) -> None:
+def _add_then(tx: Transaction, act: Callable[[], object]) -> None:
     tx.jobs.add("train", {})
     act()
 
 
-def _add_while(tx: Transaction, act: Callable[[], object]) -> None:
-    _add_and(tx, act)
+def _add_around(tx: Transaction, act: Callable[[], object]) -> None:
+    _add_then(tx, act)
     tx.jobs.add("train", {})
 
 
-def test_a_connection_lost_in_the_middle(gated_store: Store, proxy: TcpProxy) -> None:
+def test_a_connection_lost_in_the_middle(proxied_store: Store, proxy: TcpProxy) -> None:
     """A transaction whose connection breaks is reported and leaves nothing; the next one works."""
-    with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
-        _add_while(tx, proxy.shut)
+    with pytest.raises(StoreUnavailable), proxied_store.begin() as tx:
+        _add_around(tx, proxy.shut)
     proxy.open()
-    with gated_store.begin() as tx:
+    with proxied_store.begin() as tx:
         assert tx.jobs.page(None, 5).items == []
         tx.jobs.add("train", {})
 
 
-def test_a_connection_lost_before_the_commit(gated_store: Store, proxy: TcpProxy) -> None:
+def test_a_connection_lost_before_the_commit(proxied_store: Store, proxy: TcpProxy) -> None:
     """A connection that breaks before the commit is reported."""
-    with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
-        _add_and(tx, proxy.shut)
+    with pytest.raises(StoreUnavailable), proxied_store.begin() as tx:
+        _add_then(tx, proxy.shut)
 
 
-def test_errors_hide_the_address(gated_store: Store, proxy: TcpProxy) -> None:
+def test_errors_hide_the_address(proxied_store: Store, proxy: TcpProxy) -> None:
     """The error of an unreachable server contains neither its address nor its user."""
     proxy.shut()
-    with pytest.raises(StoreUnavailable) as raised, gated_store.read() as tx:
+    with pytest.raises(StoreUnavailable) as raised, proxied_store.read() as tx:
         tx.jobs.page(None, 1)
     assert str(raised.value) == "the database refuses connections (OperationalError)"
-    assert gated_store.fault() == "refuses connections"
+    assert proxied_store.fault() == "refuses connections"
 
 
 def test_a_session_ended_by_the_server(store: Store) -> None:
     """An administrator who ends a session makes its transaction fail, and no other."""
     with pytest.raises(StoreUnavailable), store.begin() as tx:
-        _add_while(tx, lambda: _end_other_sessions(store))
+        _add_around(tx, lambda: _end_other_sessions(store))
     with store.begin() as tx:
         tx.jobs.add("train", {})
 

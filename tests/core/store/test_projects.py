@@ -290,18 +290,20 @@ def test_the_quota_counts_jobs_that_were_moved_away(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scopes", "names", "place"),
+    ("scopes", "names", "pointer"),
     [
         (["admin"], ["ads"], "/scopes"),
         (["read"], [], "/projects"),
         (["read"], ["ads", "No Name"], "/projects/1"),
     ],
 )
-def test_invalid_bindings_are_refused(store: Store, scopes: list[str], names: list[str], place: str) -> None:
+def test_invalid_bindings_are_refused(
+    store: Store, scopes: list[str], names: list[str], pointer: str
+) -> None:
     """Keys of administrators, an empty list, and texts that are no names of projects are refused."""
     with pytest.raises(InvalidInput) as refused, store.begin() as tx:
         tx.api_keys.create("bad", scopes, projects=names)
-    assert [problem.pointer for problem in refused.value.problems] == [place]
+    assert [problem.pointer for problem in refused.value.problems] == [pointer]
 
 
 @pytest.mark.both_stores

@@ -46,7 +46,7 @@ def test_a_session_has_the_access_of_its_key(store: Store, key: ApiKey) -> None:
     assert found(store, "") is None
 
 
-def test_a_session_ends_alone(store: Store, key: ApiKey) -> None:
+def test_sessions_end_separately(store: Store, key: ApiKey) -> None:
     """Signing out of one browser leaves the others signed in; doing so twice is no error."""
     one, other = begin(store, key), begin(store, key)
     for _ in range(2):
@@ -69,7 +69,7 @@ def test_revoking_a_key_ends_its_sessions_for_good(store: Store, key: ApiKey) ->
 
 
 def test_a_session_ends_with_its_key(store: Store, key: ApiKey) -> None:
-    """A key that expires while a browser is signed in takes the session with it."""
+    """The expiry of a key ends its sessions."""
     token = begin(store, key)
     with store.begin() as tx:
         tx.api_keys.get(key.id).expires_at = utc_now()

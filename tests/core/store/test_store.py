@@ -272,7 +272,7 @@ def test_fault(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.embedded
-def test_a_file_that_is_no_database_is_reported(settings: StoreSettings) -> None:
+def test_a_file_other_than_a_database_is_reported(settings: StoreSettings) -> None:
     """Every action raises `StoreUnavailable`, and health checks report the fault."""
     store = Store.open(settings)
     (settings.data_dir / "rankery.db").write_bytes(b"no database" * 100)

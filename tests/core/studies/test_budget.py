@@ -1,4 +1,4 @@
-"""When a study asks for no further trial."""
+"""Conditions under which a study queues no further trial."""
 
 import pytest
 
@@ -42,8 +42,8 @@ def test_patience_counts_trials_since_the_best(values: tuple[float | None, ...],
     assert (_wanted(values=values) == 0) == (stale >= 3)
 
 
-def test_trials_by_hand_do_not_use_up_the_patience() -> None:
-    """They are beyond the budget, but a new best among them counts as a new best."""
+def test_trials_added_by_hand_do_not_use_up_the_patience() -> None:
+    """A trial added by hand is not counted, but restarts the patience if it is the new best."""
     values = (0.5, 0.4, 0.3, 0.2)
     assert _wanted(values=values) == 0
     assert _wanted(values=values, by_hand={2}) == 2

@@ -1,4 +1,4 @@
-"""Which trials are stopped early."""
+"""Pruning: trials that are stopped early."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_the_median_is_of_the_best_values_so_far(iteration: int, best: float, ex
 
 
 def test_few_trials_and_early_iterations_prune_nothing() -> None:
-    """The first trials have too few others to compare with, and learning rates differ most at the start."""
+    """Too few other trials to compare with, and early values, which depend mostly on the learning rate."""
     assert not is_worse_than_median(CURVES[1:], 20, 0.0, higher_is_better=True)
     assert not is_worse_than_median(CURVES, MEDIAN_WARMUP_ITERATIONS - 1, 0.0, higher_is_better=True)
     late = [{30: 0.5} for _ in CURVES]

@@ -1,4 +1,4 @@
-"""Which parameters the next trial has."""
+"""Sampling of the next trial's parameters."""
 
 import pytest
 

@@ -49,7 +49,7 @@ def _bits(value: float) -> bytes:
 @pytest.mark.parametrize("json", [False, True])
 @pytest.mark.parametrize("text", EDGES)
 def test_edges_are_rounded_correctly(text: str, json: bool) -> None:
-    """In both grammars, subnormal numbers and infinity included."""
+    """Subnormal numbers and infinity are correct, too, in both grammars."""
     kind, value = _decimal(text, json=json)
     assert (kind, _bits(value)) == (ROUNDED, _bits(float(text)))
 
@@ -109,6 +109,6 @@ def test_short_numbers_end_where_the_text_ends(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-", ".", "x", "1234567890123456", "0.000000000000001"])
-def test_long_numbers_and_none_are_not_short(text: str) -> None:
+def test_long_and_invalid_numbers_are_not_short(text: str) -> None:
     """More than 15 digits may not be exact in float64."""
     assert not _read_short(np.frombuffer(text.encode() + bytes(8), np.uint8), len(text))[0]

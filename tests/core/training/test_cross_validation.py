@@ -48,7 +48,7 @@ def test_queries_not_yet_tested_have_no_value() -> None:
     assert pooled().is_complete
 
 
-def test_the_interval_over_folds_is_students() -> None:
+def test_the_interval_over_folds_follows_students_t_distribution() -> None:
     """Mean ± t(k − 1) · s / √k; t(2) at 97.5% is 4.3027 by the tables."""
     found = fold_interval([0.4, None, 0.5, 0.6])
     assert found is not None
@@ -102,7 +102,7 @@ def test_curves_are_means_over_the_folds_measured() -> None:
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
 def test_trainings_on_shared_bins(boosting: str) -> None:
-    """All documents in shared bins give the model of a training by itself; a part knows only its own."""
+    """A training on all documents of shared bins gives the usual model; a part reads no other labels."""
     dataset = synthetic_dataset(60, seed=1, n_features=6)
     spec = training_spec(
         {

@@ -34,7 +34,7 @@ def trained(dataset: RankingDataset, validation: RankingDataset | None = None, *
 
 
 def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
-    """Hessians of pairs weighted by NDCG are small: a bound of 50 allows no split where few queries are."""
+    """Hessians of pairs weighted by NDCG are small: a bound of 50 allows no split of few queries."""
     loss: dict[str, Any] = {"name": "ndcg-loss2", "truncation_level": 5}
     growth = trained(dataset, loss=loss, hyperparameters={"min_sum_hessian_in_leaf": 50}).growth
     hessian = make_loss(**loss)(
@@ -96,7 +96,7 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
     assert trained(training).growth is None
     few = trained(training, backwards, hyperparameters={"num_iterations": 4})
     assert few.best_iteration < 4
-    assert few.growth is None, "few were asked for"
+    assert few.growth is None, "few iterations were requested"
 
 
 def test_the_last_tree_is_measured(dataset: RankingDataset) -> None:
@@ -114,14 +114,14 @@ def test_the_last_tree_is_measured(dataset: RankingDataset) -> None:
         checkpoints.append(cast("Checkpoint", snapshot()))
 
     spec: dict[str, Any] = {**bound, "metric_interval": last - 1}
-    seldom = trained(training, validation, on_iteration=on_iteration, **spec)
-    assert [report.iteration for report in seldom.history if report.values] == [last - 1, last]
-    assert seldom.history[-1] == reported[-1]
-    assert seldom.history[-1].values == each.history[-1].values
+    sparse = trained(training, validation, on_iteration=on_iteration, **spec)
+    assert [report.iteration for report in sparse.history if report.values] == [last - 1, last]
+    assert sparse.history[-1] == reported[-1]
+    assert sparse.history[-1].values == each.history[-1].values
     for checkpoint in checkpoints[-2:]:
         resumed = trained(training, validation, resume=checkpoint, **spec)
-        assert resumed.model_text == seldom.model_text
-        assert resumed.history == seldom.history
+        assert resumed.model_text == sparse.model_text
+        assert resumed.history == sparse.history
 
 
 def test_trees_of_the_initial_model_are_not_counted(dataset: RankingDataset) -> None:

@@ -130,12 +130,12 @@ def test_features_are_read_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("linear", [False, True])
-@pytest.mark.parametrize("most_sets", [0, 10_000])
+@pytest.mark.parametrize("max_sets", [0, 10_000])
 def test_any_forest_is_counted_as_lightgbm_descends(
-    linear: bool, most_sets: int, monkeypatch: pytest.MonkeyPatch
+    linear: bool, max_sets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Documents are counted by Rankery's kernel, or by LightGBM for forests that suit the kernel badly."""
-    monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", most_sets)
+    monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", max_sets)
     random = np.random.default_rng(2)
     text = random_model_text(random, 5, 13, 20, linear=linear)
     trees = ModelText.read(text).trees

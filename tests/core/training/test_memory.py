@@ -1,4 +1,4 @@
-"""The estimate of what a training takes."""
+"""The estimate of the memory of a training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +20,10 @@ def watching() -> Iterator[list[int]]:
     """Poll the memory of the process during the block; yield a list with the highest increase."""
     before, most = process_memory_bytes() or 0, [0]
 
-    def look() -> None:
+    def record() -> None:
         most[0] = max(most[0], (process_memory_bytes() or 0) - before)
 
-    with polling(look, 0.002, "memory"):
+    with polling(record, 0.002, "memory"):
         yield most
 
 

@@ -1,4 +1,4 @@
-"""Training: repeatable, stoppable, and better than where it started."""
+"""Training: repeatable, stoppable, and better than random scores."""
 
 import re
 from typing import Any
@@ -135,7 +135,7 @@ def test_a_callback_can_stop_the_training(datasets: tuple[RankingDataset, Rankin
     assert seen == [1, 2, 3]
 
 
-def test_data_without_anything_to_learn_gives_a_model_all_the_same() -> None:
+def test_data_without_anything_to_learn_gives_a_model() -> None:
     """Labels all zero: no gradient, no split, no crash, a model whose scores are all equal."""
     generator = np.random.default_rng(0)
     dataset = RankingDataset.from_arrays(
@@ -219,11 +219,11 @@ def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
     ],
     ids=lambda loss: loss["name"],
 )
-def test_following_the_loss_changes_nothing(
+def test_measuring_the_loss_changes_nothing(
     loss: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
-    """The gradient that came with the loss is that of the next tree: the model has the same bytes."""
-    followed, often, seldom = (
+    """The gradient computed with the loss is used for the next tree, so the model has the same bytes."""
+    always, often, seldom = (
         train(small_spec(loss=loss, metric_interval=interval), datasets[0]) for interval in (1, 3, 1000)
     )
     assert [bool(report.values) for report in seldom.history] == [False] * 11 + [True]
@@ -231,8 +231,8 @@ def test_following_the_loss_changes_nothing(
         {"objective", "tree"},
         {"objective", "tree", "metrics"},
     ]
-    assert followed.model_text == often.model_text == seldom.model_text
-    assert followed.history[-1].values == seldom.history[-1].values
+    assert always.model_text == often.model_text == seldom.model_text
+    assert always.history[-1].values == seldom.history[-1].values
 
 
 def test_diagnostics_are_followed_and_change_nothing(

@@ -66,7 +66,7 @@ def test_an_error_is_a_failure(folder: Path) -> None:
 
 
 def test_examples_end_with_an_ellipsis_only_where_there_are_more(tmp_path: Path) -> None:
-    """Missing values are counted by value, and their examples are features."""
+    """The only feature with missing values is listed without an ellipsis."""
     path = tmp_path / "judged.csv"
     rows = [f"{row % 3},q{row // 9},{'' if row % 5 else row},{row * 7 % 11}" for row in range(90)]
     path.write_text("\n".join(["label,query_id,bm25,price", *rows, ""]))

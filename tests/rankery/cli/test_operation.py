@@ -118,7 +118,9 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
         assert rankery(stack, "models", "label", *wrong).code == 2
 
 
-def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+def test_a_deletion_is_confirmed_and_names_what_needs_an_object(
+    trained: dict[str, Any], stack: EmbeddedStack
+) -> None:
     """Deletion requires confirmation, objects in use stay, and the trash restores objects."""
     for name in ("gone", "kept"):
         assert rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q").code == 0
@@ -317,7 +319,7 @@ def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None
     assert report["sentence"] in rankery(stack, "drift", "show", report["id"]).output
 
 
-def test_a_dataset_is_downloaded_and_an_address_needs_leave(
+def test_a_dataset_is_downloaded_and_an_address_must_be_allowed(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The downloaded file has the dataset's rows; an address is refused unless RANKERY_SOURCES allows it.

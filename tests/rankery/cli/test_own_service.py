@@ -182,8 +182,8 @@ def test_a_proxy_that_does_not_answer_is_named() -> None:
     assert "NO_PROXY" not in direct.sentence
 
 
-def test_a_service_that_goes_away_leaves_a_command_that_waits_again() -> None:
-    """Its jobs continue when it is back, so the message has the command to wait for them."""
+def test_the_error_of_a_lost_service_has_the_command_that_waits_again() -> None:
+    """Jobs continue when the service is back, so the message has the command to wait for them."""
 
     class Lost:
         id = "job_1"

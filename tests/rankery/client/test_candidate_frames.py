@@ -26,7 +26,7 @@ FRAME = pandas.DataFrame(
 FEATURES = ["bm25", "age"]
 
 
-def test_rows_are_gathered_and_answered_in_their_place() -> None:
+def test_rows_are_gathered_and_scores_are_in_their_order() -> None:
     """The request has whole queries, and the scores have the order of the given rows."""
     candidates = prepare_candidates(FRAME, FEATURES, None, "web:1", allow_absent_features=False)
     assert candidates.table.column("query_id").to_pylist() == ["a", "a", "b"]

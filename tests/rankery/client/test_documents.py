@@ -63,8 +63,8 @@ def test_a_batch_is_limited_by_its_size_in_json() -> None:
     document = {"id": "d", "features": {"a_feature_with_a_long_name": 0.12345678901234567}}
     queries = [{"id": f"q{place}", "documents": [document] * size} for place, size in enumerate(sizes)]
 
-    def split(documents: int, n_bytes: int, most_queries: int) -> list[list[int]]:
-        found = batches(queries, documents, n_bytes, most_queries)
+    def split(documents: int, n_bytes: int, max_queries: int) -> list[list[int]]:
+        found = batches(queries, documents, n_bytes, max_queries)
         return [[len(query["documents"]) for query in batch] for batch in found]
 
     assert split(12, 2**20, 6) == [sizes]

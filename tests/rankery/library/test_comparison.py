@@ -95,9 +95,12 @@ def test_own_columns_need_a_direction() -> None:
     b = a.assign(latency=a["latency"] - 1.0)
     with pytest.raises(InvalidArgument, match="higher_is_better"):
         rankery.compare(a, b)
-    found = rankery.compare(a, b, higher_is_better={"latency": False}).metrics["latency"]
+    compared = rankery.compare(a, b, higher_is_better={"latency": False})
+    found = compared.metrics["latency"]
     assert found is not None
     assert found.difference == -1.0
+    (table,) = compared.card().tables
+    assert dict(zip(table.columns, table.rows[0], strict=True))["#larger / same / smaller"] == "0 / 0 / 3"
 
 
 def test_a_comparison_is_shown(evaluations: tuple[Evaluation, Evaluation]) -> None:

@@ -110,7 +110,7 @@ def test_values_become_frames() -> None:
         ([1.0], [1.0], ["a"], {"document_ids": ["x", "y"]}, "document_ids: is of shape"),
     ],
 )
-def test_what_does_not_fit_is_named(
+def test_invalid_arguments_are_refused_by_name(
     scores: Any, labels: Any, queries: Any, more: dict[str, Any], message: str
 ) -> None:
     """The error names the argument."""

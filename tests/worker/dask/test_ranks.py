@@ -31,7 +31,7 @@ from worker.ranks.team import RankLost, Team
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
 MANY_TREES = {"num_iterations": 40, "num_leaves": 31, "min_data_in_leaf": 5}
-LEFT_SECONDS = 15.0
+END_SECONDS = 15.0
 
 
 def ranks(least: int, most: int | None = None) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def text_of(inline_worker: InlineWorker, job: Job) -> str:
     return inline_worker.model_text(job.result or {})
 
 
-class Once(threading.Thread):
-    """A thread that runs an action after a running job has three trees.
+class AfterThreeTrees(threading.Thread):
+    """A thread that runs an action once a running job has three trees.
 
     Args:
         inline_worker: Worker of the job.
@@ -147,9 +147,9 @@ def test_a_killed_dask_worker_costs_no_job(
         def kill() -> None:
             next(worker for worker in cluster.workers if processes_of([f"worker.ranks {worker.pid}"])).kill()
 
-        once = Once(inline_worker, kill)
+        disturbance = AfterThreeTrees(inline_worker, kill)
         job = train(inline_worker, dataset_id)
-        assert once.acted_at is not None
+        assert disturbance.acted_at is not None
         assert text_of(inline_worker, job) == text_of(inline_worker, undisturbed)
         assert job.progress is not None
         assert job.progress["restarts"] == 1
@@ -164,15 +164,15 @@ def test_a_lost_scheduler_ends_the_attempt(
     dataset_id = inline_worker.add(dataset, "d1")
     with running_cluster(tmp_path / "own") as cluster:
         inline_worker = on_cluster(inline_worker, cluster, retry_seconds=0.1, attempts=2)
-        once = Once(inline_worker, cluster.scheduler.kill)
+        disturbance = AfterThreeTrees(inline_worker, cluster.scheduler.kill)
         job = train(inline_worker, dataset_id)
-        assert once.acted_at is not None
-        assert time.monotonic() - once.acted_at < 30
+        assert disturbance.acted_at is not None
+        assert time.monotonic() - disturbance.acted_at < 30
         assert job.status == "failed"
         assert job.problem is not None
         assert job.problem["title"] == "Cluster unavailable"
         assert "the Dask scheduler" in job.problem["detail"]
-        assert ranks_left(cluster, LEFT_SECONDS) == []
+        assert ranks_left(cluster, END_SECONDS) == []
 
 
 def test_too_few_dask_workers_are_reported(dask_cluster: DaskCluster) -> None:
@@ -239,7 +239,7 @@ def test_ranks_have_no_credentials_and_are_ended(dask_cluster: DaskCluster) -> N
             os.kill(pids[1], signal.SIGKILL)
             with pytest.raises(RankLost):
                 team.ask({"do": "nothing"})
-            deadline = time.monotonic() + LEFT_SECONDS
+            deadline = time.monotonic() + END_SECONDS
             while not any(member.process.has_ended() for member in team.members):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
@@ -281,4 +281,4 @@ def test_ranks_of_a_killed_driver_are_killed(dask_cluster: DaskCluster) -> None:
     finally:
         driver.kill()
         driver.communicate()
-    assert ranks_left(dask_cluster, LEFT_SECONDS) == []
+    assert ranks_left(dask_cluster, END_SECONDS) == []

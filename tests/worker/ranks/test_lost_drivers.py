@@ -91,7 +91,7 @@ def _driving(inline_worker: InlineWorker) -> Iterator["subprocess.Popen[bytes]"]
 def _take_back(inline_worker: InlineWorker, job_id: str) -> None:
     """Queue the job of a lost driver again, as a sweep does."""
     with inline_worker.store.begin() as tx:
-        tx.jobs.take_back(tx.jobs.get(job_id), attempts=3)
+        tx.jobs.recover(tx.jobs.get(job_id), attempts=3)
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def test_a_rank_is_lost_between_trees(
     shared_worker: InlineWorker, coloured_id: str, local_job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a rank is lost, the training continues from its checkpoint to the same bytes."""
-    often = InlineWorker(
+    checkpointing = InlineWorker(
         shared_worker.store, shared_worker.settings.model_copy(update={"checkpoint_seconds": 0.0})
     )
 
@@ -74,10 +74,10 @@ def test_a_rank_is_lost_between_trees(
         os.kill(lost, signal.SIGKILL)
 
     when(monkeypatch, lambda progress: progress.get("iteration", 0) == 3, kill)
-    job = train_on(often, coloured_id, 2, **STOPPED_EARLY)
+    job = train_on(checkpointing, coloured_id, 2, **STOPPED_EARLY)
     assert job.progress is not None
     assert job.progress["restarts"] == 1
-    assert text_of(often, job) == text_of(often, local_job)
+    assert text_of(checkpointing, job) == text_of(checkpointing, local_job)
     assert is_alone_within(1.0)
 
 

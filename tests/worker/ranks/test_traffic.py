@@ -28,7 +28,7 @@ N_TREES = 3
 def test_bytes_of_a_tree_are_those_of_the_formula(
     hyperparameters: dict[str, Any], n_ranks: int, tmp_path: Path
 ) -> None:
-    """The histogram of the root and of the smaller child of each split but the last goes to its rank once."""
+    """Ranks sum one histogram of the root, and one of the smaller child of each split but the last."""
     dataset = _dataset()
     spec = _spec(hyperparameters)
     results = on_ranks(spec, dataset, n_ranks, tmp_path, _sent)

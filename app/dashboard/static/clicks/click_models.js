@@ -118,16 +118,15 @@ function withInterval({ value, lower, upper }) {
 }
 
 /**
- * Draw a parameter by rank. A parameter that depends on the last click has a line for each of the first four
- * ranks of that click.
+ * Draw a parameter by rank. A parameter that depends on the last click has a line for no click and for each of the first
+ * three ranks of that click.
  *
  * @param {string} name
  * @param {ParameterRow[]} rows
  */
 function parameterFigure(name, rows) {
   const clicks = [...new Set(rows.map((row) => row.last_click))];
-  const shown = clicks.length > 4 ? clicks.slice(0, 4) : clicks;
-  const lines = shown.map((click) => ({
+  const lines = clicks.slice(0, 4).map((click) => ({
     name: click === undefined ? parameterName(name) : click === 0 ? "no click above" : `last click at rank ${click}`,
     points: rows
       .filter((row) => row.last_click === click)

@@ -110,7 +110,7 @@ function supportTable(systems, named) {
     h("h3", "Support by the log"),
     dataTable("Support of each ranking", ["Ranking", numbers, "Verdict"], systems.map(row), { class: "click-table" }),
     hint(
-      `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the metric's weight may be unsupported: on documents that were never shown, or for estimators by propensity never at that rank. No single weight may exceed 10% of the total.`,
+      `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the metric's weight may be unsupported: on documents that were never shown or, for estimators by propensity, never shown at that rank. No single weight may exceed 10% of the total.`,
     ),
   );
 }

@@ -33,7 +33,7 @@ const CONVENTION_LABELS = {
 };
 
 /**
- * Return the conventions of a metric as a sentence.
+ * Return the conventions of a metric in one line.
  *
  * @param {Record<string, unknown> | null | undefined} contract all conventions, or only those that affect the metric
  */

@@ -1,4 +1,5 @@
 /** Collapsible groups of options, each with a summary of the options that differ from the defaults. @module */
+import { CUSTOM_NUMBERS, SEVERAL } from "./parameter_fields.js";
 import { elementById, find, findAll, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 
@@ -7,7 +8,7 @@ import { count } from "../page/format.js";
 
 const MAX_NAMED = 4;
 /** Values of selects whose actual value is in other controls. */
-const PLACEHOLDER_CHOICES = ["several", "own numbers"];
+const PLACEHOLDER_CHOICES = [SEVERAL, CUSTOM_NUMBERS];
 const CHECK_BOX_GROUPS = '[data-type="several"], [data-type="checked"], [data-also]';
 
 /** Return the summary of a group: "2 changed: learning rate 0.05, leaves per tree 15". @param {Change[]} changes */

@@ -15,8 +15,8 @@ const TYPES = {
   list: "layers",
   "text or list": "text",
 };
-export const CUSTOM_NUMBERS = "own numbers";
-const SEVERAL = "several";
+export const CUSTOM_NUMBERS = "custom numbers";
+export const SEVERAL = "several";
 // Do not show bounds beyond practical values.
 const MAX_SHOWN_BOUND = 1e6;
 
@@ -103,10 +103,10 @@ function choiceOrNumbers(pointer, parameter, choices) {
   const numbers = input(pointer, "numbers", "0, 1, 3, 7, 15");
   setAttribute(numbers, "aria-label", `${label(parameter)}, custom numbers`);
   const follow = () => {
-    const own = choice.value === CUSTOM_NUMBERS;
-    numbers.hidden = !own;
-    numbers.disabled = !own;
-    setAttribute(choice, "data-pointer", !own && pointer);
+    const custom = choice.value === CUSTOM_NUMBERS;
+    numbers.hidden = !custom;
+    numbers.disabled = !custom;
+    setAttribute(choice, "data-pointer", !custom && pointer);
   };
   choice.addEventListener("change", follow);
   follow();
@@ -298,8 +298,8 @@ export function gridOf(form) {
           const request = structuredClone(base);
           for (const [pointer, value] of [...steps, ...more]) setAt(request, pointer, value);
           if (loss) request.loss = loss;
-          const varied = [...steps, ...more].map(([pointer, value]) => pair(tagOf(pointer), String(value)));
-          const tags = { ...tagsOf(request), grid, ...Object.fromEntries(varied) };
+          const varying = [...steps, ...more].map(([pointer, value]) => pair(tagOf(pointer), String(value)));
+          const tags = { ...tagsOf(request), grid, ...Object.fromEntries(varying) };
           const trained = lossName(request);
           return size > 1
             ? { ...request, tags: others.length && trained ? { ...tags, loss: trained } : tags }

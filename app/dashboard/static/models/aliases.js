@@ -167,7 +167,7 @@ function aliasCard(model, assignment, changed) {
   async function rollBack() {
     const sure = await confirmed(
       `Roll ${name}@${alias} back?`,
-      `The alias returns to the version before its last move, immediately and without its gate. From then on, that version serves all requests to the alias.`,
+      `The alias returns to the version before its last move, immediately, ignoring its gate. From then on, that version serves all requests to the alias.`,
       "Roll back",
       "Leave it",
     );

@@ -242,12 +242,16 @@ export async function exportView(model) {
 
   onSubmit(form, async () => {
     replace(report, h("div.skeleton.chart"));
-    const asked = payloadOf(form);
+    const requested = payloadOf(form);
     try {
-      const found = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: asked })).body;
+      const found = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: requested })).body;
       replace(
         report,
-        parityReport(found, formats.find(({ name }) => name === asked.format) ?? formats[0], downloads(model, asked)),
+        parityReport(
+          found,
+          formats.find(({ name }) => name === requested.format) ?? formats[0],
+          downloads(model, requested),
+        ),
       );
     } catch (error) {
       replace(report);
@@ -276,11 +280,11 @@ function limits({ limits: all }) {
  * can be too long for a URL.
  *
  * @param {Schemas["Model"]} model
- * @param {Record<string, Json>} asked
+ * @param {Record<string, Json>} requested
  */
-function downloads(model, asked) {
-  const { dataset_id: dataset, ...withoutData } = asked;
+function downloads(model, requested) {
+  const { dataset_id: dataset, ...withoutData } = requested;
   /** @param {string} below @param {Record<string, Json>} json */
   const file = (below, json) => downloadFile(modelApi(model.id, `/export${below}`), json);
-  return { file: () => file("", withoutData), archive: () => file("/archive", asked) };
+  return { file: () => file("", withoutData), archive: () => file("/archive", requested) };
 }

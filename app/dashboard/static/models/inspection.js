@@ -264,8 +264,8 @@ async function fillInside(model, view) {
   elementById("trees").hidden = importance === null;
   if (importance) treePanel(elementById("trees"), model.id, importance.trees, hashValue("tree"), remember);
   inspectionForm(model, (id) => show(id, true));
-  const asked = hashValue("inspection");
-  if (items.length) await show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
+  const requested = hashValue("inspection");
+  if (items.length) await show(items.find(({ id }) => id === requested)?.id ?? items[0].id, false);
 
   /** Show another inspection. @param {string} id */
   function choose(id) {

@@ -35,13 +35,13 @@ const KEYS = {
   ArrowRight: "in",
   ArrowLeft: "out",
   ArrowDown: "next",
-  ArrowUp: "before",
+  ArrowUp: "previous",
   Home: "first",
   End: "last",
   Enter: "toggle",
   " ": "toggle",
-  PageDown: "later",
-  PageUp: "earlier",
+  PageDown: "nextTree",
+  PageUp: "previousTree",
 };
 
 /**
@@ -210,12 +210,12 @@ export function treePanel(node, model, trees, wanted, remember) {
       in: here.children[0],
       out: here.parent,
       next: nodes[at + 1],
-      before: nodes[at - 1],
+      previous: nodes[at - 1],
       first: nodes[0],
       last: nodes.at(-1),
     };
-    if (action === "later" || action === "earlier")
-      go(index + (action === "later" ? 1 : -1)).then(() => focus(layout?.nodes[0]));
+    if (action === "nextTree" || action === "previousTree")
+      go(index + (action === "nextTree" ? 1 : -1)).then(() => focus(layout?.nodes[0]));
     else if (
       action === "toggle" ||
       (action === "in" && here.node.kind === "split" && !isOpen) ||

@@ -24,11 +24,11 @@ import {
 } from "../page/dom.js";
 import { counted, fixed, short } from "../page/format.js";
 
-/** @param {string} reference @param {import("./scored.js").RankRequest} asked */
-function scoringCode(reference, asked) {
+/** @param {string} reference @param {import("./scored.js").RankRequest} requested */
+function scoringCode(reference, requested) {
   const address = `${serviceUrl()}${modelApi(reference, "/rank").replace("%3A", ":").replace("%40", "@")}`;
-  const body = JSON.stringify({ queries: asked.queries }).replaceAll("'", "'\\''");
-  const queries = asked.queries.map(pythonQuery).join("\n");
+  const body = JSON.stringify({ queries: requested.queries }).replaceAll("'", "'\\''");
+  const queries = requested.queries.map(pythonQuery).join("\n");
   const python = `import rankery\n\nclient = rankery.Client(${pythonLiteral(serviceUrl())})\nqueries = [\n${queries}\n]\nranked = client.rank(${pythonLiteral(reference)}, queries)\n`;
   return h("div", snippet("curl", `curl ${address} --json '${body}'`), snippet("Python", python));
 }
@@ -65,7 +65,7 @@ function candidateText({ feature_names: names }, take) {
   );
   let shown = "";
 
-  /** @param {import("./scored.js").RankRequest} asked */
+  /** @param {import("./scored.js").RankRequest} requested */
   function show({ queries }) {
     shown = JSON.stringify({ queries }, null, 1);
     area.value = shown;
@@ -293,15 +293,15 @@ export async function tryView(model) {
 
   async function rank() {
     const now = ++rankTurn;
-    const asked = rankRequest(model, query.value.trim() || "q", table.candidates());
+    const requested = rankRequest(model, query.value.trim() || "q", table.candidates());
     const [found, largest] = await Promise.all([
-      rankDocuments(model.id, asked),
+      rankDocuments(model.id, requested),
       dataset.value ? largestLabel(dataset.value) : undefined,
     ]);
     if (now !== rankTurn) return; // a later request ranks the documents of the table
     table.show(found, largest);
-    text.show(asked);
-    replace(code, scoringCode(reference, asked));
+    text.show(requested);
+    replace(code, scoringCode(reference, requested));
   }
 
   /**

@@ -72,7 +72,7 @@ export function failure(status, text) {
 }
 
 /**
- * Check whether the API refused a request for good. A caller above its rate limit (429) may send the request again.
+ * Check whether the API refused a request permanently. A caller above its rate limit (429) may send the request again.
  *
  * @param {unknown} error
  * @returns {error is Problem}

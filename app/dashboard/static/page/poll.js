@@ -42,7 +42,7 @@ const STREAM_SECONDS = 15;
 const MAX_RETRY_SECONDS = 15;
 
 /**
- * Polls of this page: the key polls now, and the value pauses the poll.
+ * Polls of this page: each key is a function that polls now, its value a function that pauses the poll.
  *
  * @type {Map<() => void, () => Promise<unknown>>}
  */
@@ -70,7 +70,7 @@ export function resumePolling() {
 export function poll(task, onProblem) {
   let timer = 0;
   let dueAt = Infinity;
-  let askedAt = -Infinity;
+  let requestedAt = -Infinity;
   let running = false;
   /** Whether something changed while a request was pending. */
   let changedMeanwhile = false;
@@ -90,7 +90,7 @@ export function poll(task, onProblem) {
     changedMeanwhile = running;
     if (running || ended || paused || document.hidden) return;
     running = true;
-    askedAt = performance.now();
+    requestedAt = performance.now();
     const attempted = attempt().finally(() => {
       running = false;
     });
@@ -144,7 +144,7 @@ export function poll(task, onProblem) {
     follow((signal) => {
       changed = true;
       if (document.hidden || paused || failures) return;
-      const elapsed = (performance.now() - askedAt) / 1000;
+      const elapsed = (performance.now() - requestedAt) / 1000;
       if (running || signal === "ended") run();
       else waitAtMost(Math.max(0, interval - elapsed));
     }),

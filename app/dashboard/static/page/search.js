@@ -101,7 +101,7 @@ document.body.append(dialog);
 
 let timer = 0;
 /** The number of the last search; answers to earlier ones are dropped. */
-let asked = 0;
+let latestRequest = 0;
 /** @type {{option: HTMLElement, choose: () => void}[]} */
 let options = [];
 let active = 0;
@@ -120,7 +120,7 @@ export function openSearch() {
 /** Show pages and actions immediately, and search by the API when typing pauses. */
 function find() {
   const text = field.value.trim();
-  const number = ++asked;
+  const number = ++latestRequest;
   const downloads = tablesOfPage().map(({ name, act }) => ({ name: `Download CSV: ${name}`, act }));
   /** @type {[string, Choice[]][]} */
   const local = [
@@ -145,7 +145,7 @@ async function ask(text, number, local) {
   } catch (error) {
     emptyText = refusal(error).message;
   }
-  if (number !== asked) return;
+  if (number !== latestRequest) return;
   show(groups, emptyText);
   if (entered && dialog.open) options[0]?.choose();
 }

@@ -108,8 +108,8 @@ export function searchSpace(place, more, add, schemas, losses) {
   }
 
   function offerMore() {
-    const there = new Set(findAll(place, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
-    const left = known.filter(({ pointer }) => !there.has(pointer));
+    const shown = new Set(findAll(place, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
+    const left = known.filter(({ pointer }) => !shown.has(pointer));
     replace(more, ...left.map(({ pointer }) => h("option", { value: pointer }, parameterName(pointer))));
   }
 

@@ -116,8 +116,8 @@ function emptyList(list) {
   const { noun, empty } = list;
   const page = `/${list.kind}`;
   const kind = list.kind.replace("-", " ");
-  const asked = parameters();
-  if (filterParameters(list).some((name) => asked.get(name)))
+  const requested = parameters();
+  if (filterParameters(list).some((name) => requested.get(name)))
     return emptyState(`No matching ${kind}`, `No ${noun} matches the filters above.`, page, `All ${kind}`);
   if (!onFirstPage()) return emptyState(`No older ${kind}`, "This is the end of the list.", page, `Newest ${kind}`);
   return emptyState(`No ${kind} yet`, ...empty);
@@ -156,14 +156,14 @@ function listTable(place, form, list) {
   }
 
   function address() {
-    const asked = parameters();
+    const requested = parameters();
     const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
     for (const name of [...filterParameters(list), "order", "cursor"]) {
-      const value = asked.get(name);
+      const value = requested.get(name);
       if (value) query.set(name, value);
     }
     if (list.folds && !unfolds()) query.set("folded", "true");
-    const [sort, metric] = (asked.get("sort") ?? "").split(/:(.*)/);
+    const [sort, metric] = (requested.get("sort") ?? "").split(/:(.*)/);
     if (sort) query.set("sort", sort);
     if (metric) query.set("metric", metric);
     query.set("fields", [...new Set([...list.fields, ...shown().flatMap(({ fields }) => fields ?? [])])].join());
@@ -181,12 +181,12 @@ function listTable(place, form, list) {
   }
 
   async function refresh() {
-    let asked;
+    let requested;
     // Read again if sorting or filters changed while the request was pending.
     do {
-      asked = address();
-      await show(/** @type {Page | null} */ (await read(asked).catch(refused)));
-    } while (asked !== address());
+      requested = address();
+      await show(/** @type {Page | null} */ (await read(requested).catch(refused)));
+    } while (requested !== address());
     return Boolean(list.isActive && shownPage?.items.some(list.isActive));
   }
 
@@ -282,12 +282,12 @@ const descendsFirst = ({ number, descends }) => Boolean(number || descends);
 
 /** Return the sort column of the URL, and its direction. @param {ListColumn[]} columns */
 function sortedBy(columns) {
-  const asked = parameters();
-  const sort = asked.get("sort") || "created";
+  const requested = parameters();
+  const sort = requested.get("sort") || "created";
   const [wanted, legacyDescending] = LEGACY_ORDERS[sort] ?? [sort, null];
   const column = columns.find((each) => each.sort === wanted);
   if (!column) return { key: "", descending: false };
-  const order = asked.get("order");
+  const order = requested.get("order");
   return { key: column.key, descending: legacyDescending ?? (order ? order === "desc" : descendsFirst(column)) };
 }
 

@@ -50,11 +50,11 @@ function showFilters(form) {
  */
 export async function offerDatasetFilter(form, parameter) {
   const select = /** @type {HTMLSelectElement} */ (form.querySelector(`select[data-filter="${parameter}"]`));
-  const asked = parameters().get(parameter);
+  const requested = parameters().get(parameter);
   const { items } = /** @type {{items: {id: string, name: string}[]}} */ (
     await get("/v1/datasets?fields=name&limit=200")
   );
-  const other = asked && !items.some(({ id }) => id === asked) && h("option", { value: asked }, asked);
+  const other = requested && !items.some(({ id }) => id === requested) && h("option", { value: requested }, requested);
   replace(select, select.options[0], other, ...items.map(({ id, name }) => h("option", { value: id }, name)));
   showFilters(form);
 }
@@ -63,8 +63,8 @@ export async function offerDatasetFilter(form, parameter) {
 export async function offerProjectFilter(form) {
   const { items, bound } = await get("/v1/projects");
   const names = items.map(({ name }) => name);
-  const asked = parameters().get("project");
-  if (asked && asked !== NO_PROJECT && !names.includes(asked)) names.push(asked);
+  const requested = parameters().get("project");
+  if (requested && requested !== NO_PROJECT && !names.includes(requested)) names.push(requested);
   if (!names.length) return;
   const select = h(
     "select",

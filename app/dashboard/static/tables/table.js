@@ -35,8 +35,8 @@ export function keyedList(list, make, first = 0) {
       if (!nodes.some((node) => node === child)) child.remove();
     }
     nodes.forEach((node, index) => {
-      const there = list.children[first + index];
-      if (there !== node) list.insertBefore(node, there ?? null);
+      const current = list.children[first + index];
+      if (current !== node) list.insertBefore(node, current ?? null);
     });
     return [...entries.values()];
   }

@@ -57,7 +57,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
     }
   }
 
-  /** Show the selection. Buttons that would be the same stay, with the focus and the reason of a refusal beside them. */
+  /** Show the selection. Unchanged buttons are kept, with their focus and the reason of a refusal beside them. */
   function show() {
     for (const box of place.querySelectorAll("td.tick input"))
       if (box instanceof HTMLInputElement && box !== all) box.checked = ids.has(box.value);

@@ -134,8 +134,8 @@ async function show(ranking, drawn, histories) {
 
 /** Keep the colours of lines that stay, and give the lowest free ones to new lines. @param {Job[]} drawn */
 function assignSlots(drawn) {
-  const there = new Set(drawn.map(({ id }) => id));
-  for (const id of [...slots.keys()]) if (!there.has(id)) slots.delete(id);
+  const ids = new Set(drawn.map(({ id }) => id));
+  for (const id of [...slots.keys()]) if (!ids.has(id)) slots.delete(id);
   for (const { id } of drawn) {
     if (slots.has(id)) continue;
     const taken = new Set(slots.values());

@@ -416,12 +416,12 @@ function allTests(comparison) {
 
 /** Return the pair, metric and query of the URL, if they exist. @param {Comparison} comparison @returns {Chosen} */
 function chosen({ pairs, metrics }) {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  const metric = asked.get("metric") ?? "";
+  const requested = new URLSearchParams(location.hash.slice(1));
+  const metric = requested.get("metric") ?? "";
   return {
-    pair: pairs.find(({ a, b }) => `${a}-${b}` === asked.get("pair")) || pairs[0],
+    pair: pairs.find(({ a, b }) => `${a}-${b}` === requested.get("pair")) || pairs[0],
     metric: metrics.includes(metric) ? metric : metrics[0],
-    query: asked.get("query") || "",
+    query: requested.get("query") || "",
   };
 }
 

@@ -87,8 +87,8 @@ async function offerChoices() {
   onSubmit(form, async () => {
     const [system] = await offered;
     await datasetOffered;
-    const { model: typed, ...asked } = payloadOf(form);
-    const { id } = await create("/v1/jobs", { kind: "evaluate", ...asked, ...system() });
+    const { model: typed, ...requested } = payloadOf(form);
+    const { id } = await create("/v1/jobs", { kind: "evaluate", ...requested, ...system() });
     openPage(resultPage(id));
   });
   const [, { presets }] = await offered;

@@ -227,7 +227,7 @@ function eventsOf(job) {
     key_id: key,
     status,
     progress,
-    cancel_requested: asked,
+    cancel_requested: requested,
   } = job;
   /** @type {LogEntry[]} */
   const events = [
@@ -251,7 +251,7 @@ function eventsOf(job) {
   if (job.resumable_from && isActive(job))
     events.push([null, `has a checkpoint at ${iterationWord(job)} ${count(job.resumable_from)}`]);
   if (status === "running" && progress) events.push([null, `is at ${progress.phase}`]);
-  if (isActive(job) && asked) events.push([null, "is being cancelled"]);
+  if (isActive(job) && requested) events.push([null, "is being cancelled"]);
   return events;
 }
 

@@ -8,7 +8,7 @@ import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobApi, jobPage, modelPage, studyPage } from "../page/addresses.js";
-import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
+import { conditionalReader, messageOf, request } from "../page/api.js";
 import { tagList } from "../page/content.js";
 import { alertText, announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
@@ -171,13 +171,12 @@ function cancelActive(ticked) {
         items.push(...(await request("/v1/jobs/cancel", { method: "POST", json })).body.items);
       }
       const stopped = items.filter(({ outcome }) => outcome === "cancelled" || outcome === "stopping").length;
-      announce(`${counted(stopped, "job")} cancelled; ${count(items.length - stopped)} had already ended.`);
+      announce(`${counted(stopped, "job")} cancelled; ${count(items.length - stopped)} had ended or were deleted.`);
       ticked.clear();
       ticked.reload();
     } catch (error) {
       button.disabled = false;
       button.after(alertText(messageOf(error)));
-      if (!(error instanceof Problem)) return;
     }
   }
   return button;

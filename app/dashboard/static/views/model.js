@@ -287,8 +287,8 @@ async function open() {
 
 /** Show a view, and fill it when it is first shown. @param {Model} model */
 function show(model) {
-  const asked = hashValue("view") || (INSPECTION_PARAMETERS.some(hashValue) ? "inside" : "");
-  const current = VIEWS.find(({ name }) => name === asked) || VIEWS[0];
+  const requested = hashValue("view") || (INSPECTION_PARAMETERS.some(hashValue) ? "inside" : "");
+  const current = VIEWS.find(({ name }) => name === requested) || VIEWS[0];
   for (const link of findAll(views, "a", HTMLAnchorElement))
     setAttribute(link, "aria-current", link.dataset.view === current.name && "page");
   find(views, "[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });

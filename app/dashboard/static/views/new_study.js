@@ -10,7 +10,7 @@ import { searchSpace } from "../studies/search_space.js";
 
 const form = elementById("new-study", HTMLFormElement);
 const create = creator();
-const asked = new URLSearchParams(location.search);
+const requested = new URLSearchParams(location.search);
 /** @type {ReturnType<typeof searchSpace> | null} */
 let space = null;
 /** @type {Record<string, unknown[]>} values of the query columns of the chosen dataset */
@@ -52,10 +52,10 @@ async function prepare() {
 async function offerDatasets() {
   const datasets = await offerReadyUnselected(
     findAll(form, 'select[data-list="ready"]', HTMLSelectElement),
-    asked.get("dataset"),
+    requested.get("dataset"),
   );
   const select = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
-  chooseDataset([select], asked.get("dataset"));
+  chooseDataset([select], requested.get("dataset"));
   const offerFoldColumns = () => {
     foldColumns = datasets.find(({ id }) => id === select.value)?.statistics?.query_columns ?? {};
     const columns = Object.keys(foldColumns);

@@ -82,17 +82,17 @@ function rankedQuery({ id }, dataset) {
     place,
   );
   const largest = dataset?.statistics?.label_range?.maximum;
-  let asked = "";
+  let requested = "";
   const read = latestReader(place, (error, retry) => {
-    replace(title, `Query ${asked}`);
+    replace(title, `Query ${requested}`);
     const isAbsent = error instanceof Problem && error.status === 404;
-    const absent = { title: "Not ranked", detail: `The ranking has no query ${asked}.` };
+    const absent = { title: "Not ranked", detail: `The ranking has no query ${requested}.` };
     replace(place, isAbsent ? problemBox(absent) : failureBox(error, retry));
   });
 
   /** @param {string} queryId @param {boolean} wanted */
   function show(queryId, wanted) {
-    asked = queryId;
+    requested = queryId;
     return read(
       () => get(rankingApi(id, `?${new URLSearchParams({ query_id: queryId })}`)),
       ({ items: [{ query_text: text, documents }] }) => {

@@ -66,13 +66,13 @@ dialog.addEventListener("close", () => {
   if (location.hash === "#create") history.replaceState(null, "", location.pathname + location.search);
 });
 onSubmit(form, async () => {
-  const { alias, ...asked } = payloadOf(form);
+  const { alias, ...requested } = payloadOf(form);
   const chosen = {
     job: await scheduledJob(training.value),
     promote: alias ? { alias } : null,
     only_new_data: new FormData(form).has("only_new"),
   };
-  const { name } = await create("/v1/schedules", { ...asked, ...chosen });
+  const { name } = await create("/v1/schedules", { ...requested, ...chosen });
   dialog.close();
   form.reset();
   announce(`${name} was scheduled.`);
@@ -124,9 +124,9 @@ async function scheduledJob(id) {
   return byDatasetNames(await requestOf(job), job.dataset_names);
 }
 
-/** Create a deleted schedule again. @param {Partial<Schedule>} asked its fields */
-async function recreate(asked) {
-  const { body } = await request("/v1/schedules", { method: "POST", json: asked });
+/** Create a deleted schedule again. @param {Partial<Schedule>} requested its fields */
+async function recreate(requested) {
+  const { body } = await request("/v1/schedules", { method: "POST", json: requested });
   return `${body.name} was scheduled again, without its runs.`;
 }
 
@@ -162,8 +162,8 @@ function card(first) {
     if (!sure) return;
     await request(path, { method: "DELETE" });
     const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;
-    const asked = { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project };
-    offerUndo({ words: `${name} was deleted.`, ids: [], create: () => recreate(asked) });
+    const requested = { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project };
+    offerUndo({ words: `${name} was deleted.`, ids: [], create: () => recreate(requested) });
   }
 
   function showRuns() {

@@ -63,8 +63,8 @@ async function prepare() {
   form.dispatchEvent(new Event("change"));
   form.addEventListener("change", showSizes);
   showSizes();
-  const asked = earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset");
-  [trainingDataset] = await Promise.all([offerData(form, asked), offerMetrics()]);
+  const requested = earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset");
+  [trainingDataset] = await Promise.all([offerData(form, requested), offerMetrics()]);
   find(form, '[list="known-models"]').addEventListener("focus", offerModels, { once: true });
   find(form, '[name="clicked"]').addEventListener("change", offerClicks, { once: true });
   if (earlier) await fillFrom(earlier);

@@ -117,7 +117,7 @@ def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> No
         outcome.accepted += 1
         outcome.scores += len(scores)
         found = form.answered(answer)
-        difference = "only the application takes it" if reading is None else ""
+        difference = "only the application accepts it" if reading is None else ""
         if reading is not None and not _same(found, reading.expected(scores)):
             difference = f"scored {found}, not {reading.expected(scores)}"
     elif answer.status in _REFUSALS:

@@ -33,7 +33,7 @@ from tests.app.scoring.differential.requests import (
     require,
 )
 
-MOST_LEVELS = 200  # of arrays and objects around a value
+MAX_LEVELS = 200  # of arrays and objects around a value
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{}":,]+')
 
 
@@ -107,20 +107,20 @@ class RankRequests:
             return False, ""
         slow = _general(sent.content, settings, model)
         if slow is None:
-            return True, "only the fast path takes it"
+            return True, "only the fast path accepts it"
         same = np.array_equal(fast.features, slow.features, equal_nan=True)
         members = ("query_ids", "document_ids", "top_k", "explain")
         same &= all(getattr(fast, name) == getattr(slow, name) for name in members)
         return True, "" if same else "the two ways read different documents"
 
 
-def parsed(content: bytes, most_containers: int) -> Any:
+def parsed(content: bytes, container_limit: int) -> Any:
     """Parse JSON with Python's own parser, without its extensions of RFC 8259.
 
     Raises:
-        Refused: The content is no JSON, too deep, or has too many containers.
+        Refused: The content is not JSON, too deep, or has too many containers.
     """
-    require(content.count(b"[") + content.count(b"{") <= most_containers)
+    require(content.count(b"[") + content.count(b"{") <= container_limit)
     try:
         text = content.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_members)
@@ -130,7 +130,7 @@ def parsed(content: bytes, most_containers: int) -> Any:
     level = 0
     for token in _TOKENS.finditer(text):
         level -= token[0] in "]}"
-        require(level <= MOST_LEVELS)
+        require(level <= MAX_LEVELS)
         level += token[0] in "[{"
     return value
 
@@ -139,7 +139,7 @@ def number(value: Any) -> float:
     """Return a number, NaN for null.
 
     Raises:
-        Refused: The value is no number, or infinite in float64 or float32.
+        Refused: The value is not a number, or infinite in float64 or float32.
     """
     if value is None:
         return float("nan")

@@ -148,7 +148,7 @@ def _damage(content: bytearray, generator: random.Random) -> None:
         content[at] ^= 1 << generator.randrange(8)
 
 
-def _read(content: bytes, most_rows: int) -> pa.Table:
+def _read(content: bytes, max_rows: int) -> pa.Table:
     """Read a stream with Arrow alone; refuse too many rows before a batch is validated."""
     batches, rows = [], 0
     with pa.ipc.open_stream(content) as reader:
@@ -156,7 +156,7 @@ def _read(content: bytes, most_rows: int) -> pa.Table:
             require(_is_known(field.type))
         for batch in reader:
             rows += batch.num_rows
-            require(rows <= most_rows)
+            require(rows <= max_rows)
             batch.validate(full=True)
             batches.append(batch)
         return pa.Table.from_batches(batches, reader.schema)

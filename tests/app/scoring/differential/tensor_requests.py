@@ -36,8 +36,8 @@ _CODES = {"BOOL": "?", "FP16": "e", "FP32": "f", "FP64": "d", "INT8": "b", "UINT
     "INT64": "q",
     "UINT64": "Q",
 }
-_MOST_SIZE = 2**31
-_MOST_OUTPUTS = 100
+_MAX_SIZE = 2**31
+_MAX_OUTPUTS = 100
 _FLAGS = ("binary_data", "binary_data_output")
 
 
@@ -113,7 +113,7 @@ class TensorRequests:
         try:
             head = slow_head(text, len(NAMES), max_containers(settings))
         except InvalidInput:
-            return True, "only the fast path takes it"
+            return True, "only the fast path accepts it"
         given = [tensor.data or [] for tensor in head.inputs if tensor.has_data]
         arrays = [
             np.array([np.nan if value is None else value for value in data], np.float64) for data in given
@@ -177,7 +177,7 @@ def _check_head(body: Any) -> None:
     require(body.get("id") is None or _is_text(body["id"], 1024))
     _check_parameters(body)
     outputs = body.get("outputs")
-    require(outputs is None or (type(outputs) is list and len(outputs) <= _MOST_OUTPUTS))
+    require(outputs is None or (type(outputs) is list and len(outputs) <= _MAX_OUTPUTS))
     for output in outputs or ():
         require(type(output) is dict and {"name"} <= output.keys() <= {"name", "parameters"})
         _check_parameters(output)
@@ -207,7 +207,7 @@ def _is_text(value: Any, longest: int) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    return type(value) is int and 0 <= value < _MOST_SIZE
+    return type(value) is int and 0 <= value < _MAX_SIZE
 
 
 def _values(tensor: dict[str, Any], binary: bytes) -> tuple[list[float], int]:

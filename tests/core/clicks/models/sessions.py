@@ -20,7 +20,7 @@ class Session(NamedTuple):
 
 
 def uniform(seed: int) -> Iterator[float]:
-    """Yield numbers of 0..1 by Knuth's MMIX generator."""
+    """Yield numbers from 0 to 1 by Knuth's MMIX generator."""
     state = seed
     while True:
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
@@ -28,7 +28,10 @@ def uniform(seed: int) -> Iterator[float]:
 
 
 def draw_sessions() -> list[Session]:
-    """Draw lists of users who continue with 0.85 and click documents of higher numbers more often."""
+    """Draw lists of users who continue with probability 0.85, or 0.5 after a click.
+
+    Documents with higher numbers are clicked more often.
+    """
     numbers, sessions = uniform(40), []
     for _ in range(LISTS):
         query = int(next(numbers) * QUERIES)

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.clicks import ClickLog
 from core.clicks.log import BoolArray
-from core.clicks.models.browsing import examination_places
+from core.clicks.models.browsing import examination_indices
 from core.data.texts import Texts
 from core.types import Float64Array, Int32Array, Int64Array
 
@@ -40,7 +40,7 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
     shared: dict[str, Float64Array] = {}
     relevance = attractiveness
     if name in ("pbm", "ubm"):
-        places = examination_places(name, LENGTH)
+        places = examination_indices(name, LENGTH)
         examination = np.linspace(1.0, 0.3, places.max() + 1) ** 1.5
         clicks = _browse(attracted, draws.random(pairs.shape), places, examination)
         shared["relative_examination"] = examination

@@ -120,9 +120,9 @@ def test_intervals_have_users_as_units() -> None:
     assert by_list.relevance_variance is not None
     ratio = np.median(by_user.relevance_variance / by_list.relevance_variance)
     assert 5.0 < ratio < 14.0  # 9, except for the prior
-    seen = fit_click_model(as_log(repeated, [number // 9 for number in range(540)]), spec)
-    assert seen.relevance_variance is not None
-    assert seen.relevance_variance.tobytes() == by_user.relevance_variance.tobytes()
+    again = fit_click_model(as_log(repeated, [number // 9 for number in range(540)]), spec)
+    assert again.relevance_variance is not None
+    assert again.relevance_variance.tobytes() == by_user.relevance_variance.tobytes()
 
 
 def test_a_pair_without_clicks_has_an_interval() -> None:

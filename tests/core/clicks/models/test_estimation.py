@@ -14,7 +14,7 @@ from core.clicks.models import (
     evaluate_click_model,
     fit_click_model,
 )
-from core.clicks.models.browsing import browsing_pass, examination_places
+from core.clicks.models.browsing import browsing_pass, examination_indices
 from core.clicks.models.chains import chain_pass
 from core.clicks.models.intervals import relevance_interval
 from core.clicks.models.layout import QueryBlocks
@@ -104,7 +104,7 @@ def test_clicks_at_the_same_rank_are_not_clicks_above(name: str) -> None:
         probability = 1.0
         for place, click in enumerate(clicks):
             last = max((r for r, c in zip(ranks, clicks, strict=True) if c and r < ranks[place]), default=0)
-            examination = theta[examination_places(name, 3)[ranks[place], last]]
+            examination = theta[examination_indices(name, 3)[ranks[place], last]]
             p = model.parameters.attractiveness[documents[place]] * examination
             probability *= p if click else 1.0 - p
         probabilities.append((clicks, probability))
@@ -122,7 +122,7 @@ def test_documents_at_one_rank_have_the_same_examination(name: str) -> None:
     """A click beside an impression changes neither its parameter nor those of other ranks."""
     log = as_log([Session(0, (0, 1, 2, 3), (False, True, False, True))])
     lists = QueryBlocks.of(replace(log, ranks=np.array([1, 2, 2, 3], np.int16)), 50)
-    places = examination_places(name, 3)
+    places = examination_indices(name, 3)
     _, by_place = browsing_pass(lists, np.ones(1), places, np.full(36, 0.5), np.full(places.max() + 1, 0.5))
     impressions = np.zeros(len(by_place))
     for rank, previous in ((1, 0), (2, 0), (2, 0), (3, 2)):

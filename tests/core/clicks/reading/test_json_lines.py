@@ -57,7 +57,7 @@ def ubi_sample() -> list[Json]:
 
 
 def test_the_traps_of_ubi_are_counted(read: Read) -> None:
-    """Counted are mixed rank bases, clicks without impression, joined queries, and actions without weight."""
+    """Mixed rank bases, clicks without impression, joined queries and actions without weight are counted."""
     reading = read(lines(*ubi_sample()))
     report = reading.report
     assert (report.format, report.rank_base, report.is_detected) == ("ubi", 0, True)
@@ -157,7 +157,7 @@ def queries_without_a_user() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])
-def test_a_value_that_is_no_time_is_unknown(read: Read, time: object) -> None:
+def test_an_invalid_time_is_unknown(read: Read, time: object) -> None:
     """Such a list has no time, and the log no column of times."""
     assert read(lines({"documents": ["a"], "time": time})).log.list_times is None
 

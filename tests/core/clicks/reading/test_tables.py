@@ -131,7 +131,7 @@ def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
 
 
 def test_a_list_has_the_first_user_and_version_of_its_rows(read: Read) -> None:
-    """Rows without a user or version leave them to later rows of the list."""
+    """A row without a user or version is skipped; a later row of the list may have one."""
     rows = ["s,q,a,1,0,,", "s,q,b,2,0,ann,", "s,q,c,3,0,bob,v1", "s,q,d,4,0,,v2", "t,q,a,1,0,ann,v2"]
     log = read("\n".join(["list,query,document,rank,click,user,version", *rows])).log
     assert log.list_users is not None

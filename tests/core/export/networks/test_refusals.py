@@ -48,7 +48,7 @@ def test_vespas_expression_points_to_onnx(part: str) -> None:
 
 @pytest.mark.parametrize("format", _PLUGINS)
 def test_missing_features_that_count_as_0_are_refused(format: str) -> None:
-    """Accepted are features that are never missing, have mean 0 or have no weight."""
+    """Features that are never missing, have mean 0 or have no weight are accepted."""
     network = random_network(N_FEATURES)
     with pytest.raises(
         ModelError, match=rf"by 0: {N_FEATURES} of {N_FEATURES} features differ \('f0' at .*never_missing"

@@ -34,7 +34,7 @@ MODELS: list[str | Network] = [
     random_network(4, log1p=True, seed=4),
     TREES,
 ]
-# Members share features in other orders; some features are of one member alone.
+# Members share features in different orders; some features belong to one member only.
 FEATURES = ("abcde", "fbc", "gahc", "gahc", "edcba")
 WEIGHTS = (0.25, -2.0, 1 / 3, 1e-3, 1.5)
 NAMES = list("abcdefgh")
@@ -45,7 +45,7 @@ def content_of(model: str | Network) -> bytes:
     return write_network(model) if isinstance(model, Network) else model.encode()
 
 
-ADDED = Sum.of(
+SUM = Sum.of(
     [
         Member(f"m:{place}", content_of(model), tuple(features), weight)
         for place, (model, features, weight) in enumerate(zip(MODELS, FEATURES, WEIGHTS, strict=True))
@@ -66,9 +66,9 @@ def expected(rows: Float64Array) -> Float64Array:
     return total
 
 
-def exported(format: str, added: Sum = ADDED, **options: Any) -> Export:
+def exported(format: str, sum_model: Sum = SUM, **options: Any) -> Export:
     """Export a sum."""
-    return export_model(write_sum(added), format, None, "web-3", ExportOptions(**options))
+    return export_model(write_sum(sum_model), format, None, "web-3", ExportOptions(**options))
 
 
 def rows_of(seed: int, *, finite: bool = False) -> Float64Array:
@@ -98,7 +98,7 @@ def test_c_scores_as_the_members(tmp_path: Path) -> None:
 def test_onnx_scores_as_the_members() -> None:
     """Scores agree within float32, as trees have float32 leaves; without trees, within 1e-12."""
     assert_scores(lambda rows: code.onnx(exported("onnx").content)(rows).tolist(), 2e-6)
-    networks = Sum.of([each for each in ADDED.members if each.model.kind != "trees"])
+    networks = Sum.of([each for each in SUM.members if each.model.kind != "trees"])
     rows = rows_of(2)[:, : len(networks.feature_names)]
     scores = code.onnx(exported("onnx", networks).content)(rows)
     np.testing.assert_allclose(scores, networks.score(rows.astype(np.float32)), rtol=1e-12, atol=1e-12)
@@ -178,14 +178,14 @@ def test_a_lost_member_is_refused() -> None:
 
 
 def test_the_error_of_a_member_that_cannot_be_exported_names_the_member() -> None:
-    """Categories are exported as the stored file alone; formats without sums name the way out."""
+    """Trees with categorical splits are exported as safetensors only; refused formats suggest distilling."""
     text = random_model_text(np.random.default_rng(5), n_features=3, n_trees=5, max_leaves=8)
-    added = Sum.of([ADDED.members[1], Member("shop:2", text.encode(), tuple("xyz"), 1.0)])
+    sum_model = Sum.of([SUM.members[1], Member("shop:2", text.encode(), tuple("xyz"), 1.0)])
     for name in set(FORMATS["sum"]) - {"safetensors"}:
         with pytest.raises(ModelError, match=r"member 'shop:2' of the sum: the model has categorical splits"):
-            exported(name, added)
-    export = exported("safetensors", added)
-    assert export.content == write_sum(added)
+            exported(name, sum_model)
+    export = exported("safetensors", sum_model)
+    assert export.content == write_sum(sum_model)
     assert parity(export).exact
     with pytest.raises(
         InvalidInput, match=r"solr cannot express a sum of models.*distil the sum into a forest"

@@ -26,7 +26,7 @@ CONTENT = b"0123456789"
 
 
 @dataclass(frozen=True)
-class Story:
+class TrainingResults:
     """A training with its model, and results of the model.
 
     Attributes:
@@ -55,8 +55,8 @@ def spec_of_study(dataset_id: str) -> dict[str, Any]:
     }
 
 
-class Author:
-    """Creates rows with their artifacts, one by one or as a whole story."""
+class ObjectFactory:
+    """Creates rows with their artifacts."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -179,11 +179,11 @@ class Author:
         self.store.artifacts.write_bytes(trial_key(study.id, 0), CONTENT)
         return study
 
-    def story(self) -> Story:
+    def results(self) -> TrainingResults:
         """Return a training with its results."""
         training = self.job()
         model = self.model(training)
-        return Story(
+        return TrainingResults(
             training,
             model,
             self.evaluation(training, model),
@@ -193,15 +193,15 @@ class Author:
 
 
 @pytest.fixture
-def author(store: Store) -> Author:
-    """An author of stories in the store."""
-    return Author(store)
+def factory(store: Store) -> ObjectFactory:
+    """A factory of objects in the store."""
+    return ObjectFactory(store)
 
 
 @pytest.fixture
-def story(author: Author) -> Story:
+def results(factory: ObjectFactory) -> TrainingResults:
     """A training with its results."""
-    return author.story()
+    return factory.results()
 
 
 @pytest.fixture

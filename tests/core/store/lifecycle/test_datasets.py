@@ -16,7 +16,7 @@ from core.store.lifecycle.storage import measure_storage
 from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import CONTENT, Author
+from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory
 
 UNAUDITED = Actor(is_audited=False)
 TO_TRASH, PERMANENT = DeletionMode(trash_days=7), DeletionMode()
@@ -24,9 +24,9 @@ CONTENT_BYTES, UPLOAD_BYTES = 2 * len(CONTENT), len(CONTENT)
 KEEP_ALL = RetentionPolicy(MappingProxyType({}), None, 7.0)
 
 
-def delete(store: Store, dataset: Dataset, manner: DeletionMode = TO_TRASH) -> Deletion:
+def delete(store: Store, dataset: Dataset, mode: DeletionMode = TO_TRASH) -> Deletion:
     """Delete a dataset."""
-    return delete_objects(store, KINDS["dataset"], [dataset.id], manner, UNAUDITED)
+    return delete_objects(store, KINDS["dataset"], [dataset.id], mode, UNAUDITED)
 
 
 def restore(store: Store, dataset: Dataset) -> None:
@@ -36,7 +36,7 @@ def restore(store: Store, dataset: Dataset) -> None:
 
 
 def content_of(store: Store, dataset: Dataset) -> bytes:
-    """Return the index of queries of a dataset in use."""
+    """Return the stored index of a dataset's queries."""
     with store.read() as tx:
         data_key = tx.datasets.get(dataset.id).data_key
     assert data_key is not None
@@ -44,9 +44,9 @@ def content_of(store: Store, dataset: Dataset) -> bytes:
 
 
 @pytest.mark.both_stores
-def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, author: Author) -> None:
+def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, factory: ObjectFactory) -> None:
     """A dataset in the trash is neither listed nor used; a restored dataset is unchanged."""
-    dataset = author.dataset()
+    dataset = factory.dataset()
     found = delete(store, dataset)
     assert (found.counts, found.size_bytes) == ({"datasets": 1}, CONTENT_BYTES + UPLOAD_BYTES)
     with store.begin() as tx:
@@ -67,9 +67,9 @@ def test_a_deleted_dataset_is_gone_until_it_is_restored(store: Store, author: Au
         assert tx.datasets.get(dataset.id).statistics == {"queries": 3}
 
 
-def test_jobs_and_gates_prevent_the_deletion_of_their_dataset(store: Store, author: Author) -> None:
+def test_jobs_and_gates_prevent_the_deletion_of_their_dataset(store: Store, factory: ObjectFactory) -> None:
     """Queued and running jobs and gates prevent it; another project does not learn the name of the gate."""
-    dataset = author.dataset(project="web")
+    dataset = factory.dataset(project="web")
     with store.begin() as tx:
         job = tx.jobs.add("train", {"model_name": "ads"}, [dataset.id, dataset.id])
         tx.aliases.set_gate("secret", "champion", dataset_id=dataset.id, rule={})
@@ -94,17 +94,17 @@ def test_jobs_and_gates_prevent_the_deletion_of_their_dataset(store: Store, auth
 
 
 @pytest.mark.parametrize("is_uploaded_again_first", [True, False])
-def test_a_content_goes_with_the_last_dataset_that_has_it(
-    store: Store, author: Author, *, is_uploaded_again_first: bool
+def test_a_content_is_deleted_with_its_last_dataset(
+    store: Store, factory: ObjectFactory, *, is_uploaded_again_first: bool
 ) -> None:
-    """An upload shares the equal content of a dataset in the trash, and keeps it when the trash is freed."""
-    first = author.dataset()
+    """An upload shares the equal content of a dataset in the trash, and keeps it when that is deleted."""
+    first = factory.dataset()
     if is_uploaded_again_first:
-        second = author.dataset()
+        second = factory.dataset()
         assert delete(store, first).size_bytes == UPLOAD_BYTES
     else:
         assert delete(store, first).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
-        second = author.dataset()
+        second = factory.dataset()
     assert second.data_key == first.data_key
     restore(store, first)
     delete(store, first)
@@ -116,18 +116,18 @@ def test_a_content_goes_with_the_last_dataset_that_has_it(
         assert checksums_under(tx) == []
 
 
-def test_a_dataset_in_the_trash_keeps_a_shared_content(store: Store, author: Author) -> None:
+def test_a_dataset_in_the_trash_keeps_a_shared_content(store: Store, factory: ObjectFactory) -> None:
     """A permanent deletion of the other dataset frees only its upload."""
-    first, second = author.dataset(), author.dataset()
+    first, second = factory.dataset(), factory.dataset()
     delete(store, first)
     assert delete(store, second, PERMANENT).size_bytes == UPLOAD_BYTES
     restore(store, first)
     assert content_of(store, first) == CONTENT
 
 
-def test_bytes_of_the_trash_are_counted_once(store: Store, author: Author) -> None:
+def test_bytes_of_the_trash_are_counted_once(store: Store, factory: ObjectFactory) -> None:
     """Kinds and trash add up to all bytes; a content is in the trash when no dataset in use has it."""
-    datasets = [author.dataset(), author.dataset(), author.dataset("other")]
+    datasets = [factory.dataset(), factory.dataset(), factory.dataset("other")]
     for dataset in datasets[1:]:
         delete(store, dataset)
     kinds = {kind.name: kind for kind in measure_storage(store, KEEP_ALL).kinds}
@@ -140,9 +140,9 @@ def test_bytes_of_the_trash_are_counted_once(store: Store, author: Author) -> No
     assert listed == {datasets[1].id: 1, datasets[2].id: 2}
 
 
-def test_a_sweep_completes_the_deletion_of_a_killed_process(store: Store, author: Author) -> None:
+def test_a_sweep_completes_the_deletion_of_a_killed_process(store: Store, factory: ObjectFactory) -> None:
     """Rows were deleted, and their folders recorded, in one transaction; a shared content stays."""
-    lost, first, second = author.dataset("lost"), author.dataset(), author.dataset()
+    lost, first, second = factory.dataset("lost"), factory.dataset(), factory.dataset()
     for dataset in (lost, first):
         delete(store, dataset)
     with store.begin() as tx:
@@ -153,10 +153,10 @@ def test_a_sweep_completes_the_deletion_of_a_killed_process(store: Store, author
     assert sum(size for _, size in store.artifacts.sizes()) == UPLOAD_BYTES + CONTENT_BYTES
 
 
-def test_the_trash_is_freed_after_its_days(store: Store, author: Author) -> None:
-    """The sweep of a worker frees datasets and studies as it frees other objects."""
-    dataset = author.dataset()
-    study = author.study(dataset)
+def test_a_sweep_deletes_expired_objects_of_the_trash(store: Store, factory: ObjectFactory) -> None:
+    """Datasets and studies are deleted `trash_days` after they were moved to the trash."""
+    dataset = factory.dataset()
+    study = factory.study(dataset)
     delete(store, dataset)
     delete_objects(store, KINDS["study"], [study.id], TO_TRASH, UNAUDITED)
     Upkeep(KEEP_ALL, 3600.0).run(store, 10.0)

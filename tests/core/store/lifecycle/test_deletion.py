@@ -21,16 +21,16 @@ from core.store.lifecycle.inventory import take_inventory
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
+from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, TrainingResults
 
 BYTES = len(CONTENT)
 PERMANENT = DeletionMode(with_results=True)
 TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
-def deleted(store: Store, kind: str, *ids: str, manner: DeletionMode = TO_TRASH) -> Deletion:
+def deleted(store: Store, kind: str, *ids: str, mode: DeletionMode = TO_TRASH) -> Deletion:
     """Delete some objects."""
-    return delete_objects(store, KINDS[kind], ids, manner, Actor("key_1", "r-1"))
+    return delete_objects(store, KINDS[kind], ids, mode, Actor("key_1", "r-1"))
 
 
 def holders(deletion: Deletion) -> set[tuple[str, str]]:
@@ -38,93 +38,95 @@ def holders(deletion: Deletion) -> set[tuple[str, str]]:
     return {(holder.kind, holder.id) for refused in deletion.refused for holder in refused.holders}
 
 
-def assert_gone(store: Store, story: Story) -> None:
-    """Require that no object of a story is found."""
+def assert_gone(store: Store, results: TrainingResults) -> None:
+    """Require that no object of a training is found."""
     with store.read() as tx:
         for get, row in (
-            (tx.jobs.get, story.training),
-            (tx.models.get, story.model),
-            (tx.evaluations.get, story.evaluation),
-            (tx.rankings.get, story.ranking),
-            (tx.inspections.get, story.inspection),
+            (tx.jobs.get, results.training),
+            (tx.models.get, results.model),
+            (tx.evaluations.get, results.evaluation),
+            (tx.rankings.get, results.ranking),
+            (tx.inspections.get, results.inspection),
         ):
             with pytest.raises(NotFound):
                 get(row.id)
 
 
-def test_an_object_with_results_stays_and_the_refusal_lists_them(store: Store, story: Story) -> None:
+def test_an_object_with_results_stays_and_the_refusal_lists_them(
+    store: Store, results: TrainingResults
+) -> None:
     """A job or model is deleted without its results only if no results are left."""
-    refused = deleted(store, "job", story.training.id, manner=DeletionMode(trash_days=7))
+    refused = deleted(store, "job", results.training.id, mode=DeletionMode(trash_days=7))
     assert not refused.counts
     assert refused.refused[0].only_results
     assert holders(refused) == {
-        ("model", story.model.id),
-        ("evaluation", story.evaluation.id),
-        ("ranking", story.ranking.id),
-        ("inspection", story.inspection.id),
+        ("model", results.model.id),
+        ("evaluation", results.evaluation.id),
+        ("ranking", results.ranking.id),
+        ("inspection", results.inspection.id),
     }
-    for kind, row in (("evaluation", story.evaluation), ("ranking", story.ranking)):
-        assert not deleted(store, kind, row.id, manner=DeletionMode(trash_days=7)).refused
-    deleted(store, "inspection", story.inspection.id)
-    deleted(store, "model", story.model.id, manner=DeletionMode(trash_days=7))
-    assert deleted(store, "job", story.training.id, manner=DeletionMode(trash_days=7)).counts == {"jobs": 1}
+    for kind, row in (("evaluation", results.evaluation), ("ranking", results.ranking)):
+        assert not deleted(store, kind, row.id, mode=DeletionMode(trash_days=7)).refused
+    deleted(store, "inspection", results.inspection.id)
+    deleted(store, "model", results.model.id, mode=DeletionMode(trash_days=7))
+    assert deleted(store, "job", results.training.id, mode=DeletionMode(trash_days=7)).counts == {"jobs": 1}
 
 
 @pytest.mark.both_stores
-def test_a_job_is_deleted_with_all_of_its_results(store: Store, story: Story) -> None:
+def test_a_job_is_deleted_with_all_of_its_results(store: Store, results: TrainingResults) -> None:
     """Results of other jobs are deleted with their model; those jobs stay."""
-    found = deleted(store, "job", story.training.id)
+    found = deleted(store, "job", results.training.id)
     counts = {"jobs": 1, "models": 1, "evaluations": 1, "rankings": 1, "inspections": 1}
     assert (found.counts, found.size_bytes, found.missing) == (counts, 3 * BYTES, [])
     assert found.purge_at is not None
-    assert_gone(store, story)
+    assert_gone(store, results)
     with store.read() as tx:
-        assert tx.jobs.get(story.ranking.job_id).status == "succeeded"
-        assert tx.jobs.page(None, 50).items[-1].id != story.training.id
+        assert tx.jobs.get(results.ranking.job_id).status == "succeeded"
+        assert tx.jobs.page(None, 50).items[-1].id != results.training.id
 
 
-def alias(store: Store, author: Author, story: Story) -> tuple[str, str]:
+def alias(store: Store, factory: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Point an alias at the model."""
-    del author
+    del factory
     with store.begin() as tx:
-        tx.aliases.move("web", "champion", story.model.version)
+        tx.aliases.move("web", "champion", results.model.version)
     return "alias", "web@champion"
 
 
-def comparison(_: Store, author: Author, story: Story) -> tuple[str, str]:
+def comparison(_: Store, factory: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Compare the model with another one."""
-    other = author.model(author.job())
-    return "comparison", author.comparison(author.job("compare"), story.model, other).id
+    other = factory.model(factory.job())
+    return "comparison", factory.comparison(factory.job("compare"), results.model, other).id
 
 
-def active_job(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def active_job(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Queue an evaluation of the model."""
     with store.begin() as tx:
-        return "job", tx.jobs.add("evaluate", {"model_id": story.model.id, "system": "web:1"}).id
+        return "job", tx.jobs.add("evaluate", {"model_id": results.model.id, "system": "web:1"}).id
 
 
-def continued_training(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def continued_training(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Queue a training that continues from the model, by its reference."""
     with store.begin() as tx:
-        return "job", tx.jobs.add("train", {"init_model": story.model.reference}).id
+        return "job", tx.jobs.add("train", {"init_model": results.model.reference}).id
 
 
-def teaching(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def teaching(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Queue a training that learns from the scores of the model."""
     with store.begin() as tx:
-        return "job", tx.jobs.add("train", {"labels_from": f"model:{story.model.reference}"}).id
+        return "job", tx.jobs.add("train", {"labels_from": f"model:{results.model.reference}"}).id
 
 
-def ensemble(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def ensemble(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Queue a sum of models, the model among them."""
-    scorer = {"kind": "sum", "models": ["net:9", story.model.reference]}
+    scorer = {"kind": "sum", "models": ["net:9", results.model.reference]}
     with store.begin() as tx:
         return "job", tx.jobs.add("train", {"scorer": scorer}).id
 
 
-def schedule(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def schedule(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Let a schedule train from the model, also while it is paused."""
-    return "schedule", scheduled(store, init_model=story.model.reference)
+    return "schedule", scheduled(store, init_model=results.model.reference)
 
 
 def scheduled(store: Store, **fields: object) -> str:
@@ -147,13 +149,13 @@ def scheduled(store: Store, **fields: object) -> str:
     return row.id
 
 
-def interleaving(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def interleaving(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Let an interleaving show lists of the model."""
     with store.begin() as tx:
         row = tx.interleavings.add(
             name="new features",
-            rankers=["web:9", story.model.reference],
-            model_ids=[new_id("mdl_"), story.model.id],
+            rankers=["web:9", results.model.reference],
+            model_ids=[new_id("mdl_"), results.model.id],
             method="team_draft",
             length=10,
             seed=42,
@@ -164,7 +166,7 @@ def interleaving(store: Store, _: Author, story: Story) -> tuple[str, str]:
     return "interleaving", row.id
 
 
-def study(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def study(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Let a study conclude from the training."""
     with store.begin() as tx:
         row = Study(
@@ -176,15 +178,15 @@ def study(store: Store, _: Author, story: Story) -> tuple[str, str]:
             spec={},
             trials=2,
             parallel_trials=1,
-            winner_job_id=story.training.id,
+            winner_job_id=results.training.id,
         )
-        session = object_session(tx.jobs.get(story.training.id))
+        session = object_session(tx.jobs.get(results.training.id))
         assert session is not None
         session.add(row)
     return "study", row.id
 
 
-def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
+def experiment(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Let an experiment report on the training."""
     with store.begin() as tx:
         row = tx.experiments.add(
@@ -197,7 +199,7 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
             place=0,
             sharing_key="s",
             spec={},
-            job_id=story.training.id,
+            job_id=results.training.id,
             needs_training_values=False,
         )
     return "experiment", row.id
@@ -210,23 +212,27 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
         *(schedule, interleaving, study, experiment),
     ],
 )
-@pytest.mark.parametrize("manner", [PERMANENT, TO_TRASH])
+@pytest.mark.parametrize("mode", [PERMANENT, TO_TRASH])
 def test_a_needed_object_prevents_the_whole_deletion(
-    store: Store, author: Author, story: Story, hold: Callable[..., tuple[str, str]], manner: DeletionMode
+    store: Store,
+    factory: ObjectFactory,
+    results: TrainingResults,
+    hold: Callable[..., tuple[str, str]],
+    mode: DeletionMode,
 ) -> None:
     """If any of the objects to delete is needed, all of them stay, and the holder is named."""
-    holder = hold(store, author, story)
-    for kind, row in (("job", story.training), ("model", story.model)):
-        found = deleted(store, kind, row.id, manner=manner)
+    holder = hold(store, factory, results)
+    for kind, row in (("job", results.training), ("model", results.model)):
+        found = deleted(store, kind, row.id, mode=mode)
         assert holders(found) == {holder}
         assert (found.counts, found.refused_count) == ({}, 1)
         assert not found.refused[0].only_results
     with store.read() as tx:
-        assert tx.models.get(story.model.id).id == story.model.id
-        assert tx.evaluations.get(story.evaluation.id).id == story.evaluation.id
+        assert tx.models.get(results.model.id).id == results.model.id
+        assert tx.evaluations.get(results.evaluation.id).id == results.evaluation.id
 
 
-def test_an_active_job_stays(store: Store, author: Author) -> None:
+def test_an_active_job_stays(store: Store, factory: ObjectFactory) -> None:
     """Neither a queued job nor a running one is deleted; the job is named as what holds it."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
@@ -234,7 +240,7 @@ def test_an_active_job_stays(store: Store, author: Author) -> None:
     with store.begin() as tx:
         tx.jobs.claim(job.id, "w", 15)
     assert "is running" in deleted(store, "job", job.id).refused[0].holders[0].reason
-    assert author.job().id != job.id
+    assert factory.job().id != job.id
 
 
 def test_a_schedule_holds_its_click_log(store: Store) -> None:
@@ -248,102 +254,114 @@ def test_a_schedule_holds_its_click_log(store: Store) -> None:
     assert deleted(store, "click-log", log_id).counts == {"click-logs": 1}
 
 
-def test_a_comparison_does_not_hold_what_its_own_job_made(store: Store, author: Author, story: Story) -> None:
+def test_a_comparison_does_not_hold_what_its_own_job_made(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """A job is deleted with its comparison and the rankings that it stored for the comparison."""
-    job = author.job("compare")
-    author.ranking(job, story.model)
-    author.comparison(job, story.model)
+    job = factory.job("compare")
+    factory.ranking(job, results.model)
+    factory.comparison(job, results.model)
     assert deleted(store, "job", job.id).counts == {"jobs": 1, "rankings": 1, "comparisons": 1}
-    assert deleted(store, "model", story.model.id).counts["models"] == 1
+    assert deleted(store, "model", results.model.id).counts["models"] == 1
 
 
-def test_newer_objects_free_older_ones(store: Store, author: Author, story: Story) -> None:
+def test_newer_objects_free_older_ones(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """If objects are deleted from new to old, a deleted comparison does not hold its models."""
-    job = author.job("compare")
-    author.comparison(job, story.model)
-    ids = (job.id, story.training.id)
-    promised = preview(store, KINDS["job"], ids, TO_TRASH, set(), FolderSizes(store.artifacts))
+    job = factory.job("compare")
+    factory.comparison(job, results.model)
+    ids = (job.id, results.training.id)
+    planned = preview(store, KINDS["job"], ids, TO_TRASH, set(), FolderSizes(store.artifacts))
     found = deleted(store, "job", *ids)
-    assert promised.counts == found.counts
-    assert (promised.refused_count, found.refused_count) == (0, 0)
+    assert planned.counts == found.counts
+    assert (planned.refused_count, found.refused_count) == (0, 0)
     assert found.counts["jobs"] == 2
 
 
 @pytest.mark.parametrize("trash_days", [0, 7])
 def test_a_deletion_frees_what_its_dry_run_promised(
-    store: Store, author: Author, story: Story, stored_bytes: Callable[[], int], trash_days: int
+    store: Store,
+    factory: ObjectFactory,
+    results: TrainingResults,
+    stored_bytes: Callable[[], int],
+    trash_days: int,
 ) -> None:
     """A dry run changes nothing; the deletion frees exactly the counted bytes and leaves no file."""
-    kept = author.story()
-    before, manner = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
-    ids = [story.training.id]
-    promised = preview(store, KINDS["job"], ids, manner, set(), FolderSizes(store.artifacts))
+    kept = factory.results()
+    before, mode = stored_bytes(), DeletionMode(with_results=True, trash_days=trash_days)
+    ids = [results.training.id]
+    planned = preview(store, KINDS["job"], ids, mode, set(), FolderSizes(store.artifacts))
     assert stored_bytes() == before
-    found = deleted(store, "job", *ids, manner=manner)
-    assert (found.counts, found.size_bytes) == (promised.counts, promised.size_bytes)
+    found = deleted(store, "job", *ids, mode=mode)
+    assert (found.counts, found.size_bytes) == (planned.counts, planned.size_bytes)
     if trash_days:
         assert stored_bytes() == before
         emptied = preview_of_emptying(store, ids, DeletionMode())
-        assert emptied.size_bytes == promised.size_bytes
-        assert empty_trash(store, ids, DeletionMode(), Actor()).size_bytes == promised.size_bytes
-    assert before - stored_bytes() == promised.size_bytes == 3 * BYTES
-    assert_gone(store, story)
+        assert emptied.size_bytes == planned.size_bytes
+        assert empty_trash(store, ids, DeletionMode(), Actor()).size_bytes == planned.size_bytes
+    assert before - stored_bytes() == planned.size_bytes == 3 * BYTES
+    assert_gone(store, results)
     with store.read() as tx:
         assert tx.trash.pending(10) == []
-        assert [row.key for row in checksums_under(tx) if story.model.id in row.key] == []
+        assert [row.key for row in checksums_under(tx) if results.model.id in row.key] == []
         assert tx.models.get(kept.model.id).version == kept.model.version
         assert tx.jobs.iterations(kept.training.id)
 
 
-def test_a_version_number_is_not_given_again(store: Store, author: Author, story: Story) -> None:
+def test_a_version_number_is_not_given_again(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """The number is not used while the last version is in the trash, nor after it is gone."""
-    deleted(store, "job", story.training.id)
-    assert author.model(author.job()).version == story.model.version + 1
-    empty_trash(store, [story.training.id], DeletionMode(), Actor())
-    assert author.model(author.job()).version == story.model.version + 2
+    deleted(store, "job", results.training.id)
+    assert factory.model(factory.job()).version == results.model.version + 1
+    empty_trash(store, [results.training.id], DeletionMode(), Actor())
+    assert factory.model(factory.job()).version == results.model.version + 2
 
 
-def test_the_inventory_includes_the_trash(store: Store, story: Story) -> None:
+def test_the_inventory_includes_the_trash(store: Store, results: TrainingResults) -> None:
     """Files of the trash are not orphaned, and after their deletion they are not missing."""
-    deleted(store, "job", story.training.id)
+    deleted(store, "job", results.training.id)
     with store.read() as tx:
         # No checksums refer to the evaluation and the ranking.
         assert {
-            model_key(story.model.id),
-            evaluation_key(story.evaluation.id),
-            ranking_key(story.ranking.id),
+            model_key(results.model.id),
+            evaluation_key(results.evaluation.id),
+            ranking_key(results.ranking.id),
         } <= tx.artifacts.referenced()
-    empty_trash(store, [story.training.id], DeletionMode(), Actor())
+    empty_trash(store, [results.training.id], DeletionMode(), Actor())
     found = take_inventory(store)
     assert (found.missing, found.orphaned) == ([], [])
 
 
 @pytest.mark.both_stores
-def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: Story) -> None:
+def test_folders_that_could_not_be_deleted_are_on_record(store: Store, results: TrainingResults) -> None:
     """Folders that a killed process left behind have no rows, and are still on record."""
-    deleted(store, "job", story.training.id)
+    deleted(store, "job", results.training.id)
     with store.begin() as tx:
-        plan = tx.trash.purge_plan([story.training.id])
+        plan = tx.trash.purge_plan([results.training.id])
         tx.trash.purge(plan)
     with store.read() as tx:
         assert sorted(tx.trash.pending(10)) == sorted(plan.folders)
-        assert f"models/{story.model.id}" in tx.artifacts.referenced_folders()
+        assert f"models/{results.model.id}" in tx.artifacts.referenced_folders()
 
 
-def test_unknown_ids_are_missing(store: Store, story: Story) -> None:
+def test_unknown_ids_are_missing(store: Store, results: TrainingResults) -> None:
     """An unknown id is no error, so that the same request can be sent again."""
-    ids = ("job_00000000000000000000", story.training.id)
+    ids = ("job_00000000000000000000", results.training.id)
     assert deleted(store, "job", *ids).missing == [ids[0]]
     assert deleted(store, "job", *ids).missing == list(ids)
 
 
-def test_the_audit_has_an_entry_for_each_object(store: Store, story: Story, author: Author) -> None:
+def test_the_audit_has_an_entry_for_each_object(
+    store: Store, results: TrainingResults, factory: ObjectFactory
+) -> None:
     """An entry has the key and the request of the deletion; refused objects have no entry."""
-    other = author.story()
+    other = factory.results()
     with store.begin() as tx:
         tx.aliases.move("web", "champion", other.model.version)
-    deleted(store, "job", other.training.id, story.training.id)
+    deleted(store, "job", other.training.id, results.training.id)
     with store.read() as tx:
         (entry,) = tx.audit.page(None, 10).items
-    assert (entry.method, entry.path) == ("DELETE", f"/v1/jobs/{story.training.id}")
+    assert (entry.method, entry.path) == ("DELETE", f"/v1/jobs/{results.training.id}")
     assert (entry.key_id, entry.request_id) == ("key_1", "r-1")

@@ -13,16 +13,16 @@ from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.repositories.experiments import ExperimentStatus
 from core.store.trash.kinds import KINDS
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import Author, Story
+from tests.core.store.lifecycle.conftest import ObjectFactory, TrainingResults
 
 UNAUDITED = Actor(is_audited=False)
 TO_TRASH, PERMANENT = DeletionMode(with_results=True, trash_days=7), DeletionMode(with_results=True)
 
 
 @pytest.fixture
-def experiment_id(store: Store, author: Author, story: Story) -> str:
+def experiment_id(store: Store, factory: ObjectFactory, results: TrainingResults) -> str:
     """An experiment that has ended, with a report on the training."""
-    report = author.job("report", {})
+    report = factory.job("report", {})
     with store.begin() as tx:
         row = tx.experiments.add(
             paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
@@ -34,8 +34,8 @@ def experiment_id(store: Store, author: Author, story: Story) -> str:
             place=0,
             sharing_key="s",
             spec={},
-            job_id=story.training.id,
-            evaluation_job_id=story.training.id,
+            job_id=results.training.id,
+            evaluation_job_id=results.training.id,
             needs_training_values=False,
         )
         row.report_job_id, row.report_key = report.id, experiment_report_key(row.id, report.id, 1)
@@ -45,20 +45,22 @@ def experiment_id(store: Store, author: Author, story: Story) -> str:
     return row.id
 
 
-def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
+def delete(store: Store, kind: str, object_id: str, mode: DeletionMode) -> Deletion:
     """Delete one object."""
-    return delete_objects(store, KINDS[kind], [object_id], manner, UNAUDITED)
+    return delete_objects(store, KINDS[kind], [object_id], mode, UNAUDITED)
 
 
-def test_jobs_of_a_deleted_experiment_can_be_deleted(store: Store, story: Story, experiment_id: str) -> None:
+def test_jobs_of_a_deleted_experiment_can_be_deleted(
+    store: Store, results: TrainingResults, experiment_id: str
+) -> None:
     """A restored experiment shows a permanently deleted training as planned."""
-    assert delete(store, "job", story.training.id, TO_TRASH).refused_count == 1
+    assert delete(store, "job", results.training.id, TO_TRASH).refused_count == 1
     found = delete(store, "experiment", experiment_id, TO_TRASH)
     assert (found.counts, found.size_bytes) == ({"experiments": 1}, 2)
     with store.read() as tx:
         assert tx.experiments.page(None, 10).items == []
-        assert tx.jobs.get(story.training.id).deleted_at is None
-    assert delete(store, "job", story.training.id, PERMANENT).refused == []
+        assert tx.jobs.get(results.training.id).deleted_at is None
+    assert delete(store, "job", results.training.id, PERMANENT).refused == []
     with store.begin() as tx:
         assert tx.trash.restore([experiment_id]).counts == {"experiments": 1}
     with store.read() as tx:
@@ -71,11 +73,11 @@ def test_jobs_of_a_deleted_experiment_can_be_deleted(store: Store, story: Story,
 
 @pytest.mark.parametrize("is_resumed_first", [True, False])
 def test_an_experiment_drops_a_job_that_is_freed(
-    store: Store, story: Story, experiment_id: str, *, is_resumed_first: bool
+    store: Store, results: TrainingResults, experiment_id: str, *, is_resumed_first: bool
 ) -> None:
     """The restored experiment has no job for the training, whether it was resumed before or not."""
     delete(store, "experiment", experiment_id, TO_TRASH)
-    delete(store, "job", story.training.id, TO_TRASH)
+    delete(store, "job", results.training.id, TO_TRASH)
     with store.begin() as tx:
         tx.trash.restore([experiment_id])
     if is_resumed_first:
@@ -83,13 +85,15 @@ def test_an_experiment_drops_a_job_that_is_freed(
             tx.experiments.resume(experiment_id)
     with store.read() as tx:
         (training,) = tx.experiments.trainings(experiment_id)
-        assert training.row.job_id == (None if is_resumed_first else story.training.id)
-    empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
+        assert training.row.job_id == (None if is_resumed_first else results.training.id)
+    empty_trash(store, [results.training.id], DeletionMode(), UNAUDITED)
     with store.read() as tx:
         assert [each.row.job_id for each in tx.experiments.trainings(experiment_id)] == [None]
 
 
-def test_a_permanent_deletion_deletes_reports(store: Store, story: Story, experiment_id: str) -> None:
+def test_a_permanent_deletion_deletes_reports(
+    store: Store, results: TrainingResults, experiment_id: str
+) -> None:
     """Files and their checksums are deleted; the training stays."""
     with store.read() as tx:
         assert checksums_under(tx, f"experiments/{experiment_id}")
@@ -97,7 +101,7 @@ def test_a_permanent_deletion_deletes_reports(store: Store, story: Story, experi
     assert list(store.artifacts.sizes(f"experiments/{experiment_id}")) == []
     with store.read() as tx:
         assert checksums_under(tx, f"experiments/{experiment_id}") == []
-        assert tx.jobs.get(story.training.id).id == story.training.id
+        assert tx.jobs.get(results.training.id).id == results.training.id
 
 
 def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
@@ -110,7 +114,7 @@ def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
 
 
 def test_retention_deletes_an_experiment_and_keeps_its_jobs(
-    store: Store, story: Story, experiment_id: str
+    store: Store, results: TrainingResults, experiment_id: str
 ) -> None:
     """The days count from the end of an experiment; a running one stays, however old it is."""
     long_ago = utc_now() - timedelta(days=40)
@@ -128,4 +132,4 @@ def test_retention_deletes_an_experiment_and_keeps_its_jobs(
     with store.read() as tx:
         assert [row.id for row in tx.experiments.page(None, 10).items] == [going_on.id]
         assert [item.node.id for item in tx.trash.page(None, 10).items] == [experiment_id]
-        assert tx.jobs.get(story.training.id).deleted_at is None
+        assert tx.jobs.get(results.training.id).deleted_at is None

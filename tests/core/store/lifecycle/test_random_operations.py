@@ -22,7 +22,7 @@ from core.store.trash.kinds import COMPARISON, KINDS, kind_of
 from core.store.trash.plan import folders_of
 from core.store.visibility import limited_to, with_trash
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import Author
+from tests.core.store.lifecycle.conftest import ObjectFactory
 
 UNAUDITED = Actor(is_audited=False)
 CALLERS = (None, None, ("web",), ("ads",), ("web", "ads"))
@@ -33,32 +33,32 @@ class Walk:
     """A store in which objects are made, deleted, restored and purged at random.
 
     Args:
-        author: Maker of the objects.
+        factory: Maker of the objects.
         random: Source of decisions.
     """
 
-    def __init__(self, author: Author, random: Random) -> None:
-        self.author, self.store, self.random = author, author.store, random
+    def __init__(self, factory: ObjectFactory, random: Random) -> None:
+        self.factory, self.store, self.random = factory, factory.store, random
         self.ids: list[str] = []
-        self.kept_id = author.job().id
+        self.kept_id = factory.job().id
 
     def make(self) -> None:
         """Make a training with its results, and compare its model with an earlier one."""
-        story = self.author.story()
-        jobs = [story.training.id, story.ranking.job_id, story.inspection.job_id]
-        made = [story.model.id, story.evaluation.id, story.ranking.id, story.inspection.id]
+        results = self.factory.results()
+        jobs = [results.training.id, results.ranking.job_id, results.inspection.job_id]
+        made = [results.model.id, results.evaluation.id, results.ranking.id, results.inspection.id]
         with self.store.read() as tx:
-            others = [model for model in tx.models.page(None, 9).items if model.id != story.model.id]
+            others = [model for model in tx.models.page(None, 9).items if model.id != results.model.id]
         if others:
-            compare = self.author.job("compare")
-            made.append(self.author.comparison(compare, story.model, self.random.choice(others)).id)
+            compare = self.factory.job("compare")
+            made.append(self.factory.comparison(compare, results.model, self.random.choice(others)).id)
             jobs.append(compare.id)
         with self.store.begin() as tx:
             for job_id in jobs:
                 tx.jobs.label(job_id, {"project": self.random.choice(["web", "ads", None])}, {})
         # There are three contents, so that most datasets share theirs, also with datasets in the trash.
-        dataset = self.author.dataset(self.random.choice("abc"), self.random.choice(["web", "ads", None]))
-        study = self.author.study(dataset)
+        dataset = self.factory.dataset(self.random.choice("abc"), self.random.choice(["web", "ads", None]))
+        study = self.factory.study(dataset)
         with self.store.read() as tx:
             (trial,) = tx.studies.trials(study.id)
         self.ids += [*jobs, *made, dataset.id, study.id, trial.job_id]
@@ -69,10 +69,10 @@ class Walk:
         assert kind is not None
         mine = [each for each in some if kind_of(each) is kind]
         manner = DeletionMode(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
-        promised = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
+        planned = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
         done = delete_objects(self.store, kind, mine, manner, UNAUDITED)
-        assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
-        assert promised.refused_count == done.refused_count
+        assert (planned.counts, planned.size_bytes) == (done.counts, done.size_bytes)
+        assert planned.refused_count == done.refused_count
 
     def restore(self, some: list[str]) -> None:
         """Restore objects, unless they need something of another project."""
@@ -81,19 +81,19 @@ class Walk:
 
     def purge(self, some: list[str]) -> None:
         """Free objects in the trash, and require the counts and bytes of the preview."""
-        promised = preview_of_emptying(self.store, some, DeletionMode())
+        planned = preview_of_emptying(self.store, some, DeletionMode())
         done = empty_trash(self.store, some, DeletionMode(), UNAUDITED)
-        assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
+        assert (planned.counts, planned.size_bytes) == (done.counts, done.size_bytes)
 
     def check(self) -> None:
         """Require that no object lacks one that it needs, and that rows and folders match."""
-        there = self.everything()
-        for node in there.values():
+        objects = self.everything()
+        for node in objects.values():
             for needed_id in (*node.needs.values(), *self.compared(node)):
-                assert needed_id in there
-                assert node.deleted_at is not None or there[needed_id].deleted_at is None
+                assert needed_id in objects
+                assert node.deleted_at is not None or objects[needed_id].deleted_at is None
         stored = {"/".join(key.split("/")[:2]) for key, _ in self.store.artifacts.sizes(None)}
-        folders = folders_of(there.values())
+        folders = folders_of(objects.values())
         assert stored == {each for each in folders if not each.startswith("checkpoints")}
         with self.store.read() as tx:
             digests = {"/".join(digest.key.split("/")[:2]) for digest in checksums_under(tx)}
@@ -101,19 +101,19 @@ class Walk:
 
     def everything(self) -> dict[str, Node]:
         """Return all objects by id, those in the trash too."""
-        with self.families() as families:
-            nodes = [node for kind in KINDS.values() for node in families.roots(kind, self.ids).values()]
+        with self.graph() as graph:
+            nodes = [node for kind in KINDS.values() for node in graph.roots(kind, self.ids).values()]
         return {node.id: node for node in nodes}
 
     def compared(self, node: Node) -> list[str]:
         """Return the models that a comparison includes."""
         if node.kind.name != COMPARISON:
             return []
-        with self.families() as families:
-            return families.systems_of([node.id])
+        with self.graph() as graph:
+            return graph.systems_of([node.id])
 
     @contextmanager
-    def families(self) -> Iterator[DependencyGraph]:
+    def graph(self) -> Iterator[DependencyGraph]:
         """Open a transaction that sees the trash."""
         with self.store.read() as tx:
             session = object_session(tx.jobs.get(self.kept_id))
@@ -124,10 +124,10 @@ class Walk:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 7))])
-def test_no_object_ever_lacks_one_that_it_needs(author: Author, seed: int) -> None:
+def test_no_object_ever_lacks_one_that_it_needs(factory: ObjectFactory, seed: int) -> None:
     """Callers delete, restore and purge any objects, in any order."""
     random = Random(seed)
-    walk = Walk(author, random)
+    walk = Walk(factory, random)
     for _ in range(3):
         walk.make()
     for _ in range(STEPS):

@@ -17,7 +17,7 @@ from core.store.lifecycle.storage import measure_storage
 from core.store.repositories.interleavings import assigned_lists
 from core.store.tables import PendingDeletion
 from core.store.trash.kinds import KINDS
-from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
+from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, TrainingResults
 
 ALL = dict.fromkeys(KINDS, 30.0)
 HOUR = 3600.0
@@ -42,9 +42,9 @@ def age(store: Store, days: float, *rows: Any) -> None:
             session.execute(update(type(row)).where(type(row).id == row.id).values(values))
 
 
-def everything(story: Story) -> tuple[Any, ...]:
-    """Return all rows of a story."""
-    return (story.training, story.model, story.evaluation, story.ranking, story.inspection)
+def everything(results: TrainingResults) -> tuple[Any, ...]:
+    """Return all rows of a training and its results."""
+    return (results.training, results.model, results.evaluation, results.ranking, results.inspection)
 
 
 def trashed(store: Store) -> set[str]:
@@ -54,12 +54,14 @@ def trashed(store: Store) -> set[str]:
 
 
 @pytest.mark.both_stores
-def test_old_objects_are_trashed_and_audited_as_retention(store: Store, author: Author, story: Story) -> None:
+def test_old_objects_are_trashed_and_audited_as_retention(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """Objects go with their results; they have no deleting key, and the audit names retention."""
-    young = author.story()
-    age(store, 31, *everything(story))
+    young = factory.results()
+    age(store, 31, *everything(results))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
-    assert trashed(store) == {row.id for row in everything(story)}
+    assert trashed(store) == {row.id for row in everything(results)}
     with store.read() as tx:
         entries = tx.audit.page(None, 10).items
         assert {item.deleted_by for item in tx.trash.page(None, 200).items} == {None}
@@ -67,54 +69,54 @@ def test_old_objects_are_trashed_and_audited_as_retention(store: Store, author: 
     assert {(entry.method, entry.request_id, entry.key_id) for entry in entries} == {
         ("RETENTION", "retention", None)
     }
-    assert f"/v1/models/{story.model.id}" in {entry.path for entry in entries}
+    assert f"/v1/models/{results.model.id}" in {entry.path for entry in entries}
 
 
-def alias(store: Store, story: Story) -> set[str]:
+def alias(store: Store, results: TrainingResults) -> set[str]:
     """Point an alias at the model; return the ids of the objects that it keeps."""
     with store.begin() as tx:
-        tx.aliases.move("web", "champion", story.model.version)
-    return {story.model.id, story.training.id}
+        tx.aliases.move("web", "champion", results.model.version)
+    return {results.model.id, results.training.id}
 
 
-def moved_alias(store: Store, story: Story) -> set[str]:
+def moved_alias(store: Store, results: TrainingResults) -> set[str]:
     """Move an alias from the model to a newer one; return the ids of the objects that a rollback needs."""
-    author = Author(store)
-    newer = author.model(author.job())
-    for model in (story.model, newer):
+    factory = ObjectFactory(store)
+    newer = factory.model(factory.job())
+    for model in (results.model, newer):
         with store.begin() as tx:
             tx.aliases.move("web", "champion", model.version)
-    return {story.model.id, story.training.id}
+    return {results.model.id, results.training.id}
 
 
-def kept_model(store: Store, story: Story) -> set[str]:
+def kept_model(store: Store, results: TrainingResults) -> set[str]:
     """Tag the model; return the ids of the objects that the tag keeps."""
     with store.begin() as tx:
-        tx.models.tag(story.model.id, {"keep": ""})
-    return {story.model.id, story.training.id}
+        tx.models.tag(results.model.id, {"keep": ""})
+    return {results.model.id, results.training.id}
 
 
-def kept_job(store: Store, story: Story) -> set[str]:
+def kept_job(store: Store, results: TrainingResults) -> set[str]:
     """Tag the job; return the ids of the objects that the tag keeps."""
     with store.begin() as tx:
-        tx.jobs.label(story.training.id, {}, {"keep": "for the paper"})
-    return {story.model.id, story.training.id, story.evaluation.id}
+        tx.jobs.label(results.training.id, {}, {"keep": "for the paper"})
+    return {results.model.id, results.training.id, results.evaluation.id}
 
 
 @pytest.mark.parametrize("keep", [alias, moved_alias, kept_model, kept_job])
 def test_a_kept_object_stays_with_the_objects_that_it_needs(
-    store: Store, story: Story, keep: Callable[[Store, Story], set[str]]
+    store: Store, results: TrainingResults, keep: Callable[[Store, TrainingResults], set[str]]
 ) -> None:
     """An alias, its rollback or the tag `keep` keeps a model and its job; a tagged job keeps its results."""
-    age(store, 31, *everything(story))
-    kept = keep(store, story)
+    age(store, 31, *everything(results))
+    kept = keep(store, results)
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
-    assert trashed(store) == {row.id for row in everything(story)} - kept
+    assert trashed(store) == {row.id for row in everything(results)} - kept
 
 
-def test_a_kind_without_retention_is_kept_for_ever(store: Store, story: Story) -> None:
+def test_a_kind_without_retention_is_kept_for_ever(store: Store, results: TrainingResults) -> None:
     """Objects that it needs are kept, too."""
-    age(store, 400, *everything(story))
+    age(store, 400, *everything(results))
     Upkeep(policy({"model": 30, "job": 30}), HOUR).run(store, UNHURRIED)
     assert trashed(store) == set()
 
@@ -128,9 +130,9 @@ def test_active_jobs_do_not_expire(store: Store) -> None:
     assert trashed(store) == set()
 
 
-def test_expired_trash_is_freed(store: Store, story: Story) -> None:
+def test_expired_trash_is_freed(store: Store, results: TrainingResults) -> None:
     """A sweep frees bytes and rows without a request."""
-    age(store, 31, *everything(story))
+    age(store, 31, *everything(results))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     Upkeep(policy({}, trash_days=7), HOUR).run(store, UNHURRIED)
     assert len(trashed(store)) == 5
@@ -139,30 +141,32 @@ def test_expired_trash_is_freed(store: Store, story: Story) -> None:
     assert list(store.artifacts.sizes()) == []
 
 
-def test_an_object_that_must_stay_does_not_block_others(store: Store, author: Author, story: Story) -> None:
+def test_an_object_that_must_stay_does_not_block_others(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """A job in the trash whose model is in use stays there; all else that has expired is freed."""
-    other = author.story()
-    for each in (story, other):
+    other = factory.results()
+    for each in (results, other):
         delete_objects(
             store, KINDS["job"], [each.training.id], DeletionMode(True, 7), Actor(is_audited=False)
         )
     with store.begin() as tx:
-        session = object_session(tx.jobs.get(story.ranking.job_id))
+        session = object_session(tx.jobs.get(results.ranking.job_id))
         assert session is not None
-        session.execute(update(Model).where(Model.id == story.model.id).values(deleted_at=None))
+        session.execute(update(Model).where(Model.id == results.model.id).values(deleted_at=None))
     Upkeep(policy({}, trash_days=0), HOUR).run(store, UNHURRIED)
-    assert trashed(store) == {story.training.id}
+    assert trashed(store) == {results.training.id}
 
 
 @pytest.mark.both_stores
-def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Story) -> None:
+def test_folders_that_a_killed_process_left_are_deleted(store: Store, results: TrainingResults) -> None:
     """The next sweep deletes folders whose rows are gone."""
-    age(store, 31, *everything(story))
+    age(store, 31, *everything(results))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     with store.begin() as tx:
-        plan = tx.trash.purge_plan([story.training.id])
+        plan = tx.trash.purge_plan([results.training.id])
         tx.trash.purge(plan)
-    assert store.artifacts.exists(f"models/{story.model.id}")
+    assert store.artifacts.exists(f"models/{results.model.id}")
     Upkeep(policy({}), HOUR).run(store, UNHURRIED)
     with store.read() as tx:
         assert tx.trash.pending(10) == []
@@ -170,17 +174,17 @@ def test_folders_that_a_killed_process_left_are_deleted(store: Store, story: Sto
 
 
 def test_folders_that_cannot_be_deleted_do_not_block_others(
-    store: Store, story: Story, monkeypatch: pytest.MonkeyPatch
+    store: Store, results: TrainingResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their deletions stay pending and are tried again after the others."""
-    age(store, 31, *everything(story))
+    age(store, 31, *everything(results))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
     broken, delete = [f"models/broken_{number}" for number in range(CHUNK)], store.artifacts.delete
     with store.begin() as tx:
         session = object_session(tx.jobs.add("train", {}))
         assert session is not None
         session.add_all(PendingDeletion(folder=folder, at=utc_now()) for folder in broken)
-        tx.trash.purge(tx.trash.purge_plan([story.training.id]))
+        tx.trash.purge(tx.trash.purge_plan([results.training.id]))
     for folder in broken:
         store.artifacts.write_bytes(f"{folder}/model.txt", b"")
 
@@ -197,9 +201,11 @@ def test_folders_that_cannot_be_deleted_do_not_block_others(
 
 
 @pytest.mark.long
-def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(store: Store, author: Author) -> None:
+def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(
+    store: Store, factory: ObjectFactory
+) -> None:
     """Several short sweeps check all objects; the next check begins an hour later."""
-    jobs = [author.job() for _ in range(60)]
+    jobs = [factory.job() for _ in range(60)]
     age(store, 31, *jobs)
     upkeep = Upkeep(policy({"job": 30}), HOUR)
     upkeep.run(store, 0.001)
@@ -207,16 +213,16 @@ def test_a_sweep_continues_where_the_time_limit_ended_the_last_one(store: Store,
     while trashed(store) != {job.id for job in jobs}:
         upkeep.run(store, 0.05)
     upkeep.run(store, UNHURRIED)
-    late = author.job()
+    late = factory.job()
     age(store, 31, late)
     upkeep.run(store, UNHURRIED)
     assert late.id not in trashed(store)
 
 
 @pytest.mark.long
-def test_a_sweep_purges_a_page_at_least(store: Store, author: Author) -> None:
+def test_a_sweep_purges_a_page_at_least(store: Store, factory: ObjectFactory) -> None:
     """Each sweep continues with the next page, so that objects that must stay do not block others."""
-    jobs = [author.job() for _ in range(CHUNK + 1)]
+    jobs = [factory.job() for _ in range(CHUNK + 1)]
     age(store, 31, *jobs)
     Upkeep(policy({"job": 30}), HOUR).run(store, UNHURRIED)
     upkeep = Upkeep(policy({}, trash_days=0), HOUR)
@@ -226,10 +232,10 @@ def test_a_sweep_purges_a_page_at_least(store: Store, author: Author) -> None:
 
 
 def test_a_sweep_continues_after_a_failure(
-    store: Store, author: Author, monkeypatch: pytest.MonkeyPatch
+    store: Store, factory: ObjectFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Objects that a failed sweep had listed are trashed by the next sweep, not an hour later."""
-    job = author.job()
+    job = factory.job()
     age(store, 31, job)
     upkeep = Upkeep(policy({"job": 30}), HOUR)
     with monkeypatch.context() as patch:
@@ -246,10 +252,12 @@ def fail() -> NoReturn:
 
 
 @pytest.mark.long
-def test_storage_shows_what_retention_will_delete(store: Store, author: Author, story: Story) -> None:
+def test_storage_shows_what_retention_will_delete(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """Numbers and bytes are shown by kind, without objects that are kept."""
-    kept = author.story()
-    age(store, 31, *everything(story), *everything(kept))
+    kept = factory.results()
+    age(store, 31, *everything(results), *everything(kept))
     with store.begin() as tx:
         tx.aliases.move("web", "champion", kept.model.version)
     found = {kind.name: kind for kind in measure_storage(store, policy(ALL)).kinds}

@@ -9,16 +9,16 @@ from core.store.lifecycle.deletion import Actor, Deletion, DeletionMode, delete_
 from core.store.trash.kinds import KINDS
 from core.studies import Budget
 from tests.checksums import checksums_under
-from tests.core.store.lifecycle.conftest import CONTENT, Author, spec_of_study
+from tests.core.store.lifecycle.conftest import CONTENT, ObjectFactory, spec_of_study
 
 UNAUDITED = Actor(is_audited=False)
 TO_TRASH, PERMANENT = DeletionMode(trash_days=7), DeletionMode()
 
 
 @pytest.fixture
-def study(author: Author) -> Study:
+def study(factory: ObjectFactory) -> Study:
     """A study that has ended."""
-    return author.study(author.dataset())
+    return factory.study(factory.dataset())
 
 
 def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
@@ -58,9 +58,9 @@ def test_a_study_is_permanently_deleted_with_its_trials(store: Store, study: Stu
         assert tx.datasets.get(study.dataset_id).status == "ready"
 
 
-def test_a_running_study_stays(store: Store, author: Author) -> None:
+def test_a_running_study_stays(store: Store, factory: ObjectFactory) -> None:
     """A deleted study would train models that have no use."""
-    dataset = author.dataset()
+    dataset = factory.dataset()
     with store.begin() as tx:
         running = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
     (refused,) = delete(store, "study", running.id, TO_TRASH).refused
@@ -68,10 +68,10 @@ def test_a_running_study_stays(store: Store, author: Author) -> None:
     assert "cancel it first" in refused.holders[0].reason
 
 
-@pytest.mark.parametrize("is_freed", [False, True])
-def test_the_job_of_a_deleted_study_ends(store: Store, author: Author, *, is_freed: bool) -> None:
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_the_job_of_a_deleted_study_ends(store: Store, factory: ObjectFactory, *, is_purged: bool) -> None:
     """A running trial of a deleted, cancelled study stops; a restored study shows it as cancelled."""
-    dataset = author.dataset()
+    dataset = factory.dataset()
     with store.begin() as tx:
         study = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
         (trial,) = tx.studies.trials(study.id)
@@ -80,10 +80,10 @@ def test_the_job_of_a_deleted_study_ends(store: Store, author: Author, *, is_fre
         tx.studies.cancel(study.id)
         tx.jobs.request_cancel(trial.job_id)
     delete(store, "study", study.id, TO_TRASH)
-    if is_freed:
+    if is_purged:
         empty_trash(store, [study.id], DeletionMode(), UNAUDITED)
     with store.begin() as tx:
         assert tx.jobs.end_cancelled(trial.job_id, claimed.token).status == "cancelled"
     with store.begin() as tx:
         tx.trash.restore([study.id])
-        assert [each.status for each in tx.studies.trials(study.id)] == ([] if is_freed else ["cancelled"])
+        assert [each.status for each in tx.studies.trials(study.id)] == ([] if is_purged else ["cancelled"])

@@ -10,7 +10,7 @@ from core.store.clock import utc_now
 from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects, empty_trash
 from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
-from tests.core.store.lifecycle.conftest import Author, Story
+from tests.core.store.lifecycle.conftest import ObjectFactory, TrainingResults
 from tests.purging import purge
 
 UNAUDITED = Actor(is_audited=False)
@@ -29,44 +29,46 @@ def trashed(store: Store) -> set[str]:
 
 
 @pytest.mark.both_stores
-def test_objects_deleted_together_are_restored_together(store: Store, story: Story) -> None:
+def test_objects_deleted_together_are_restored_together(store: Store, results: TrainingResults) -> None:
     """Objects that were deleted earlier stay in the trash."""
-    trash(store, "inspection", story.inspection.id)
-    trash(store, "job", story.training.id)
+    trash(store, "inspection", results.inspection.id)
+    trash(store, "job", results.training.id)
     with store.begin() as tx:
-        plan = tx.trash.restore([story.training.id])
+        plan = tx.trash.restore([results.training.id])
     assert plan.counts == {"jobs": 1, "models": 1, "evaluations": 1, "rankings": 1}
-    assert trashed(store) == {story.inspection.id}
+    assert trashed(store) == {results.inspection.id}
     with store.read() as tx:
-        assert tx.models.resolve("web").id == story.model.id
-        assert tx.jobs.get(story.training.id).deleted_at is None
+        assert tx.models.resolve("web").id == results.model.id
+        assert tx.jobs.get(results.training.id).deleted_at is None
 
 
-def test_needed_objects_are_restored_too(store: Store, author: Author, story: Story) -> None:
+def test_needed_objects_are_restored_too(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """A comparison is restored with its models and their jobs, an evaluation with those not yet restored."""
-    other = author.story()
-    job = author.job("compare")
-    comparison = author.comparison(job, story.model, other.model)
+    other = factory.results()
+    job = factory.job("compare")
+    comparison = factory.comparison(job, results.model, other.model)
     trash(store, "comparison", comparison.id)
-    for each in (story, other):
+    for each in (results, other):
         trash(store, "job", each.training.id)
     with store.begin() as tx:
         plan = tx.trash.restore([comparison.id])
     assert plan.counts == {"comparisons": 1, "models": 2, "jobs": 2}
     with store.begin() as tx:
-        assert tx.trash.restore([story.evaluation.id]).counts == {"evaluations": 1}
+        assert tx.trash.restore([results.evaluation.id]).counts == {"evaluations": 1}
 
 
 def test_objects_in_the_trash_are_freed_with_the_objects_that_they_need(
-    store: Store, author: Author, story: Story
+    store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
     """A comparison in the trash is freed with the models that it includes."""
-    job = author.job("compare")
-    comparison = author.comparison(job, story.model)
+    job = factory.job("compare")
+    comparison = factory.comparison(job, results.model)
     trash(store, "comparison", comparison.id)
-    trash(store, "inspection", story.inspection.id)
-    trash(store, "job", story.training.id)
-    found = empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
+    trash(store, "inspection", results.inspection.id)
+    trash(store, "job", results.training.id)
+    found = empty_trash(store, [results.training.id], DeletionMode(), UNAUDITED)
     assert found.counts == {
         "jobs": 1,
         "models": 1,
@@ -78,16 +80,16 @@ def test_objects_in_the_trash_are_freed_with_the_objects_that_they_need(
     assert trashed(store) == set()
 
 
-def test_emptying_the_trash_does_not_free_objects_in_use(store: Store, story: Story) -> None:
+def test_emptying_the_trash_does_not_free_objects_in_use(store: Store, results: TrainingResults) -> None:
     """An id that is not in the trash is reported as missing."""
-    found = empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
-    assert (found.counts, found.missing) == ({}, [story.training.id])
+    found = empty_trash(store, [results.training.id], DeletionMode(), UNAUDITED)
+    assert (found.counts, found.missing) == ({}, [results.training.id])
 
 
 @pytest.mark.both_stores
-def test_each_page_continues_after_the_one_before(store: Store, author: Author) -> None:
+def test_each_page_continues_after_the_one_before(store: Store, factory: ObjectFactory) -> None:
     """Pages have each object once, across kinds and times of deletion."""
-    stories = [author.story() for _ in range(3)]
+    stories = [factory.results() for _ in range(3)]
     for each in stories:
         trash(store, "job", each.training.id)
     found, cursor = [], None
@@ -128,69 +130,75 @@ def test_deleting_an_ingestion_keeps_its_dataset(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
+def test_expired_objects_are_found_by_age(store: Store, results: TrainingResults) -> None:
     """Expired objects of a kind are listed in pages."""
-    trash(store, "job", story.training.id)
+    trash(store, "job", results.training.id)
     job, now = KINDS["job"], utc_now()
     before, after = now - timedelta(days=7), now + timedelta(seconds=1)
     with store.read() as tx:
         assert not tx.trash.has_expired(before)
         assert tx.trash.expired(job, before, "", 10) == []
         assert tx.trash.has_expired(after)
-        assert tx.trash.expired(job, after, "", 10) == [story.training.id]
-        assert tx.trash.expired(job, after, story.training.id, 10) == []
+        assert tx.trash.expired(job, after, "", 10) == [results.training.id]
+        assert tx.trash.expired(job, after, results.training.id, 10) == []
 
 
-def test_results_of_another_project_prevent_a_deletion(store: Store, story: Story) -> None:
+def test_results_of_another_project_prevent_a_deletion(store: Store, results: TrainingResults) -> None:
     """A caller that is limited to a project neither deletes another's results nor learns their names."""
     with store.begin() as tx:
         tx.projects.move_name("web", "web")
-        tx.jobs.label(story.training.id, {"project": "web"}, {})
-        tx.jobs.label(story.inspection.job_id, {"project": "web"}, {})
-        tx.jobs.label(story.ranking.job_id, {"project": "ads"}, {})
+        tx.jobs.label(results.training.id, {"project": "web"}, {})
+        tx.jobs.label(results.inspection.job_id, {"project": "web"}, {})
+        tx.jobs.label(results.ranking.job_id, {"project": "ads"}, {})
     with limited_to(("web",)):
-        found = delete_objects(store, KINDS["job"], [story.training.id], TO_TRASH, UNAUDITED)
+        found = delete_objects(store, KINDS["job"], [results.training.id], TO_TRASH, UNAUDITED)
         assert [(each.kind, each.name) for each in found.refused[0].holders] == [("ranking", "ranking")]
-        other = delete_objects(store, KINDS["ranking"], [story.ranking.id], TO_TRASH, UNAUDITED)
-        assert other.missing == [story.ranking.id]
+        other = delete_objects(store, KINDS["ranking"], [results.ranking.id], TO_TRASH, UNAUDITED)
+        assert other.missing == [results.ranking.id]
     with limited_to(("ads",)):
-        trash(store, "ranking", story.ranking.id)
+        trash(store, "ranking", results.ranking.id)
     with limited_to(("web",)):
-        trash(store, "job", story.training.id)
-        assert story.ranking.id not in trashed(store)
-    assert story.ranking.id in trashed(store)
+        trash(store, "job", results.training.id)
+        assert results.ranking.id not in trashed(store)
+    assert results.ranking.id in trashed(store)
 
 
-def test_holders_of_another_project_are_not_named(store: Store, author: Author, story: Story) -> None:
+def test_holders_of_another_project_are_not_named(
+    store: Store, factory: ObjectFactory, results: TrainingResults
+) -> None:
     """The refusal has the ids of a comparison and a queued job of another project, without their names."""
-    secret = author.model(author.job(), "secret")
-    compare = author.job("compare")
-    comparison = author.comparison(compare, story.model, secret)
+    secret = factory.model(factory.job(), "secret")
+    compare = factory.job("compare")
+    comparison = factory.comparison(compare, results.model, secret)
     with store.begin() as tx:
         tx.projects.move_name("web", "web")
-        tx.jobs.label(story.training.id, {"project": "web"}, {})
+        tx.jobs.label(results.training.id, {"project": "web"}, {})
         tx.jobs.label(compare.id, {"project": "ads"}, {})
-        waiting = tx.jobs.add("evaluate", {"model_id": story.model.id, "system": "secret"})
+        waiting = tx.jobs.add("evaluate", {"model_id": results.model.id, "system": "secret"})
     with limited_to(("web",)):
-        found = delete_objects(store, KINDS["model"], [story.model.id], DeletionMode(trash_days=7), UNAUDITED)
+        found = delete_objects(
+            store, KINDS["model"], [results.model.id], DeletionMode(trash_days=7), UNAUDITED
+        )
     held = {(each.kind, each.id, each.name, each.reason) for each in found.refused[0].holders}
     reason = "belongs to another project"
     assert ("comparison", comparison.id, "comparison", reason) in held
     assert ("job", waiting.id, "job", reason) in held
 
 
-def test_a_ranking_cannot_be_restored_before_a_model_of_another_project(store: Store, story: Story) -> None:
+def test_a_ranking_cannot_be_restored_before_a_model_of_another_project(
+    store: Store, results: TrainingResults
+) -> None:
     """A ranking can be restored only after the other project has restored its model."""
     with store.begin() as tx:
         tx.projects.move_name("web", "web")
-        tx.jobs.label(story.training.id, {"project": "web"}, {})
-        tx.jobs.label(story.ranking.job_id, {"project": "ads"}, {})
-    trash(store, "job", story.training.id)
-    with limited_to(("ads",)), pytest.raises(InvalidInput, match=story.model.id), store.begin() as tx:
-        tx.trash.restore([story.ranking.id])
-    assert {story.ranking.id, story.model.id} <= trashed(store)
+        tx.jobs.label(results.training.id, {"project": "web"}, {})
+        tx.jobs.label(results.ranking.job_id, {"project": "ads"}, {})
+    trash(store, "job", results.training.id)
+    with limited_to(("ads",)), pytest.raises(InvalidInput, match=results.model.id), store.begin() as tx:
+        tx.trash.restore([results.ranking.id])
+    assert {results.ranking.id, results.model.id} <= trashed(store)
     with limited_to(("web",)), store.begin() as tx:
-        tx.trash.restore([story.training.id])
+        tx.trash.restore([results.training.id])
     with limited_to(("ads",)), store.begin() as tx:
-        assert tx.trash.restore([story.ranking.id]).counts == {"rankings": 1}
-    assert trashed(store) == {story.inspection.id}
+        assert tx.trash.restore([results.ranking.id]).counts == {"rankings": 1}
+    assert trashed(store) == {results.inspection.id}

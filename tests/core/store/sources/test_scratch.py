@@ -11,7 +11,7 @@ from core.store.sources.scratch import scratch_folder
 
 
 def test_an_error_within_the_block_is_not_taken_for_a_held_folder(tmp_path: Path) -> None:
-    """The error of a call that would wait reaches the caller, and the folder is free again."""
+    """A BlockingIOError of the block reaches the caller, and the folder is free again."""
     with pytest.raises(BlockingIOError, match="from the block"), scratch_folder(tmp_path, "job") as folder:
         raise BlockingIOError("from the block")
     with scratch_folder(tmp_path, "job") as again, scratch_folder(tmp_path, "job") as other:

@@ -39,7 +39,7 @@ def test_an_epoch_that_was_not_measured_counts_for_nothing() -> None:
 
 @pytest.mark.parametrize("cost", ["loss", "metric"])
 def test_a_training_follows_the_schedule(cost: str) -> None:
-    """Rates and restarts of the checkpoints are those of the costs in the history."""
+    """Learning rates and restarts in the checkpoints follow from the costs in the history."""
     scorer: dict[str, Any] = {
         "kind": "mlp",
         "hidden": [3],

@@ -45,7 +45,7 @@ def data() -> tuple[RankingDataset, RankingDataset]:
 
 
 def specification(**changes: Any) -> TrainingSpec:
-    """Train with LambdaRank in small batches, unless something else is asked for."""
+    """Return a specification of LambdaRank with small batches, with some fields changed."""
     scorer = {"epochs": 20, "batch_documents": 100, **changes.pop("scorer", {"kind": "linear"})}
     return training_spec({"loss": {"name": "lambdarank"}, "metrics": ["ndcg@5"], "scorer": scorer} | changes)
 
@@ -134,7 +134,7 @@ def test_the_stored_network_scores_what_the_training_measured(
 
 
 def test_a_seed_decides_weights_and_batches(data: tuple[RankingDataset, RankingDataset]) -> None:
-    """The same seed gives the same bytes, another one others."""
+    """The same seed gives the same bytes, another seed gives other bytes."""
     one, again, other = (
         train_network(specification(scorer={**KINDS["adam"], "epochs": 2}, seed=seed), data[0]).content
         for seed in (1, 1, 2)
@@ -142,7 +142,7 @@ def test_a_seed_decides_weights_and_batches(data: tuple[RankingDataset, RankingD
     assert one == again != other
 
 
-def test_a_query_without_weight_teaches_nothing(data: tuple[RankingDataset, RankingDataset]) -> None:
+def test_a_query_of_weight_0_has_no_effect(data: tuple[RankingDataset, RankingDataset]) -> None:
     """A query that a bootstrap sample left out may have any features: the gradient is the same."""
     sample = bootstrap_queries(data[0], 5)
     assert sample.query_weights is not None
@@ -216,7 +216,7 @@ def test_validation_data_has_the_same_features(data: tuple[RankingDataset, Ranki
     ],
 )
 def test_a_damaged_checkpoint_is_refused(change: Any, data: tuple[RankingDataset, RankingDataset]) -> None:
-    """So is one that another version of JAX has written."""
+    """Shortened files, empty files and files of another version of JAX raise `CheckpointError`."""
     snapshots: list[bytes] = []
     spec = specification(scorer={"kind": "linear", "epochs": 1})
     train_network(spec, data[0], on_iteration=lambda _, take: snapshots.append(take().to_bytes()))

@@ -35,7 +35,7 @@ _PASS_EACH_LOOK_ONCE = """() => {
 }"""
 
 
-def barriers(page: Page, within: str | None = None, *, every_text: bool = False) -> list[str]:
+def violations(page: Page, within: str | None = None, *, every_text: bool = False) -> list[str]:
     """List the rules of axe-core that a page violates, and the elements that violate them.
 
     Args:

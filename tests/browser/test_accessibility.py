@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.barriers import barriers
+from tests.browser.accessibility import violations
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -29,6 +29,6 @@ def test_each_text_with_too_little_contrast_is_found(visit: Visit, every_text: b
     page.evaluate(
         "([title, texts]) => { document.title = title; document.body.innerHTML = texts; }", ["Texts", TEXTS]
     )
-    [contrast] = [found for found in barriers(page, every_text=every_text) if "contrast" in found]
+    [contrast] = [found for found in violations(page, every_text=every_text) if "contrast" in found]
     wrong = ["background", "around", "faint", "colour", "again", "small", "enabled"]
     assert contrast == "color-contrast: " + ", ".join(f"['#{name}']" for name in wrong)

@@ -14,24 +14,24 @@ AUTO_TRAIN = {
 _FOLDS = 10
 
 
-def searching(store: Store) -> str:
+def running(store: Store) -> str:
     """Record an automatic training that measures its candidates."""
     with store.begin() as tx:
-        claimed = _search(tx, _candidates())
+        claimed = _claimed(tx, _candidates())
         progress = {"phase": "trying linear by ranknet", "iteration": 34, "total": 60, "eta_seconds": 140.0}
         tx.jobs.record(claimed.id, claimed.token, progress=progress)
     return claimed.id
 
 
-def search_failed(store: Store) -> str:
+def failed(store: Store) -> str:
     """Record an automatic training that failed while it measured its candidates."""
     with store.begin() as tx:
-        claimed = _search(tx, _candidates())
+        claimed = _claimed(tx, _candidates())
         tx.jobs.fail(claimed.id, claimed.token, {"title": "Memory limit", "detail": "It took over 2.0 GB."})
     return claimed.id
 
 
-def search_cancelled(store: Store) -> str:
+def cancelled(store: Store) -> str:
     """Record an automatic training that was cancelled before it started."""
     with store.begin() as tx:
         job_id = tx.jobs.add("auto-train", AUTO_TRAIN).id
@@ -39,11 +39,11 @@ def search_cancelled(store: Store) -> str:
     return job_id
 
 
-def searched(store: Store) -> str:
+def succeeded(store: Store) -> str:
     """Record an automatic training that chose the sum of two candidates, and the model of the sum."""
     members = {"trees by lambdarank": 0.6, "linear by lambdarank": 0.4}
     with store.begin() as tx:
-        claimed = _search(tx, _candidates(ended=True))
+        claimed = _claimed(tx, _candidates(ended=True))
         model = tx.models.add(
             name="best",
             job_id=claimed.id,
@@ -83,7 +83,7 @@ def _baseline(name: str, value: float, p: float) -> dict[str, Any]:
     return {"name": name, "value": value, "difference": 0.4687 - value, "p_value": p, "verdict": verdict}
 
 
-def _search(tx: Transaction, candidates: list[dict[str, Any]]) -> Job:
+def _claimed(tx: Transaction, candidates: list[dict[str, Any]]) -> Job:
     claimed = tx.jobs.claim(tx.jobs.add("auto-train", AUTO_TRAIN).id, "trainer-1:41/57", 3600.0)
     assert claimed is not None
     tx.candidates.add(claimed.id, candidates)
@@ -91,7 +91,7 @@ def _search(tx: Transaction, candidates: list[dict[str, Any]]) -> Job:
 
 
 def _candidates(*, ended: bool = False) -> list[dict[str, Any]]:
-    """Return candidates of every status; a search that ended has no pending candidates."""
+    """Return candidates of every status; an ended training has no pending ones."""
     measured = [
         _candidate("trees", "lambdarank", 0.4512, tied_with_best=True),
         _candidate("linear", "lambdarank", 0.4602, tied_with_best=True),
