@@ -34,7 +34,7 @@ from benchmarks.polling import Connection
 from core.store import Store, StoreSettings
 from core.store.lifecycle.inventory import take_inventory
 from rankery.embedded.stack import EmbeddedStack
-from tests.integration.lifecycle_records import Numbers, faults, fill, settled
+from tests.integration.lifecycle_records import RecordCounts, faults, fill, wait_for_deletions
 
 TARGET_SECONDS = 30.0
 TARGET_POLL_SECONDS = 0.100
@@ -105,14 +105,14 @@ def main() -> None:
     arguments = parser.parse_args()
     console = Console()
     with tempfile.TemporaryDirectory(prefix="rankery-bench-") as name:
-        _measure(console, Path(name) / "data", Numbers(arguments.jobs, arguments.models), arguments.rate)
+        _measure(console, Path(name) / "data", RecordCounts(arguments.jobs, arguments.models), arguments.rate)
         shutil.rmtree(Path(name) / "data")
         if arguments.kills:
-            numbers = Numbers(arguments.killed_jobs, arguments.killed_jobs // 3)
+            numbers = RecordCounts(arguments.killed_jobs, arguments.killed_jobs // 3)
             _kill_campaign(console, Path(name), numbers, arguments.kills)
 
 
-def _filled(folder: Path, numbers: Numbers) -> tuple[Store, StoreSettings]:
+def _filled(folder: Path, numbers: RecordCounts) -> tuple[Store, StoreSettings]:
     settings = StoreSettings(data_dir=folder)
     store = Store.open(settings)
     store.migrate()
@@ -120,7 +120,7 @@ def _filled(folder: Path, numbers: Numbers) -> tuple[Store, StoreSettings]:
     return store, settings
 
 
-def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> None:
+def _measure(console: Console, folder: Path, numbers: RecordCounts, rate: float) -> None:
     with console.status(f"recording {numbers.jobs:,} jobs and {numbers.models:,} models"):
         store, settings = _filled(folder, numbers)
     with EmbeddedStack(folder) as stack, httpx.Client(base_url=stack.url, timeout=300) as client:
@@ -159,11 +159,11 @@ def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> N
 
 
 def _wait_until_settled(store: Store) -> None:
-    if not settled(store, SETTLE_SECONDS):
+    if not wait_for_deletions(store, SETTLE_SECONDS):
         raise TimeoutError(f"objects are still being deleted after {SETTLE_SECONDS:.0f} s")
 
 
-def _kill_campaign(console: Console, folder: Path, numbers: Numbers, kills: int) -> None:
+def _kill_campaign(console: Console, folder: Path, numbers: RecordCounts, kills: int) -> None:
     with console.status(f"recording {numbers.jobs:,} jobs for each of {kills} kills"):
         store, _ = _filled(folder / "prepared", numbers)
         store.close()
@@ -175,7 +175,7 @@ def _kill_campaign(console: Console, folder: Path, numbers: Numbers, kills: int)
     console.print(table)
 
 
-def _kill(folder: Path, numbers: Numbers, *, to_trash: bool) -> tuple[str, ...]:
+def _kill(folder: Path, numbers: RecordCounts, *, to_trash: bool) -> tuple[str, ...]:
     """Kill the service at a random moment of a deletion; restart it and return the remaining objects."""
     settings = StoreSettings(data_dir=folder)
     with EmbeddedStack(folder) as stack:
