@@ -66,9 +66,9 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     own = folder / hashlib.sha256(key.encode()).hexdigest()[:32]
     _remove_old(folder, own)
-    own.mkdir(exist_ok=True)
     with contextlib.ExitStack() as stack:
         try:
+            own.mkdir(exist_ok=True)
             stack.enter_context(locked(own))
         except OSError:
             own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-", dir=folder)))

@@ -236,9 +236,9 @@ def test_data_that_compress_well_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "expected"),
     [
-        (b"", "expected rows of at most 4,194,304 bytes"),
+        (b"", "expected a first row of at most 4,194,304 bytes"),
         (b"label,query,bm25\n1,q,", "expected rows of at most 4,194,304 bytes"),
-        (b'label,query,"', "expected rows of at most 4,194,304 bytes"),
+        (b'label,query,"', "expected a first row of at most 4,194,304 bytes"),
     ],
 )
 def test_an_endless_line_of_a_table(tmp_path: Path, start: bytes, expected: str) -> None:
