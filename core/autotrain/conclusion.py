@@ -13,6 +13,7 @@ from core.evaluation.paired import Verdict, format_p, holm, paired_differences, 
 from core.types import Float64Array
 
 DEFAULT_TREES = "LightGBM's default trees"
+_MIN_QUERIES = 20  # fewer queries deserve a word of caution
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,9 @@ def conclude(
         )
         for (name, test), p in zip(tests, adjusted, strict=True)
     )
-    return Conclusion(
-        _sentence(model, metric, value, interval, data, comparisons), value, interval, data, comparisons
-    )
+    n_queries = int(np.count_nonzero(~np.isnan(values)))
+    sentence = _sentence(model, metric, value, interval, n_queries, data, comparisons)
+    return Conclusion(sentence, value, interval, data, comparisons)
 
 
 def untrained_baselines(quality: QueryQuality, seed: int) -> list[tuple[str, Float64Array]]:
@@ -119,11 +120,13 @@ def _sentence(
     metric: str,
     value: float,
     interval: tuple[float, float] | None,
+    n_queries: int,
     data: str,
     comparisons: Sequence[BaselineComparison],
 ) -> str:
     bounds = "" if interval is None else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
-    quality = f"{model} has {metric} {value:.4f}{bounds} on {data} queries"
+    queries = f"{n_queries:,} {data} {'query' if n_queries == 1 else 'queries'}"
+    quality = f"{model} has {metric} {value:.4f}{bounds} on {queries}"
     parts = []
     for each_verdict, relation in (
         ("better", "better than"),
@@ -137,4 +140,7 @@ def _sentence(
         ]
         if rivals:
             parts.append(f"{relation} {listed(rivals)}")
-    return f"{quality}: {'; '.join(parts)}." if parts else f"{quality}."
+    sentence = f"{quality}: {'; '.join(parts)}." if parts else f"{quality}."
+    if n_queries < _MIN_QUERIES:
+        sentence += f" Judge more queries: fewer than {_MIN_QUERIES} tell little."
+    return sentence

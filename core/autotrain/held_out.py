@@ -127,7 +127,8 @@ class HeldOut(QueryQuality):
         seed: Seed of the folds.
 
     Raises:
-        InvalidInput: There are fewer than 2 queries, or the metric is undefined on every query.
+        InvalidInput: There are fewer than 2 queries, the metric is undefined on every query, or no query has
+            documents with different labels.
     """
 
     def __init__(self, dataset: RankingDataset, metric: str, conventions: Conventions, seed: int) -> None:
@@ -144,6 +145,11 @@ class HeldOut(QueryQuality):
         if np.isnan(self.values(np.zeros((1, dataset.n_documents)))).all():
             reason = "" if (dataset.labels > 0).any() else ": none has a relevant document"
             raise InvalidInput.at("/metric", f"{metric} is undefined on every query{reason}")
+        starts, labels = dataset.query_boundaries[:-1], dataset.labels
+        if (np.maximum.reduceat(labels, starts) == np.minimum.reduceat(labels, starts)).all():
+            raise InvalidInput.at(
+                "/dataset_id", "has no query with different labels, so that all rankings are equally good"
+            )
 
     def folds(self) -> Iterator[Fold]:
         """Yield the folds of all repetitions, in order."""

@@ -143,6 +143,8 @@ def test_queries_without_a_relevant_document_are_refused() -> None:
     relevant = replace(_DATA, labels=np.ones_like(_DATA.labels))
     with pytest.raises(InvalidInput, match=r"auc is undefined on every query$"):
         auto_train(AutoSpec(metric="auc"), relevant, candidates=_FEW)
+    with pytest.raises(InvalidInput, match="/dataset_id: has no query with different labels"):
+        auto_train(AutoSpec(), relevant, candidates=_FEW)
 
 
 def test_held_out_queries_without_a_value_are_refused() -> None:
@@ -208,3 +210,12 @@ def test_the_conclusion_names_the_baselines() -> None:
     better = [rival.name for rival in found.conclusion.baselines if rival.verdict == "better"]
     assert len(better) > 1
     assert f" and {better[-1]} (" in found.conclusion.sentence
+
+
+@pytest.mark.parametrize(("queries", "advises"), [(12, True), (40, False)])
+def test_the_conclusion_counts_its_queries(queries: int, advises: bool) -> None:
+    """Few queries tell little, which the sentence says."""
+    few = _DATA.select_queries(np.arange(queries))
+    sentence = auto_train(AutoSpec(budget_seconds=1_000.0), few, candidates=_FEW[1:2]).conclusion.sentence
+    assert f"] on {queries} held-out queries: " in sentence
+    assert sentence.endswith(" Judge more queries: fewer than 20 tell little.") == advises
