@@ -408,7 +408,7 @@ def test_listed_jobs_are_folded_on_request() -> None:
 def test_a_job_has_its_conclusion() -> None:
     """The conclusion of a succeeded automatic training comes from its result."""
     conclusion = {
-        "sentence": "Trees have ndcg@10 0.45 on held-out queries.",
+        "sentence": "Trees have ndcg@10 0.45 on 300 held-out queries.",
         "value": 0.45,
         "interval": [0.43, 0.47],
         "data": "held-out",
