@@ -206,6 +206,13 @@ def test_normalisation_replaces_documents_without_support() -> None:
     )
     assert (plain.better, normalised.better) == (None, "best")
     assert plain.sentence.endswith("8% of swapped, which may reverse it.")
+    predicted = evaluate_rankings(_conditional(log), rankings, by_rank, "cascade_doubly_robust")
+    assert [each.estimated[2].zeros for each in (*found, predicted)] == [
+        pytest.approx(by_rank[3] / by_rank.sum() / 2, abs=0.01),
+        0.0,
+        0.0,
+    ]
+    assert predicted.estimated[2].estimate.unsupported > 0.0
 
 
 def _size(found: Estimates) -> float:
