@@ -156,10 +156,10 @@ def unseen_values(
     dataset: RankingDataset, feature_names: Collection[str], categories: Mapping[str, Categories]
 ) -> list[UnseenValues]:
     """Find, for each of a model's features, the values that `align_features` turns into missing values."""
-    unseen_by_feature = []
+    unseen_by_feature, known = [], frozenset(feature_names)
     for column, name in enumerate(dataset.feature_names):
         dataset_categories, model_categories = dataset.categories.get(name), categories.get(name)
-        if name not in feature_names or (dataset_categories is None and model_categories is None):
+        if name not in known or (dataset_categories is None and model_categories is None):
             continue
         values = dataset.features[:, column]
         unseen = ~np.isnan(values) & np.isnan(model_codes(dataset, column, model_categories))

@@ -128,10 +128,8 @@ def unseen_category_findings(
     if not unseen:
         return
     documents = sum(each.documents for each in unseen)
-    n_categorical = sum(
-        name in feature_names and (name in categories or name in dataset.categories)
-        for name in dataset.feature_names
-    )
+    categorical = categories.keys() | dataset.categories.keys()
+    n_categorical = len(categorical.intersection(feature_names, dataset.feature_names))
     total = dataset.n_documents * n_categorical
     listed = unseen[:_MAX_LISTED_FEATURES]
     examples = "; ".join(f"{each.feature}: {', '.join(each.examples)}" for each in listed)

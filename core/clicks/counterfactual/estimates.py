@@ -75,10 +75,17 @@ class SystemEstimate:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate and its bootstrap replicates; estimates of the same lists share the samples of clusters."""
+    """An estimate and its bootstrap replicates; estimates of the same lists share the samples of clusters.
+
+    Attributes:
+        estimate: The estimate.
+        resampled: The replicates.
+        zeros: Share of the ranking's metric weight that counts as 0 for lack of support, see `Rows`.
+    """
 
     estimate: SystemEstimate
     resampled: Float64Array
+    zeros: float
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,7 @@ def evaluate_rankings(
         size, largest = effective_size_and_largest_share(rows.weights)
         missing = floor.missing(size, largest, rows.unsupported)
         support = (size, largest, rows.clipped, rows.unsupported, missing)
-        return Estimated(SystemEstimate(name, value, lower, upper, *support), resampled)
+        return Estimated(SystemEstimate(name, value, lower, upper, *support), resampled, rows.zeros)
 
     return Estimates(common.n_lists, n_clusters, [estimated(ranking) for ranking in (None, *rankings)])
 

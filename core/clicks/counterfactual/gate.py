@@ -1,6 +1,6 @@
 """Promotion gate by counterfactual estimates."""
 
-from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference, may_be_reversed
+from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference
 
 _ADVICE = "use a longer log that shows more of the ranked documents, set a clip, or compare by interleaving"
 
@@ -20,13 +20,12 @@ def admits_by_estimates(
         result: Estimates of both, the champion before the challenger.
     """
     by = f"by {result.metric}, estimated from clicks"
-    systems = {system.name: system for system in result.systems}
     pair = (champion, challenger)
-    for system in (systems[name] for name in pair):
-        if system.missing:
+    for system in result.systems:
+        if system.name in pair and system.missing:
             return False, f"no verdict {by}: for {system.name}, {system.missing}; {_ADVICE}"
     difference = next(each for each in result.differences if (each.first, each.second) == pair)
-    if difference.lower > 0.0 and may_be_reversed(systems[champion], systems[challenger]):
+    if difference.lower > 0.0 and difference.better is None:
         return False, f"no verdict {by}: documents that the log does not support may reverse it; {_ADVICE}"
     admitted = difference.lower > -margin
     return admitted, f"{_verdict(difference, margin, admitted)} {by}: {_numbers(difference, result)}"

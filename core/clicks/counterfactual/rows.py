@@ -49,6 +49,8 @@ class Rows:
         normalised: Whether values are divided by the mean weight of their group.
         clipped: Share of the weights above 0 that were clipped.
         unsupported: Share of the ranking's metric weight without support in the log.
+        zeros: Share that counts as 0 for lack of support, since neither normalisation nor predictions replace
+            it.
     """
 
     lists: Int64Array
@@ -58,6 +60,7 @@ class Rows:
     normalised: bool
     clipped: float
     unsupported: float
+    zeros: float
 
     def by_list(self) -> "Rows":
         """Return a row for each list, for an estimator with the same weight for all impressions of a list."""
@@ -110,11 +113,15 @@ def slot_rows(
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
     is_weighted = weights > 0.0
     supported[top.pair_queries[top.pairs[is_weighted]], places[is_weighted]] = True
+    replaced = supported
+    if normalised or estimator == "cascade_doubly_robust":
+        replaced = supported | supported.any(axis=0)  # by other queries at the same rank
     rows = replace(
         _rows(top, values, weights),
         normalised=normalised,
         clipped=clipped,
         unsupported=_unsupported(log, ranking, by_rank, supported),
+        zeros=_unsupported(log, ranking, by_rank, replaced),
     )
     return rows.by_list() if estimator == "slate" else replace(rows, groups=places)
 
@@ -157,7 +164,7 @@ def examination_rows(
     worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]
     values = log.rewards[clicked] * worth * weights
     groups = np.zeros(len(lists), np.int64)
-    return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported)
+    return Rows(lists, values, weights[worth > 0.0], groups, False, clipped, unsupported, unsupported)
 
 
 def _mean_examination(log: ClickLog, examination: Float64Array) -> Float64Array:
@@ -170,7 +177,8 @@ def _mean_examination(log: ClickLog, examination: Float64Array) -> Float64Array:
 
 
 def _rows(log: ClickLog, values: Float64Array, weights: Float64Array) -> Rows:
-    return Rows(log.list_of_impression, values, weights, np.zeros(len(values), np.int64), False, 0.0, 0.0)
+    groups = np.zeros(len(values), np.int64)
+    return Rows(log.list_of_impression, values, weights, groups, False, 0.0, 0.0, 0.0)
 
 
 def _clipped(weights: Float64Array, clip: float | None) -> tuple[Float64Array, float]:

@@ -80,7 +80,7 @@ def _difference(metric: str, first: Estimated, second: Estimated, clusters: int)
     better: str | None = None
     if missing:
         sentence = f"No verdict on {b.name} against {a.name}: for {missing.name}, {missing.missing}."
-    elif (lower > 0.0 or upper < 0.0) and may_be_reversed(a, b):
+    elif (lower > 0.0 or upper < 0.0) and _may_be_reversed(first, second):
         sentence = (
             f"No verdict on {b.name} against {a.name}: {numbers}, but the log does not support"
             f" {a.unsupported:.0%} of {a.name} and {b.unsupported:.0%} of {b.name}, which may reverse it."
@@ -93,11 +93,10 @@ def _difference(metric: str, first: Estimated, second: Estimated, clusters: int)
     return Difference(a.name, b.name, value, lower, upper, better, sentence)
 
 
-def may_be_reversed(first: SystemEstimate, second: SystemEstimate) -> bool:
-    """Return whether documents without support, if as good as the others, would change the better ranking.
+def _may_be_reversed(first: Estimated, second: Estimated) -> bool:
+    """Return whether documents that count as 0, if as good as the others, would change the better ranking.
 
-    They count as 0 in the estimates, which favours the ranking that is closer to the logged one.
+    The zeros favour the ranking that is closer to the logged one.
     """
-    difference = second.value - first.value
-    corrected = second.value * (1.0 - first.unsupported) - first.value * (1.0 - second.unsupported)
-    return difference * corrected < 0.0
+    a, b = first.estimate.value, second.estimate.value
+    return (b - a) * (b * (1.0 - first.zeros) - a * (1.0 - second.zeros)) < 0.0

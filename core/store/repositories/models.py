@@ -125,9 +125,9 @@ class Models(Repository[Model]):
         None without a similar one, or if only the version does not exist.
         """
         name = _NAME_ENDS.split(ref, maxsplit=1)[0]
-        exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
-        names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES)).all()
-        if name not in names:
+        if self._latest(name) is None:
+            exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
+            names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES))
             return did_you_mean(name, {known: known for known in names})
         aliases = self._session.scalars(select(ModelAlias.alias).where(ModelAlias.name == name))
         references = [f"{name}@{alias}" for alias in aliases if "@" in ref]

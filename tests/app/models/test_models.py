@@ -69,6 +69,17 @@ def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[
         assert client.get(f"/v1/models/{reference}").json()["id"] == model.id
 
 
+def test_a_name_beyond_the_compared_ones_is_known(
+    client: TestClient, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unknown version of it is no misspelt name."""
+    add_model("web-search")
+    add_model("web-search-2")
+    monkeypatch.setattr("core.store.repositories.models._MAX_COMPARED_NAMES", 1)
+    for name in ("web-search", "web-search-2"):
+        assert client.get(f"/v1/models/{name}:9").json()["detail"] == f"there is no model '{name}:9'"
+
+
 def test_an_unknown_name_is_answered_with_a_similar_one_that_the_key_may_read(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:

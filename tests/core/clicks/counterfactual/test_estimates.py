@@ -190,6 +190,31 @@ def test_support_below_the_floor_gives_no_verdict() -> None:
     assert clipped.estimated[1].estimate.clipped == pytest.approx(1.0 / len(rows))
 
 
+def test_normalisation_replaces_documents_without_support() -> None:
+    """They do not count as 0, but as the documents of other queries at their rank: nothing is reversed."""
+    log, by_rank = _random_log(0, 12_000), rank_weights("dcg@4")
+    swapped = ranking_of("swapped", np.array([[0, 1, 3, 2], [3, 2, 0, 1]]))
+    ranks = swapped.ranks.copy()
+    ranks[2] = 0  # the last document of the first query is unknown
+    rankings = [ranking_of("best", BEST), replace(swapped, ranks=ranks)]
+    found = [
+        evaluate_rankings(log, rankings, by_rank, "item_position", normalised=normalised)
+        for normalised in (False, True)
+    ]
+    plain, normalised = (
+        counterfactual_result("dcg@4", "item_position", estimates).differences[-1] for estimates in found
+    )
+    assert (plain.better, normalised.better) == (None, "best")
+    assert plain.sentence.endswith("8% of swapped, which may reverse it.")
+    predicted = evaluate_rankings(_conditional(log), rankings, by_rank, "cascade_doubly_robust")
+    assert [each.estimated[2].zeros for each in (*found, predicted)] == [
+        pytest.approx(by_rank[3] / by_rank.sum() / 2, abs=0.01),
+        0.0,
+        0.0,
+    ]
+    assert predicted.estimated[2].estimate.unsupported > 0.0
+
+
 def _size(found: Estimates) -> float:
     return found.estimated[1].estimate.effective_sample_size
 

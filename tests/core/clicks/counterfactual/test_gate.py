@@ -18,7 +18,7 @@ def result(
     ) -> Estimated:
         support = (500.0, 0.01, 0.0, unsupported, missing)
         estimate = SystemEstimate(name, value, value - 0.01, value + 0.01, *support)
-        return Estimated(estimate, value + sign * spread)
+        return Estimated(estimate, value + sign * spread, unsupported)
 
     systems = [
         estimated("logged", 0.3, 0.0, "the logged ranking decides nothing"),
