@@ -101,7 +101,7 @@ function candidateTable(shown) {
   );
   /** @type {import("./scored.js").Candidate[]} */
   let candidates = [];
-  /** Features with texts, of which a field may be cleared. */
+  /** Features with categories given as text; their fields accept text even if empty. */
   let categories = categoriesIn([]);
   /** @type {Map<string, number>} ranks in the previous ranking */
   let before = new Map();
