@@ -17,6 +17,8 @@ _ROLES = (
 _LISTS = ("query_columns", "features", "categorical_features", "ignore")
 # Column roles as the table reader and its errors spell them.
 _PLACE = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LISTS))})\b(\.\d+)?")
+# The map of a study or a grid has a longer pointer, such as `/base/label_map`.
+_LABEL_MAP_POINTER = re.compile(r"(/\w+)*/label_map\b")
 
 ColumnsOption = Annotated[
     str | None,
@@ -60,10 +62,12 @@ def with_option_names(sentence: str) -> str:
     Example:
         >>> with_option_names("expected a column for the query, given in columns.query")
         'expected a column for the query, given in --columns \'{"query": …}\''
+        >>> with_option_names("/base/label_map: map missing labels")
+        '--label-map: map missing labels'
     """
 
     def option(place: re.Match[str]) -> str:
         value = "…" if place[1] in _ROLES else "[…]"
         return f"{_OPTION} '{{{json.dumps(place[1])}: {value}}}'"
 
-    return _PLACE.sub(option, sentence).replace("/label_map", _LABEL_MAP)
+    return _LABEL_MAP_POINTER.sub(_LABEL_MAP, _PLACE.sub(option, sentence))

@@ -123,7 +123,7 @@ def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
         except JobFailed:
             problem = dataset.refresh().problem
             if problem is not None and len(problem.errors or ()) > 1:
-                say(f"`{session.command(f'datasets show {dataset.id}')}` lists all errors")
+                say(f"`{session.command(f'datasets show {dataset.id}')}` lists the errors")
             raise
     return dataset.refresh()
 

@@ -145,6 +145,7 @@ class EmbeddedStack:
     def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Stop all processes in reverse order; idempotent."""
         self._lock.write_url("")
+        close(self._listeners)  # else connections wait once the API has closed its own sockets
         while self._processes:
             self._processes[-1].stop(grace_seconds)
             self._processes.pop()

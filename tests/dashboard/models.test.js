@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { membersOf } from "../../app/dashboard/static/models/sum.js";
 import { kindName, parameterCount } from "../../app/dashboard/static/models/network.js";
-import { candidatesOf, rankRequest } from "../../app/dashboard/static/models/scored.js";
+import { candidatesOf, categoriesIn, rankRequest, valueOfField } from "../../app/dashboard/static/models/scored.js";
 
 const network = (scorer) => parameterCount({ scorer, feature_names: Array(10).fill("f") });
 
@@ -65,4 +65,14 @@ test("pasted documents keep categories and embeddings, and unknown features are 
   };
   assert.equal(refusal('{"bm_25": 1}'), "document d1: bm_25 is not a feature of the model");
   assert.match(refusal('{"bm25": NaN}'), /write null for a missing value$/);
+});
+
+test("a category that was cleared can be entered again", () => {
+  const candidate = (features) => ({ id: "d1", label: null, features });
+  const categories = categoriesIn([candidate({ bm25: 1, brand: null }), candidate({ bm25: 2, brand: "acme" })]);
+  assert.deepEqual([...categories], ["brand"]);
+  assert.equal(valueOfField(" acme ", true), "acme");
+  assert.equal(valueOfField(" ", true), null);
+  assert.equal(valueOfField("1.5", false), 1.5);
+  assert.equal(valueOfField("acme", false), NaN);
 });

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -80,6 +81,15 @@ def test_all_addresses_of_a_host_have_the_same_port() -> None:
     close(listeners)
 
 
+def test_an_address_that_is_listed_twice_is_used_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host `localhost` has 127.0.0.1 twice if two lines of the file of hosts name it."""
+    found = socket.getaddrinfo("127.0.0.1", 0, type=socket.SOCK_STREAM)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found * 2)
+    listeners = listen("localhost")
+    assert len(listeners) == 1
+    close(listeners)
+
+
 def test_of_two_services_that_start_at_the_same_time_one_gets_the_port(tmp_path: Path) -> None:
     """A service holds its port before its API starts, and until it stops or is refused."""
     first = EmbeddedStack(tmp_path / "first")
@@ -95,6 +105,24 @@ def test_of_two_services_that_start_at_the_same_time_one_gets_the_port(tmp_path:
     close(listen("127.0.0.1", third.port))
     second.reserve()
     second.stop()
+
+
+def test_connections_are_refused_while_a_service_stops(tmp_path: Path) -> None:
+    """Once its API has closed the port, clients do not wait for the other processes to stop."""
+    stack = EmbeddedStack(tmp_path)
+    stack.reserve()
+    socket.create_connection(("127.0.0.1", stack.port)).close()
+    refusals = []
+
+    class Process:
+        def stop(self, _: float) -> None:
+            with pytest.raises(ConnectionRefusedError) as refused:
+                socket.create_connection(("127.0.0.1", stack.port))
+            refusals.append(refused)
+
+    stack._processes.append(cast("ServiceProcess", Process()))
+    stack.stop()
+    assert len(refusals) == 1
 
 
 @pytest.mark.parametrize(

@@ -245,20 +245,22 @@ def _refuse_texts_of_documents(
     raise DataUnusable(
         f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {query_id!r}"
         f" ({first!r}, {second!r});{of_documents} if it is a feature,"
-        f" {_as_feature(name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
+        f" {_as_feature(frame, name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
     )
 
 
-def _as_feature(name: str, column: "pa.ChunkedArray[Any]") -> str:
+def _as_feature(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:
     """Return how a column of texts becomes a feature: numbers if all are numbers, or categories."""
     from rankery.client.frames.arrow import pc
 
-    if not len(texts_among_numbers(column)[0]):
-        return f"convert its texts to numbers: frame[{name!r}].astype(float)"
     points: Any = pc.replace_substring(column, ",", ".")
-    if not len(texts_among_numbers(points)[0]):
-        return f"convert its texts to numbers: frame[{name!r}].str.replace(',', '.').astype(float)"
-    return f"name it in columns={{'categorical_features': [{name!r}]}}"
+    if len(texts_among_numbers(points)[0]):
+        return f"name it in columns={{'categorical_features': [{name!r}]}}"
+    if not type(frame).__module__.startswith("pandas"):
+        return "convert its texts to numbers"
+    has_commas = bool(len(texts_among_numbers(column)[0]))
+    texts = f"frame[{name!r}]" + (".str.replace(',', '.')" if has_commas else "")
+    return f"convert its texts to numbers: pandas.to_numeric({texts}, errors='coerce')"
 
 
 def declared_categories(frame: Any) -> set[str]:

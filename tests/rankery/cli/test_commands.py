@@ -490,7 +490,7 @@ def test_all_errors_of_an_upload_are_listed(stack: EmbeddedStack, tmp_path: Path
     path.write_text('label,query_id,bm25\n2,q1,1.5\nbad,q1,2\n1,q1,"3,5"\n')
     refused = rankery(stack, "train", path)
     assert refused.sentence.endswith("found 'bad' (and 1 more)")
-    (listed,) = re.findall(r"`rankery (datasets show ds_\S+) .*` lists all errors", refused.errors)
+    (listed,) = re.findall(r"`rankery (datasets show ds_\S+) .*` lists the errors", refused.errors)
     shown = rankery(stack, *listed.split()).output
     assert re.search(r"Not a number +label +1 +3 +bad", shown)
     assert re.search(r"Decimal comma instead of a point +bm25 +1 +4 +3,5", shown)

@@ -50,14 +50,21 @@ def test_usual_names_are_those_of_the_service() -> None:
         ({}, None, r"if it has the ids of documents, name it in columns=\{'document': 'brand'\}; if it is a"
          r" feature, name it in columns=\{'categorical_features': \['brand'\]\}, else name it in columns="),
         ({"doc": range(5)}, None, r"\('x', 'y'\); if it is a feature, name it"),
-        ({"brand": ["1", "2", "3", "4", ""]}, None, r"to numbers: frame\['brand'\]\.astype\(float\)"),
-        ({"brand": ["1,5", "2,0", "3,1", "4", None]}, None, r"numbers: frame\['brand'\]\.str\.replace\("),
+        ({"brand": ["1", "2", "3", "4", ""]}, None, r"numbers: pandas\.to_numeric\(frame\['brand'\], "),
+        ({"brand": ["1,5", "2,0", "3,1", "4", None]}, None, r"numeric\(frame\['brand'\]\.str\.replace\("),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, sentence: str) -> None:
     """The error has the row's position and index, the column, and a remedy."""
     with pytest.raises(DataUnusable, match=sentence):
         _checked(FRAME.assign(**changes), columns)
+
+
+def test_advice_on_texts_that_are_numbers_suits_the_library() -> None:
+    """Frames of other libraries than pandas get no code of pandas."""
+    frame = polars.from_pandas(FRAME.assign(brand=["1,5", "2,0", "3,1", "4", None]))
+    with pytest.raises(DataUnusable, match="convert its texts to numbers, else name it"):
+        _checked(frame)
 
 
 def test_a_column_that_is_missing_is_asked_for() -> None:

@@ -195,6 +195,24 @@ const unfolded = (features) =>
 /** @param {(number | null)[]} values @param {string[]} names */
 const byName = (values, names) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 
+/** Return the features that have a text, a category, in any candidate. @param {Candidate[]} candidates */
+export const categoriesIn = (candidates) =>
+  new Set(
+    candidates.flatMap(({ features }) => Object.keys(features).filter((name) => typeof features[name] === "string")),
+  );
+
+/**
+ * Return the value that a field has: null if it is empty, NaN if it is not a number, which only a category need not be.
+ *
+ * @param {string} text
+ * @param {boolean} isCategory
+ */
+export function valueOfField(text, isCategory) {
+  const trimmed = text.trim();
+  if (trimmed === "") return null;
+  return isCategory ? trimmed : Number(trimmed);
+}
+
 /** Rank documents with a model. @param {string} ref @param {RankRequest} json @returns {Promise<Scored[]>} the best first */
 export async function rankDocuments(ref, json) {
   const { body } = await request(modelApi(ref, "/rank"), { method: "POST", json });

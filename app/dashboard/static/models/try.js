@@ -5,7 +5,15 @@ import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
-import { candidatesOf, contributions, rankRequest, readCandidates, rankDocuments } from "./scored.js";
+import {
+  candidatesOf,
+  categoriesIn,
+  contributions,
+  rankRequest,
+  readCandidates,
+  rankDocuments,
+  valueOfField,
+} from "./scored.js";
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
@@ -93,6 +101,8 @@ function candidateTable(shown) {
   );
   /** @type {import("./scored.js").Candidate[]} */
   let candidates = [];
+  /** Features with categories given as text; their fields accept text even if empty. */
+  let categories = categoriesIn([]);
   /** @type {Map<string, number>} ranks in the previous ranking */
   let before = new Map();
   /** @type {Set<string>} */
@@ -170,14 +180,15 @@ function candidateTable(shown) {
   function field(candidate, feature) {
     const { id, features } = candidate;
     const value = features[feature];
+    const isCategory = categories.has(feature);
     const input = textInput({
-      inputmode: "decimal",
+      inputmode: isCategory ? "text" : "decimal",
       "aria-label": `${feature} of ${id}`,
       "data-feature": feature,
       "data-document": id,
       placeholder: "missing",
       value: typeof value === "number" ? short(value) : (value ?? ""),
-      change: () => void storeValue(candidate, feature, input),
+      change: () => void storeValue(candidate, feature, input, isCategory),
     });
     return input;
   }
@@ -189,6 +200,7 @@ function candidateTable(shown) {
     /** Replace the documents to rank. @param {import("./scored.js").Candidate[]} others */
     take(others) {
       candidates = others.map((candidate) => ({ ...candidate, features: { ...candidate.features } }));
+      categories = categoriesIn(candidates);
       before = new Map();
       open.clear();
     },
@@ -196,20 +208,19 @@ function candidateTable(shown) {
 }
 
 /**
- * Store the value of a field in its candidate. An empty field is a missing value. A category given as text stays text; other
- * text that is not a number is a missing value, and the field is marked as invalid.
+ * Store the value of a field in its candidate. Text that is not a number is a missing value, except for a category, and the
+ * field is marked as invalid.
  *
  * @param {import("./scored.js").Candidate} candidate
  * @param {string} feature
  * @param {HTMLInputElement} input
+ * @param {boolean} isCategory
  */
-function storeValue(candidate, feature, input) {
-  const text = input.value.trim();
-  const number = Number(text);
-  const isText = typeof candidate.features[feature] === "string";
-  if (text !== "" && isText) candidate.features[feature] = text;
-  else candidate.features[feature] = text === "" || Number.isNaN(number) ? null : number;
-  setAttribute(input, "aria-invalid", text !== "" && !isText && Number.isNaN(number) && "true");
+function storeValue(candidate, feature, input, isCategory) {
+  const value = valueOfField(input.value, isCategory);
+  const isInvalid = Number.isNaN(value);
+  candidate.features[feature] = isInvalid ? null : value;
+  setAttribute(input, "aria-invalid", isInvalid && "true");
 }
 
 /** Show how far a document has moved since the previous ranking. @param {number | undefined} from @param {number} to */

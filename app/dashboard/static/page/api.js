@@ -174,7 +174,7 @@ export function creator() {
 
 /**
  * Return a function that sends a request with an Idempotency-Key. Requests with the same contents have the same key
- * until an answer has been read, or the request was refused for good.
+ * until an answer has been read, or the request was refused permanently.
  *
  * @returns {<Found>(contents: string, send: (key: string) => Promise<Found>) => Promise<Found>} the answer of `send`
  *   is null if the request was stopped
