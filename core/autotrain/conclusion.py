@@ -142,5 +142,5 @@ def _sentence(
             parts.append(f"{relation} {listed(rivals)}")
     sentence = f"{quality}: {'; '.join(parts)}." if parts else f"{quality}."
     if n_queries < _MIN_QUERIES:
-        sentence += f" Judge more queries: fewer than {_MIN_QUERIES} tell little."
+        sentence += f" Judge more queries: fewer than {_MIN_QUERIES} are little evidence."
     return sentence

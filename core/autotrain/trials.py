@@ -240,7 +240,7 @@ class Trials:
             iterations, _, values = self._best(spec, done, limit)
             if best is not None and is_worse_than_best(best, values, higher_is_better=True):
                 return tried("stopped")
-            limit = min(limit, self._limit(spec, len(done), iterations, values))
+            limit = min(limit, self._limit(candidate, spec, len(done), iterations, values))
         return tried("complete")
 
     def fitted(self, tried: Tried) -> bytes:
@@ -272,10 +272,21 @@ class Trials:
     def _only_training_seconds(self) -> float:
         return _ONLY_TRAINING_SHARE * self.spec.budget_seconds
 
-    def _limit(self, spec: TrainingSpec, folds: int, best_iteration: int, values: Float64Array) -> int:
-        """Return the iterations that trainings on later folds need, given the best one so far."""
+    def _limit(
+        self,
+        candidate: Candidate,
+        spec: TrainingSpec,
+        folds: int,
+        best_iteration: int,
+        values: Float64Array,
+    ) -> int:
+        """Return the iterations that trainings on later folds need, given the best one so far.
+
+        Sums over features have no limit: they train in a tenth of the time, and their best iteration varies.
+        """
         measured = np.count_nonzero(~np.isnan(values))
-        if folds < self.held_out.n_folds and measured < _MIN_QUERIES_FOR_LIMIT:
+        has_few = folds < self.held_out.n_folds and measured < _MIN_QUERIES_FOR_LIMIT
+        if candidate.parts == 1 or has_few:
             return spec.iterations
         interval = spec.metric_interval
         return -(-_LIMIT_FACTOR * best_iteration // interval) * interval

@@ -95,7 +95,7 @@ def test_the_iterations_of_a_single_fold_are_the_trees_of_its_model() -> None:
 
 
 def test_later_folds_are_trained_for_twice_the_best_iteration() -> None:
-    """After one repetition, trainings end early, and the best iteration is found among those of all folds."""
+    """After one repetition, trees end early, and the best iteration is one of all folds; simple sums do not."""
     noisy = {"num_iterations": 240, "num_leaves": 15, "min_data_in_leaf": 5, "learning_rate": 0.3}
     candidate = replace(portfolio()[0], hyperparameters=noisy)
     trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
@@ -107,6 +107,9 @@ def test_later_folds_are_trained_for_twice_the_best_iteration() -> None:
     assert lengths[n_folds] == 2 * best < 240
     assert lengths == sorted(lengths, reverse=True)
     assert tried.iterations <= lengths[-1]
+    stumps = replace(candidate, parts=1)
+    trials.try_candidate(0, stumps, 2 * n_folds, time_left=lambda: np.inf, kept=kept)
+    assert {int(scores.iterations[-1]) for scores in kept.folds.values()} == {240}
     repetitions, documents = tried.scores.shape
     assert np.count_nonzero(~np.isnan(tried.scores)) == 2 * documents < repetitions * documents
 
@@ -214,8 +217,8 @@ def test_the_conclusion_names_the_baselines() -> None:
 
 @pytest.mark.parametrize(("queries", "advises"), [(12, True), (40, False)])
 def test_the_conclusion_counts_its_queries(queries: int, advises: bool) -> None:
-    """Few queries tell little, which the sentence says."""
+    """Few queries are little evidence, which the sentence says."""
     few = _DATA.select_queries(np.arange(queries))
     sentence = auto_train(AutoSpec(budget_seconds=1_000.0), few, candidates=_FEW[1:2]).conclusion.sentence
     assert f"] on {queries} held-out queries: " in sentence
-    assert sentence.endswith(" Judge more queries: fewer than 20 tell little.") == advises
+    assert sentence.endswith(" Judge more queries: fewer than 20 are little evidence.") == advises
