@@ -125,7 +125,7 @@ class Models(Repository[Model]):
         None without a similar one, or if only the version does not exist.
         """
         name = _NAME_ENDS.split(ref, maxsplit=1)[0]
-        if self._latest(name) is None:
+        if not re.fullmatch(MODEL_NAME, name) or self._latest(name) is None:
             exist = select(ModelName.name).where(exists().where(Model.name == ModelName.name))
             names = self._session.scalars(exist.limit(_MAX_COMPARED_NAMES))
             return did_you_mean(name, {known: known for known in names})
