@@ -25,6 +25,7 @@ from core.training.models import EndTraining
 from core.types import Float64Array, Int64Array
 
 Status = Literal["complete", "stopped", "out-of-time"]
+_Best = tuple[int, Float64Array, Float64Array]  # iteration, scores and values
 _ONLY_TRAINING_SHARE = 0.25  # share of the time budget for the first or only training of a candidate
 _MIN_COMPLETE_CANDIDATES = 4  # candidates for which the time budget should suffice
 _LIMIT_FACTOR = 2  # later folds are trained for this multiple of the best iteration so far
@@ -212,36 +213,33 @@ class Trials:
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []
         best = max(rivals, key=mean_of, default=None)
-        limit = spec.iterations
-
-        def tried(status: Status) -> Tried:
-            return self._tried(candidate, done, status, limit)
-
+        limit, found = spec.iterations, None
         for fold in self.held_out.folds():
             is_only_fold = folds is None or folds == 1
             scores = kept.load(number, fold.number)
             if scores is None:
                 longest = max((each.seconds for _, each in done), default=0.0)
                 if not is_first and time_left() <= longest:
-                    return tried("out-of-time")
+                    return self._tried(candidate, done, "out-of-time", found)
                 max_seconds = np.inf if is_first else time_left()
                 if is_only_fold:
                     max_seconds = min(max_seconds, self._only_training_seconds)
                 scores = self._fold_scores(candidate, spec, fold, max_seconds, limit, keep_model=is_only_fold)
                 kept.keep(number, fold.number, scores)
             if scores.ended_early and not is_only_fold:
-                return tried("out-of-time")
+                return self._tried(candidate, done, "out-of-time", found)
             done.append((fold, scores))
             folds = folds or self._affordable_folds(scores.seconds, time_left())
             if on_fold is not None:
                 on_fold(len(done), folds)
+            found = self._best(spec, done, limit)
             if len(done) >= folds:
                 break
-            iterations, _, values = self._best(spec, done, limit)
+            iterations, _, values = found
             if best is not None and is_worse_than_best(best, values, higher_is_better=True):
-                return tried("stopped")
+                return self._tried(candidate, done, "stopped", found)
             limit = min(limit, self._limit(candidate, spec, len(done), iterations, values))
-        return tried("complete")
+        return self._tried(candidate, done, "complete", found)
 
     def fitted(self, tried: Tried) -> bytes:
         """Return the model file of a candidate.
@@ -353,20 +351,15 @@ class Trials:
         )
 
     def _tried(
-        self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status, limit: int
+        self, candidate: Candidate, done: list[tuple[Fold, FoldScores]], status: Status, found: _Best | None
     ) -> Tried:
-        scores = self.held_out.empty_scores()
+        nothing = 0, self.held_out.empty_scores(), np.full(self.dataset.n_queries, np.nan)
+        iterations, scores, values = found or nothing
         seconds = sum(each.seconds for _, each in done)
-        if not done:
-            values = np.full(self.dataset.n_queries, np.nan)
-            return Tried(candidate, 0, scores, values, seconds, 0, "out-of-time")
-        iterations, scores, values = self._best(self.training(candidate), done, limit)
         content = done[0][1].content if len(done) == 1 else b""
         return Tried(candidate, iterations, scores, values, seconds, len(done), status, content)
 
-    def _best(
-        self, spec: TrainingSpec, done: list[tuple[Fold, FoldScores]], limit: int
-    ) -> tuple[int, Float64Array, Float64Array]:
+    def _best(self, spec: TrainingSpec, done: list[tuple[Fold, FoldScores]], limit: int) -> _Best:
         """Return the best iteration up to a limit over the folds so far, with its scores and values.
 
         Several folds are compared at the iterations of the metric interval. A training without a further

@@ -207,7 +207,7 @@ def _is_judgment(tokens: list[bytes]) -> bool:
 
 
 def _has_relevance(tokens: list[bytes]) -> bool:
-    return len(tokens) == 4 and _is_number(tokens[3])
+    return len(tokens) == 4 and is_number(tokens[3])
 
 
 def _has_query(tokens: list[bytes]) -> bool:
@@ -215,7 +215,7 @@ def _has_query(tokens: list[bytes]) -> bool:
 
 
 def _has_pairs(tokens: list[bytes]) -> bool:
-    return bool(tokens) and _is_number(tokens[0]) and any(_FEATURE_PAIR.match(token) for token in tokens[1:])
+    return bool(tokens) and is_number(tokens[0]) and any(_FEATURE_PAIR.match(token) for token in tokens[1:])
 
 
 def _delimiter(start: bytes) -> str | None:
@@ -228,7 +228,8 @@ def _is_whole(token: bytes) -> bool:
     return token.removeprefix(b"-").isdigit()
 
 
-def _is_number(token: bytes) -> bool:
+def is_number(token: str | bytes) -> bool:
+    """Return whether Python reads a token as a number."""
     try:
         float(token)
     except ValueError:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from core.data.content import is_number
 from core.data.file_text import FileText
 from core.data.packing import Bytes, Progress
 from core.data.tables.cells import Kind, kind_of_texts
@@ -50,7 +51,7 @@ class DelimitedTable:
         self._skipped: list[int] = []
         start, line = self._first_record()
         self.names: tuple[str, ...] = self._fields(start)
-        has_header = not (may_lack_header and _is_number(self.names[0]))
+        has_header = not (may_lack_header and is_number(self.names[0]))
         self.header_line = line if has_header else None
         self._check_utf8(start)
         if has_header:
@@ -185,11 +186,3 @@ class DelimitedTable:
         names = self._fields(header)
         column = before.count(self._delimiter.encode())
         return names[column] if column < len(names) else None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
