@@ -5,14 +5,16 @@ of the navigation. `settled` is the end of its last long task in the next 0.7 se
 drawn, too. `cold` is a browser with an empty cache, `warm` one that opens the page again. Requests and
 kilobytes are network traffic with headers, until the end of these 0.7 seconds.
 
-The second table counts the requests a second of pages that follow 20 running trainings.
+The second table counts the requests a second of pages that follow 20 running trainings. With
+`--followed-minutes`, the third table shows their memory before and after these minutes, after garbage
+collection.
 """
 
 import argparse
 import shutil
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +72,33 @@ class Visit:
     received_bytes: int
 
 
+@dataclass(frozen=True)
+class Memory:
+    """Memory of an open page after garbage collection.
+
+    Attributes:
+        heap_bytes: Bytes of JavaScript objects.
+        nodes: Number of DOM nodes.
+        listeners: Number of event listeners.
+    """
+
+    heap_bytes: int
+    nodes: int
+    listeners: int
+
+    @classmethod
+    def of(cls, page: Page) -> "Memory":
+        """Measure a page."""
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        session.send("HeapProfiler.collectGarbage")
+        counters = {
+            each["name"]: int(each["value"]) for each in session.send("Performance.getMetrics")["metrics"]
+        }
+        session.detach()
+        return cls(counters["JSHeapUsedSize"], counters["Nodes"], counters["JSEventListeners"])
+
+
 @dataclass
 class Traffic:
     """Requests of a page and their bytes, as the browser reports them."""
@@ -107,6 +136,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--models", type=int, default=1_000)
     parser.add_argument("--running", type=int, default=20, help="trainings that run in the second table")
+    parser.add_argument(
+        "--followed-minutes", type=int, default=0, help="minutes between the measurements of the third table"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--chromium", default=shutil.which("chromium"), help="the browser's program")
     arguments = parser.parse_args()
@@ -131,12 +163,17 @@ def main() -> None:
                 "overview": "/",
                 "jobs": "/jobs?status=running",
                 "compare trainings": "/jobs/compare?" + urlencode([("job", each) for each in job_ids]),
+                "training": f"/jobs/{job_ids[0]}",
             }
             rates = {
                 page: requests_a_second(browser, stack.url + path)
                 for page, path in track(followed.items(), "following trainings", console=console)
             }
-        print(f"\n{rate_table(rates, arguments.running)}")
+            print(f"\n{rate_table(rates, arguments.running)}")
+            if arguments.followed_minutes:
+                addresses = {page: stack.url + path for page, path in followed.items()}
+                grown = memory_growth(browser, addresses, arguments.followed_minutes, console)
+                print(f"\n{memory_table(grown, arguments.followed_minutes)}")
 
 
 @contextmanager
@@ -191,6 +228,22 @@ def requests_a_second(browser: Browser, address: str) -> float:
     return requests / FOLLOWED_SECONDS
 
 
+def memory_growth(
+    browser: Browser, addresses: Mapping[str, str], minutes: int, console: Console
+) -> dict[str, tuple[Memory, Memory]]:
+    """Return the memory of pages a minute after they are opened and some minutes later, all open at once."""
+    pages = {}
+    for name, address in addresses.items():
+        pages[name] = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        pages[name].goto(address)
+    any_page = next(iter(pages.values()))
+    any_page.wait_for_timeout(60_000)
+    before = {name: Memory.of(page) for name, page in pages.items()}
+    for _ in track(range(minutes), "following trainings for their memory", console=console):
+        any_page.wait_for_timeout(60_000)
+    return {name: (before[name], Memory.of(page)) for name, page in pages.items()}
+
+
 def page_table(measured: dict[str, dict[str, list[Visit]]]) -> str:
     """Return a Markdown table of medians, with the worst time of each page."""
     heads = [f"{cache}: {column}" for cache in ("cold", "warm") for column in _COLUMNS]
@@ -227,6 +280,25 @@ def rate_table(rates: dict[str, float], running: int) -> str:
     """Return a Markdown table of requests per second."""
     heads = ["page", f"requests a second, {running} trainings running"]
     return _markdown(heads, [[page, f"{rate:.1f}"] for page, rate in rates.items()])
+
+
+def memory_table(grown: Mapping[str, tuple[Memory, Memory]], minutes: int) -> str:
+    """Return a Markdown table of the memory of pages before and after some minutes."""
+    heads = [
+        f"{column}, {when}"
+        for column in ("heap, MB", "DOM nodes", "listeners")
+        for when in ("after 1 minute", f"{minutes} minutes later")
+    ]
+    rows = [
+        [
+            page,
+            *(f"{each.heap_bytes / 1e6:.1f}" for each in both),
+            *(f"{each.nodes:,}" for each in both),
+            *(f"{each.listeners:,}" for each in both),
+        ]
+        for page, both in grown.items()
+    ]
+    return _markdown(["page", *heads], rows)
 
 
 def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -125,6 +125,19 @@ class _KeptInMemory(NothingKept):
         self.folds[fold] = scores
 
 
+def test_only_sums_over_features_continue_when_they_are_worse() -> None:
+    """Beside a perfect candidate, trees are stopped; a linear scorer is complete."""
+    trials = Trials(AutoSpec(), _DATA, threads=1, clock=itertools.count().__next__)
+    trees, linear = (
+        trials.try_candidate(
+            number, _FEW[number], 5, time_left=lambda: np.inf, rivals=[np.ones(_DATA.n_queries)]
+        )
+        for number in (0, 1)
+    )
+    assert (trees.candidate.is_feature_sum, trees.status) == (False, "stopped")
+    assert (linear.candidate.is_feature_sum, linear.status) == (True, "complete")
+
+
 def test_candidates_that_cannot_be_trained_are_listed_with_the_reason() -> None:
     """A step size that is too high ends one candidate; if nothing is left, the error has the reasons."""
     linear = portfolio()[1]
