@@ -26,7 +26,7 @@ def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_a_newcomer_gets_from_a_file_to_a_model_in_use(visit: Visit) -> None:
-    """Add data with a mistake, correct it, find the best model, read the conclusion, promote, try."""
+    """Add data with a mistake, find the best model, promote and try it, export it, distil it for Solr."""
     page = visit.open("/")
     _follow_first_step(visit, page, "Add a dataset")
     _upload_and_correct(visit, page)
@@ -39,8 +39,15 @@ def test_a_newcomer_gets_from_a_file_to_a_model_in_use(visit: Visit) -> None:
     _promote(visit, page)
     _try(visit, page)
     page.get_by_role("link", name="Rankery").click()
-    expect(page.locator("#champions").get_by_role("link", name="shop:1")).to_be_visible()
+    champion = page.locator("#champions").get_by_role("link", name="shop:1")
+    expect(champion).to_be_visible()
     visit.fit("newcomer-9-overview", WIDTHS)
+    champion.click()
+    _export(visit, page, "onnx", "scores as the model does")
+    _export(visit, page, "python", "scores as the model does")
+    _distil(visit, page)
+    # Solr adds 1e-6 to each threshold, so that few values may take the other branch.
+    _export(visit, page, "solr", re.compile("decides? as the model does"))
 
 
 def _follow_first_step(visit: Visit, page: Page, name: str) -> None:
@@ -104,6 +111,28 @@ def _try(visit: Visit, page: Page) -> None:
     first.get_by_role("button", name="Why").click()
     expect(page.locator(".reasons:not([hidden])")).to_contain_text("f6")
     visit.fit("newcomer-8-try", WIDTHS)
+
+
+def _export(visit: Visit, page: Page, name: str, verdict: str | re.Pattern[str]) -> None:
+    """Compare an export with the model in a format, and download it."""
+    page.locator("#views").get_by_role("link", name="Exports").click()
+    page.locator("#exports").get_by_label("Format").select_option(name)
+    page.get_by_role("button", name="Export and compare").click()
+    report = page.locator(".parity")
+    expect(report.get_by_role("heading", name=verdict)).to_be_visible()
+    visit.fit(f"newcomer-10-{name}", WIDTHS)
+    with page.expect_download() as file:
+        report.get_by_role("button", name="Download").first.click()
+    assert file.value.path().stat().st_size > 0
+
+
+def _distil(visit: Visit, page: Page) -> None:
+    page.get_by_role("button", name="Distil into a forest").click()
+    page.wait_for_url(re.compile(r"/jobs/job_"))
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    visit.fit("newcomer-11-distilled", WIDTHS)
+    page.get_by_role("link", name="Model", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("shop-distilled:1")
 
 
 def _conclusion(page: Page) -> Locator:

@@ -5,7 +5,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
 import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
+import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
 import { dataTable, disclosure, h, hint, problemBox, replace } from "../page/dom.js";
@@ -267,7 +267,40 @@ export async function exportView(model) {
   choose();
   await offerReady([dataset], null);
   dataset.prepend(h("option", { value: "", selected: true }, "the model's test data, else its training data"));
-  return [form, report];
+  return [form, report, ...(ANY_ENGINE.includes(model.kind) ? [] : [distillation(model)])];
+}
+
+// Kinds of models that every search engine reads.
+const ANY_ENGINE = ["trees", "linear"];
+
+/** Offer to train a forest on the scores of a model. @param {Schemas["Model"]} model */
+function distillation(model) {
+  const refused = h("div");
+  return h(
+    "section.panel",
+    { "aria-label": "Distillation" },
+    h(
+      "div.panel-head",
+      h("h2", "For other engines: a forest"),
+      helpLink("how-to/networks/#distillation", "Distillation"),
+    ),
+    hint(
+      "Elasticsearch and OpenSearch read trees and linear models only, Solr no sums. Distillation trains a forest on the scores of this model, and shows the difference of both on test queries.",
+    ),
+    h(
+      "div.actions",
+      actionButton(
+        "Distil into a forest",
+        "",
+        async () => {
+          const queued = await request(modelApi(model.id, "/distil"), { method: "POST", json: {} });
+          openPage(jobPage(queued.body.id));
+        },
+        (error, retry) => replace(refused, failureBox(error, retry)),
+      ),
+    ),
+    refused,
+  );
 }
 
 /** @param {{limits: string[]}} format */
