@@ -119,17 +119,17 @@ def test_retention_deletes_an_experiment_and_keeps_its_jobs(
     """The days count from the end of an experiment; a running one stays, however old it is."""
     long_ago = utc_now() - timedelta(days=40)
     with store.begin() as tx:
-        going_on = tx.experiments.add(
+        running = tx.experiments.add(
             paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
         )
         ended = tx.experiments.get(experiment_id)
-        going_on.created_at = ended.created_at = ended.finished_at = long_ago
+        running.created_at = ended.created_at = ended.finished_at = long_ago
     policy = RetentionPolicy({"experiment": 60.0}, None, 7.0)
     Upkeep(policy, 3600.0).run(store, 10.0)
     with store.read() as tx:
-        assert {row.id for row in tx.experiments.page(None, 10).items} == {experiment_id, going_on.id}
+        assert {row.id for row in tx.experiments.page(None, 10).items} == {experiment_id, running.id}
     Upkeep(replace(policy, days={"experiment": 30.0}), 3600.0).run(store, 10.0)
     with store.read() as tx:
-        assert [row.id for row in tx.experiments.page(None, 10).items] == [going_on.id]
+        assert [row.id for row in tx.experiments.page(None, 10).items] == [running.id]
         assert [item.node.id for item in tx.trash.page(None, 10).items] == [experiment_id]
         assert tx.jobs.get(results.training.id).deleted_at is None
