@@ -254,7 +254,7 @@ def test_a_schedule_holds_its_click_log(store: Store) -> None:
     assert delete(store, "click-log", log_id).counts == {"click-logs": 1}
 
 
-def test_a_comparison_does_not_hold_results_of_its_own_job(
+def test_a_comparison_does_not_hold_results_of_the_same_job(
     store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
     """A job is deleted with its comparison and the rankings that it stored for the comparison."""
