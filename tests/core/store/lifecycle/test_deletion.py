@@ -186,23 +186,9 @@ def study(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str
     return "study", row.id
 
 
-def experiment(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
+def experiment(_: Store, factory: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Let an experiment report on the training."""
-    with store.begin() as tx:
-        row = tx.experiments.add(
-            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
-        )
-        tx.experiments.add_training(
-            row.id,
-            digest="d",
-            fold=0,
-            place=0,
-            sharing_key="s",
-            spec={},
-            job_id=results.training.id,
-            needs_training_values=False,
-        )
-    return "experiment", row.id
+    return "experiment", factory.experiment(results.training)
 
 
 @pytest.mark.parametrize(

@@ -23,26 +23,14 @@ TO_TRASH, PERMANENT = DeletionMode(with_results=True, trash_days=7), DeletionMod
 def experiment_id(store: Store, factory: ObjectFactory, results: TrainingResults) -> str:
     """An experiment that has ended, with a report on the training."""
     report = factory.job("report", {})
+    experiment_id = factory.experiment(results.training)
     with store.begin() as tx:
-        row = tx.experiments.add(
-            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
-        )
-        tx.experiments.add_training(
-            row.id,
-            digest="d",
-            fold=0,
-            place=0,
-            sharing_key="s",
-            spec={},
-            job_id=results.training.id,
-            evaluation_job_id=results.training.id,
-            needs_training_values=False,
-        )
+        row = tx.experiments.get(experiment_id)
         row.report_job_id, row.report_key = report.id, experiment_report_key(row.id, report.id, 1)
         tx.experiments.finish(row, ExperimentStatus.SUCCEEDED)
         tx.artifacts.keep(row.report_key, "0" * 64, 2)
     store.artifacts.write_bytes(row.report_key, b"{}")
-    return row.id
+    return experiment_id
 
 
 def delete(store: Store, kind: str, object_id: str, mode: DeletionMode) -> Deletion:
