@@ -82,23 +82,23 @@ json.dump(errors, sys.stdout)
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The errors of each case in a process that has none of the packages."""
+    """The error message of each case in a process that has none of the packages."""
     folder = str(tmp_path_factory.mktemp("data"))
     cases = [(package, code.format(folder=folder)) for package, code, _, _ in CASES]
     command = [sys.executable, "-c", _RUN]
     done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True, check=True)
-    found: list[str] = json.loads(done.stdout)
-    return found
+    messages: list[str] = json.loads(done.stdout)
+    return messages
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "place", range(len(CASES)), ids=[f"{package}-{what}" for package, _, what, _ in CASES]
+    "case", range(len(CASES)), ids=[f"{package}-{subject}" for package, _, subject, _ in CASES]
 )
-def test_an_absent_package_is_named_with_its_extra(errors: list[str], place: int) -> None:
+def test_an_absent_package_is_named_with_its_extra(errors: list[str], case: int) -> None:
     """Everything else is imported without the package, and the error has the command that installs it."""
-    _, _, what, extra = CASES[place]
-    assert errors[place] == (
-        f"ExtraMissing: {what} needs an optional package; install it with"
+    _, _, subject, extra = CASES[case]
+    assert errors[case] == (
+        f"ExtraMissing: {subject} needs an optional package; install it with"
         f' pip install "rankery-server[{extra}]", or with make extras in a clone'
     )

@@ -28,15 +28,15 @@ print(whole(1))
 """
 
 
-class Ran(NamedTuple):
-    """Output of a run of the caller, and the files of kernels in the cache afterwards."""
+class CallerRun(NamedTuple):
+    """Output of the caller in one process, and the files of kernels in the cache afterwards."""
 
     printed: str
-    kept: dict[str, bytes]
+    cached: dict[str, bytes]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Ran]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, CallerRun]:
     """Runs of the caller with one callee and then with another, by the number that the callee adds."""
     folder = tmp_path_factory.mktemp("changed")
     package, cache = folder / "kernels", folder / "cache"
@@ -51,23 +51,23 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Ran]:
         (package / "callee.py").write_text(CALLEE.format(added=added))
         command = [sys.executable, "-m", "kernels.caller"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        kept = {str(path.relative_to(cache)): path.read_bytes() for path in cache.rglob("*.nbc")}
-        runs[added] = Ran(done.stdout.strip(), kept)
+        cached = {str(path.relative_to(cache)): path.read_bytes() for path in cache.rglob("*.nbc")}
+        runs[added] = CallerRun(done.stdout.strip(), cached)
     return runs
 
 
 @pytest.mark.long
-def test_a_changed_callee_in_another_file_is_compiled_again(runs: dict[int, Ran]) -> None:
+def test_a_changed_callee_in_another_file_is_compiled_again(runs: dict[int, CallerRun]) -> None:
     """Numba itself would load the caller with the old callee merged into it."""
     assert [run.printed for run in runs.values()] == ["2", "11"]
-    assert len({path.partition("/")[0] for path in runs[10].kept}) == 2
+    assert len({path.partition("/")[0] for path in runs[10].cached}) == 2
 
 
 @pytest.mark.long
-def test_only_kernels_that_python_calls_become_machine_code(runs: dict[int, Ran]) -> None:
+def test_only_kernels_that_python_calls_become_machine_code(runs: dict[int, CallerRun]) -> None:
     """The code of a kernel that only other kernels call is within its callers."""
-    kept = {Path(path).name.partition("-")[0]: content for path, content in runs[1].kept.items()}
-    assert {kernel: ELF in content for kernel, content in kept.items()} == {
+    cached = {Path(path).name.partition("-")[0]: content for path, content in runs[1].cached.items()}
+    assert {kernel: ELF in content for kernel, content in cached.items()} == {
         "caller.whole": True,
         "callee.part": False,
     }

@@ -35,7 +35,7 @@ Logged = Callable[[LogFormat], tuple[logging.Logger, io.StringIO]]
 
 @pytest.fixture
 def logged() -> Iterator[Logged]:
-    """Makes loggers that write to memory in a format."""
+    """A function that returns a logger, and the stream in memory to which it writes in a log format."""
     logger = logging.getLogger("tests.logs")
     logger.propagate = False
     logger.setLevel(logging.INFO)
@@ -76,7 +76,7 @@ raise ValueError("raised")
 
 @pytest.mark.long
 def test_a_process_prints_nothing_but_json() -> None:
-    """Output by line of each thread, warnings and errors are log messages, and a traceback is within one."""
+    """Each printed line, warning and error of any thread is one log message, which includes the traceback."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", PROGRAM_WITH_OUTPUT],
         env=os.environ | {"RANKERY_LOG_FORMAT": "json"},
@@ -133,7 +133,7 @@ def test_no_value_passes_for_another_field(logged: Logged) -> None:
 
 @pytest.mark.parametrize("log_format", ["console", "json"])
 def test_a_traceback_forges_nothing(logged: Logged, log_format: LogFormat) -> None:
-    """The lines of a traceback, and of the message in it, are indented below the line that they belong to."""
+    """The lines of a traceback, and of the error message in it, are indented below the log message."""
     logger, stream = logged(log_format)
     try:
         raise ValueError(f"bad\n{FORGED}\r{FORGED}")

@@ -200,7 +200,7 @@ def test_chosen_numbers_of_threads_stay() -> None:
 @pytest.mark.long
 @pytest.mark.skipif(peak_memory_bytes() is None, reason="memory is known on Linux only")
 def test_the_peak_of_a_process_is_its_own() -> None:
-    """A large parent does not count, and memory that was given back does."""
+    """The memory of a large parent process does not count; memory that the process has freed does."""
     held = bytearray(2**28)
     command = "from core.machine import peak_memory_bytes as peak; x = bytearray(2**26); del x; print(peak())"
     result = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)

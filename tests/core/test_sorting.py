@@ -1,4 +1,4 @@
-"""The sort that every ranking goes through."""
+"""The sort that all rankings use."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def scores_of_all_kinds(size: int) -> list[Float64Array]:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
-    """Counting, distribution, mending and merging agree with the textbook sort, ties in input order."""
+    """Sorting by counting, by buckets and by merging agrees with numpy's stable sort, ties in input order."""
     order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
     keys, counters = np.empty(size + SORT_PADDING), sort_counters(size)
     for scores in scores_of_all_kinds(size):

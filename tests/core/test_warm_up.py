@@ -1,4 +1,4 @@
-"""Kernels compiled ahead, in child processes that share one cache."""
+"""Compilation of kernels ahead of time, in child processes that share one cache."""
 
 import ctypes
 import os
@@ -68,7 +68,7 @@ print(*(kernel.__qualname__ for kernel in kernels if not kernel.signatures and i
 
 
 def start(program: str, cache: Path, **environment: str) -> "subprocess.Popen[str]":
-    """Start a program on a cache, without the right to write what its owner may not write."""
+    """Start a program with a folder as its cache; read-only files are read-only for root, too."""
     return subprocess.Popen(
         [sys.executable, "-c", BEGIN + program],
         env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache), **environment},
@@ -118,7 +118,7 @@ def read_only() -> "Callable[[Path], Path]":
 
 
 def test_each_part_depends_on_earlier_parts_only() -> None:
-    """A chain that waits for a later or unknown part would never begin."""
+    """A part that waits for a later or unknown part would never be compiled."""
     names = [part.name for part in PARTS]
     assert len(set(names)) == len(names)
     for place, part in enumerate(PARTS):
@@ -151,7 +151,7 @@ def test_two_services_share_the_work(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.slow  # the next test kills children, too
 def test_a_child_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """The kernel kills children for lack of memory: a single child, which needs less memory, continues."""
+    """Linux kills children for lack of memory: a single child, which needs less memory, continues."""
     program = """
 killed = []
 def report(progress):

@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # The embedded service has the same limit for its API: imports take half a minute on a busy machine.
@@ -20,6 +20,18 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """Yield a port of this machine that no other process gets.
+
+    Connections to it are refused, unless a server with `SO_REUSEADDR` listens at it.
+    """
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield int(bound.getsockname()[1])
 
 
 def tied(command: Sequence[str], end_signal: signal.Signals = signal.SIGTERM) -> list[str]:

@@ -94,7 +94,7 @@ def opened_inline_worker(migrated_file: Path, data_dir: Path) -> Iterator[Inline
 
 @pytest.fixture
 def queue_job(store: Store) -> Callable[..., str]:
-    """Queue a job and return its id."""
+    """A function that queues a job and returns its id."""
 
     def queue(kind: str = "train", **spec: Any) -> str:
         with store.begin() as tx:
@@ -105,7 +105,7 @@ def queue_job(store: Store) -> Callable[..., str]:
 
 @pytest.fixture
 def claim_job(store: Store, settings: WorkerSettings, queue_job: Callable[..., str]) -> Callable[..., JobRun]:
-    """Queue a job and claim it."""
+    """A function that queues a job and claims it."""
 
     def claim(kind: str = "train", limits: dict[str, Any] | None = None, **changed: Any) -> JobRun:
         queue_job(kind, limits=limits)

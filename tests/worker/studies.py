@@ -1,4 +1,4 @@
-"""Studies on record, without the API."""
+"""Rows of studies, without the API."""
 
 from typing import Any
 

@@ -22,13 +22,13 @@ COMPARISON: dict[str, Any] = {"contract": "default", "permutations": 1000, "seed
 Stored = Callable[..., str]
 
 
-def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
+def judged_queries(names: tuple[str, ...], n_features: int, seed: int = 1) -> RankingDataset:
     """Return judged queries with only the first features; the labels depend on all features."""
     full = synthetic_dataset(60, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=N_FEATURES)
     features = np.asarray(full.features)
     standardised = (features - features.mean(axis=0)) / features.std(axis=0)
     full = full.with_labels(np.digitize(standardised.sum(axis=1), (-3.0, 0.0, 3.0, 6.0)))
-    return full.with_features(np.ascontiguousarray(features[:, :kept]), names[:kept])
+    return full.with_features(np.ascontiguousarray(features[:, :n_features]), names[:n_features])
 
 
 def use(inline_worker: InlineWorker, kind: str, dataset_id: str, model_id: str, **spec: Any) -> Job:
@@ -43,7 +43,7 @@ def use(inline_worker: InlineWorker, kind: str, dataset_id: str, model_id: str, 
     return inline_worker.run(kind, dataset_id, **specs[kind], **spec)
 
 
-def on_result(inline_worker: InlineWorker, job: Job) -> list[dict[str, Any]] | None:
+def findings_of_result(inline_worker: InlineWorker, job: Job) -> list[dict[str, Any]] | None:
     """Return the findings in the result of a job."""
     assert job.result is not None, job.problem
     with inline_worker.store.read() as tx:
@@ -62,8 +62,9 @@ def stored(shared_worker: InlineWorker) -> Stored:
     """A function that stores each dataset once."""
 
     @cache
-    def store(names: tuple[str, ...], kept: int, seed: int = 2) -> str:
-        return shared_worker.add(made(names, kept, seed), f"absent {names[0]} {kept} {seed}")
+    def store(names: tuple[str, ...], n_features: int, seed: int = 2) -> str:
+        dataset = judged_queries(names, n_features, seed)
+        return shared_worker.add(dataset, f"absent {names[0]} {n_features} {seed}")
 
     return store
 
@@ -101,11 +102,11 @@ def test_absent_features_are_found_and_too_many_refused(
     """Job and result have the counts; if over half are absent, the job fails unless they are allowed."""
     inline_worker, model_id = shared_worker, models[names]
     whole = use(inline_worker, kind, stored(names, N_FEATURES), model_id)
-    assert (whole.findings, on_result(inline_worker, whole)) == (None, None)
+    assert (whole.findings, findings_of_result(inline_worker, whole)) == (None, None)
     half = use(inline_worker, kind, stored(names, 6), model_id)
     assert half.status == "succeeded", half.problem
     assert half.findings is not None
-    assert half.findings == on_result(inline_worker, half)
+    assert half.findings == findings_of_result(inline_worker, half)
     assert {(f["code"], f["severity"], f["count"], f["total"]) for f in half.findings} == {
         ("features-absent", "warning", 6, 12)
     }
@@ -126,11 +127,11 @@ def test_absent_features_are_found_and_too_many_refused(
 
 def test_only_features_that_trees_use_are_required(inline_worker: InlineWorker) -> None:
     """Features that no tree splits by, such as constant ones, may be absent."""
-    data = made(NUMBERED, N_FEATURES)
+    data = judged_queries(NUMBERED, N_FEATURES)
     data.matrix[:, 3:] = 7.0
     model_id = inline_worker.trained(inline_worker.add(data, "train"))["model_id"]
     assert load_model(inline_worker.store, model_id).used_features == NUMBERED[:3]
-    job = use(inline_worker, "evaluate", inline_worker.add(made(NUMBERED, 3), "narrow"), model_id)
+    job = use(inline_worker, "evaluate", inline_worker.add(judged_queries(NUMBERED, 3), "narrow"), model_id)
     assert (job.status, job.findings) == ("succeeded", None)
 
 
@@ -141,7 +142,7 @@ def test_absent_features_are_zero_in_letor_and_missing_elsewhere(
     """The metrics equal those of a dataset with these values for the absent features."""
     inline_worker = shared_worker
     for names, value in ((NUMBERED, 0.0), (NAMED, np.nan)):
-        narrow = made(names, 8, 2)
+        narrow = judged_queries(names, 8, 2)
         features = np.full((narrow.n_documents, N_FEATURES), value, np.float32)
         features[:, :8] = narrow.features
         wide = narrow.with_features(features, names)
@@ -185,8 +186,8 @@ def test_absent_features_are_checked_before_a_training(
 
 def test_a_training_without_the_option_is_reproduced(inline_worker: InlineWorker) -> None:
     """A stored specification without the option to allow absent features is reproduced nevertheless."""
-    spec = {"validation": {"dataset_id": inline_worker.add(made(NUMBERED, 5, 2), "fewer")}}
-    dataset_id = inline_worker.add(made(NUMBERED, N_FEATURES), "train")
+    spec = {"validation": {"dataset_id": inline_worker.add(judged_queries(NUMBERED, 5, 2), "fewer")}}
+    dataset_id = inline_worker.add(judged_queries(NUMBERED, N_FEATURES), "train")
     job = inline_worker.train(dataset_id, **spec, allow_absent_features=True)
     assert job.result is not None
     stored_spec = {
@@ -201,11 +202,11 @@ def test_a_training_without_the_option_is_reproduced(inline_worker: InlineWorker
 
 def test_a_model_is_kept_if_it_cannot_be_tested(inline_worker: InlineWorker) -> None:
     """The used features are known after the training; the model is kept without a test, with a finding."""
-    data = made(NUMBERED, N_FEATURES)
+    data = judged_queries(NUMBERED, N_FEATURES)
     data.matrix[1:, 3:] = 0.0  # they vary in one document, which is too few for a leaf
     reversed_names = NUMBERED[::-1]
     train_id = inline_worker.add(data.with_features(data.features, reversed_names), "train")
-    test_id = inline_worker.add(made(NUMBERED, 9, 2), "test")  # it lacks the three used features
+    test_id = inline_worker.add(judged_queries(NUMBERED, 9, 2), "test")  # it lacks the three used features
     job = inline_worker.train(train_id, test_dataset_id=test_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None

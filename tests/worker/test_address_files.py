@@ -35,8 +35,9 @@ class Imports:
     def queue(self, *addresses: str, max_bytes: int | None = None, **source: Any) -> tuple[str, str]:
         """Record a dataset of addresses as the API does; return its id and that of its job."""
         with self.store.begin() as tx:
-            known = {"kind": "address", "addresses": list(addresses), "format": "auto", "options": OPTIONS}
-            dataset_id = tx.datasets.add("d", {**known, **source}).id
+            defaults = {"kind": "address", "format": "auto", "options": OPTIONS}
+            recorded = {**defaults, "addresses": list(addresses), **source}
+            dataset_id = tx.datasets.add("d", recorded).id
             spec = {"dataset_id": dataset_id, "max_bytes": max_bytes}
             job_id = tx.jobs.add("ingest", spec, [dataset_id]).id
             tx.datasets.attach_job(dataset_id, job_id)
@@ -150,8 +151,8 @@ class TestBuckets:
         for name in s3.environment:
             monkeypatch.delenv(name)
         options = {"key": "rankery", "secret": "5ecret", "endpoint_url": s3.endpoint_url}
-        known = {"prefixes": [bucket], "options": options}
-        monkeypatch.setenv("RANKERY_CREDENTIALS_WAREHOUSE", json.dumps(known))
+        credentials = {"prefixes": [bucket], "options": options}
+        monkeypatch.setenv("RANKERY_CREDENTIALS_WAREHOUSE", json.dumps(credentials))
         dataset = imports.read(f"{bucket}/clicks/whole.parquet", credentials="warehouse")
         assert imports.stored(dataset)
         assert "5ecret" not in json.dumps(dataset.source)
@@ -226,8 +227,9 @@ class TestWeb:
     def test_progress_counts_bytes_and_a_cancelled_download_stops(
         self, imports: Imports, server: WebServer
     ) -> None:
-        """A cancelled download leaves no files."""
-        file = server.files["/large.csv"] = WebFile(random.Random(1).randbytes(4_000_000))
+        """A cancelled download ends before its last byte and leaves no files."""
+        n_bytes = 60_000_000  # a minute of download
+        file = server.files["/large.csv"] = WebFile(random.Random(1).randbytes(n_bytes))
         file.bytes_per_second = 1_000_000
         dataset_id, job_id = imports.queue(f"{server.url}/large.csv")
         thread = threading.Thread(target=imports.inline_worker.run_queued, args=(job_id,))
@@ -239,13 +241,13 @@ class TestWeb:
             time.sleep(0.01)
         with imports.store.begin() as tx:
             tx.jobs.request_cancel(job_id)
-        cancelled_at = time.monotonic()
         thread.join()
-        assert time.monotonic() - cancelled_at < 1.5
         downloading = [each for each in seen if each["phase"] == "downloading" and each["total"]]
-        assert {each["total"] for each in downloading} == {4_000_000}
-        assert 0 < downloading[-1]["iteration"] < 4_000_000
-        assert imports.job(job_id).status == "cancelled"
+        assert {each["total"] for each in downloading} == {n_bytes}
+        job = imports.job(job_id)
+        assert job.progress is not None
+        assert 0 < job.progress["iteration"] < n_bytes
+        assert job.status == "cancelled"
         assert imports.dataset(dataset_id).status == "invalid"
         assert imports.downloads() == []
 

@@ -187,15 +187,15 @@ def test_another_worker_tries_candidates_of_a_wave(
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
         run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
     with inline_worker.store.read() as tx:
-        beside = tx.candidates.helper_jobs(job.id)
-        assert beside
+        helpers = tx.candidates.helper_jobs(job.id)
+        assert helpers
         assert [row for row in tx.candidates.of(job.id) if row.status == QUEUED]
     with monkeypatch.context() as patch:
         patch.setattr("worker.job.candidates.processor", lambda: ("znver0", ""))
         run_jobs(inline_worker.store, inline_worker.settings, StopFlag(), "w2", ["try-candidates"])
     with inline_worker.store.read() as tx:
         assert tx.candidates.is_settled(job.id)
-        assert {tx.jobs.get(each).status for each in beside} == {"succeeded"}
+        assert {tx.jobs.get(each).status for each in helpers} == {"succeeded"}
     assert _content(inline_worker, inline_worker.run_queued(job.id)) == whole
     with inline_worker.store.read() as tx:
         lineage = tx.models.resolve("web").lineage
@@ -212,10 +212,10 @@ def test_the_end_of_the_job_cancels_helper_jobs(
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
         run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
     with inline_worker.store.begin() as tx:
-        beside = tx.candidates.helper_jobs(job.id)
+        helpers = tx.candidates.helper_jobs(job.id)
         tx.jobs.request_cancel(job.id)
     with inline_worker.store.read() as tx:
-        assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}
+        assert {tx.jobs.get(each).status for each in helpers} == {"cancelled"}
         assert {row.reason for row in tx.candidates.of(job.id) if row.status == "not-tried"} == {
             "the automatic training ended"
         }
@@ -233,12 +233,12 @@ def test_helper_jobs_have_the_project_and_limits_of_the_training(
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
         run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", ["auto-train"])
     with limited_to(("search",)), inline_worker.store.begin() as tx:
-        beside = tx.candidates.helper_jobs(job.id)
-        assert beside
-        assert [tx.jobs.get(each).spec["limits"] for each in beside] == [limits] * len(beside)
+        helpers = tx.candidates.helper_jobs(job.id)
+        assert helpers
+        assert [tx.jobs.get(each).spec["limits"] for each in helpers] == [limits] * len(helpers)
         tx.jobs.request_cancel(job.id)
     with inline_worker.store.read() as tx:
-        assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}
+        assert {tx.jobs.get(each).status for each in helpers} == {"cancelled"}
 
 
 def test_an_invalid_metric_is_refused(inline_worker: InlineWorker) -> None:

@@ -148,13 +148,13 @@ def test_inspections_show_texts(inline_worker: InlineWorker) -> None:
     job = use(inline_worker, "inspect", train_id, model_id)
     assert job.result is not None
     with inline_worker.store.read() as tx:
-        followed = tx.inspections.get(job.result["inspection_id"]).partial_dependence
-    for each in followed:
+        dependences = tx.inspections.get(job.result["inspection_id"]).partial_dependence
+    for each in dependences:
         expected = (
             [BRANDS[int(point["value"])] for point in each["points"]] if each["feature"] == "brand" else []
         )
         assert [point["text"] for point in each["points"] if "text" in point] == expected
-    assert "brand" in [each["feature"] for each in followed]
+    assert "brand" in [each["feature"] for each in dependences]
     model = load_model(inline_worker.store, model_id)
     text = ModelText.read(inline_worker.model_text(result))
     split_categories = [

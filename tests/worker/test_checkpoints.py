@@ -63,7 +63,7 @@ def undisturbed(shared_worker: InlineWorker) -> Outcome:
     return finish(store, shared_worker.settings, submitting(store)("undisturbed"))
 
 
-def look(store: Store, job_id: str) -> Job:
+def current_job(store: Store, job_id: str) -> Job:
     """Return the current state of the job."""
     with store.read() as tx:
         return tx.jobs.get(job_id)
@@ -77,13 +77,13 @@ def interrupt(store: Store, settings: WorkerSettings, job_id: str, iteration: in
 
     with pytest.MonkeyPatch.context() as patched:
         run_jobs(store, settings, shut_down_when(patched, reached), "w1", RUNNERS)
-    return look(store, job_id)
+    return current_job(store, job_id)
 
 
 def finish(store: Store, settings: WorkerSettings, job_id: str) -> Outcome:
     """Run the job; return model text, learning curves and metrics."""
     run_jobs(store, settings, StopFlag(), "w2", RUNNERS)
-    job = look(store, job_id)
+    job = current_job(store, job_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     with store.read() as tx:
@@ -108,7 +108,7 @@ def test_a_shutdown_repeats_no_iteration(
         ("handed_back", None),
         ("succeeded", 8),
     ]
-    assert look(store, job_id).checkpoint is None
+    assert current_job(store, job_id).checkpoint is None
     assert not store.artifacts.exists(checkpoint_folder(job_id))
 
 
@@ -155,7 +155,7 @@ def test_a_shutdown_after_the_last_iteration_repeats_no_training(
     with monkeypatch.context() as patched:
         patched.setattr("worker.runners.training._test", shut_down)
         run_jobs(store, settings, stop, "w1", RUNNERS)
-    job = look(store, job_id)
+    job = current_job(store, job_id)
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] == ITERATIONS
     assert finish(store, settings, job_id) == undisturbed

@@ -30,7 +30,7 @@ IDS = ("click_log_id", "dataset_id")
 Queued = Callable[[InlineWorker], str]
 
 
-def reading(inline_worker: InlineWorker) -> str:
+def queue_ingestion(inline_worker: InlineWorker) -> str:
     """Queue the ingestion of a log."""
     store = inline_worker.store
     with store.begin() as tx:
@@ -41,7 +41,7 @@ def reading(inline_worker: InlineWorker) -> str:
     return job.id
 
 
-def simulating(inline_worker: InlineWorker) -> str:
+def queue_simulation(inline_worker: InlineWorker) -> str:
     """Queue a simulation."""
     dataset_id = inline_worker.add(DOCUMENTS, "judged")
     with inline_worker.store.begin() as tx:
@@ -59,7 +59,7 @@ def simulating(inline_worker: InlineWorker) -> str:
     return job.id
 
 
-def on_a_log(kind: str, **spec: Any) -> Queued:
+def queued_on_log(kind: str, **spec: Any) -> Queued:
     """Return a function that queues a job on a log that is ready."""
 
     def queue(inline_worker: InlineWorker) -> str:
@@ -70,7 +70,7 @@ def on_a_log(kind: str, **spec: Any) -> Queued:
     return queue
 
 
-def judging(inline_worker: InlineWorker) -> str:
+def queue_judgments(inline_worker: InlineWorker) -> str:
     """Queue judgments."""
     log_id = ingested(inline_worker, CLICKS).id
     features_id = inline_worker.add(DOCUMENTS, "features")
@@ -83,7 +83,7 @@ def judging(inline_worker: InlineWorker) -> str:
     return job.id
 
 
-def evaluating(inline_worker: InlineWorker) -> str:
+def queue_evaluation(inline_worker: InlineWorker) -> str:
     """Queue a counterfactual evaluation."""
     dataset_id = inline_worker.add(DOCUMENTS, "documents")
     inline_worker.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
@@ -124,12 +124,17 @@ def content(store: Store, job_id: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("queue", "phases"),
     [
-        (reading, 3),
-        (simulating, 3),
-        (on_a_log("click-model", log_name="clicks", models=["pbm", "sdbn"], options=QUICK, held_out=0.3), 4),
-        (on_a_log("propensity", method="all-pairs", positions=3, resamples=3), 2),
-        (judging, 3),
-        (evaluating, 3),
+        (queue_ingestion, 3),
+        (queue_simulation, 3),
+        (
+            queued_on_log(
+                "click-model", log_name="clicks", models=["pbm", "sdbn"], options=QUICK, held_out=0.3
+            ),
+            4,
+        ),
+        (queued_on_log("propensity", method="all-pairs", positions=3, resamples=3), 2),
+        (queue_judgments, 3),
+        (queue_evaluation, 3),
     ],
     ids=["ingest-clicks", "simulate-clicks", "click-model", "propensity", "judge", "counterfactual"],
 )
@@ -149,13 +154,13 @@ def test_a_job_interrupted_in_each_phase_yields_the_same_content(
     for each in seen:
         stop = StopFlag()
 
-        def leave(lease: Lease, phase: str, at: str = each, stop: StopFlag = stop) -> None:
+        def stop_at_phase(lease: Lease, phase: str, at: str = each, stop: StopFlag = stop) -> None:
             if phase == at:
                 stop.set()
                 hold(lease)
 
         with monkeypatch.context() as patch:
-            on_phases(patch, leave)
+            on_phases(patch, stop_at_phase)
             run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", [kind])
         with inline_worker.store.read() as tx:
             assert tx.jobs.get(job_id).status == "queued", each

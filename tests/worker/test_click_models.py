@@ -47,15 +47,15 @@ def log_id(inline_worker: InlineWorker) -> str:
     return log.id
 
 
-def judging(inline_worker: InlineWorker, log_id: str, features_id: str, **spec: Any) -> Job:
+def judge(inline_worker: InlineWorker, log_id: str, features_id: str, **spec: Any) -> Job:
     """Queue a job that derives judgments, as the API does."""
     with inline_worker.store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "clicks"})
-        named = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
-        given = {"kind": "judge", "name": "judged", **named, "options": QUICK}
+        inputs = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
+        request = {"kind": "judge", "name": "judged", **inputs, "options": QUICK}
         judgments = {"min_impressions": 3}
         ids = [dataset.id, features_id]
-        job = tx.jobs.add("judge", {**given, "judgments": judgments, **spec}, dataset_ids=ids)
+        job = tx.jobs.add("judge", {**request, "judgments": judgments, **spec}, dataset_ids=ids)
         tx.datasets.attach_job(dataset.id, job.id)
     return job
 
@@ -78,7 +78,7 @@ def test_grades_become_an_ordinary_dataset(inline_worker: InlineWorker, log_id: 
     """The dataset has the uncertainty of each grade; the result has the agreement with judges."""
     features_id = inline_worker.add(FEATURES, "features")
     job = inline_worker.run_queued(
-        judging(inline_worker, log_id, features_id, judged_dataset_id=features_id).id
+        judge(inline_worker, log_id, features_id, judged_dataset_id=features_id).id
     )
     assert job.status == "succeeded", job.problem
     assert job.result is not None
@@ -99,7 +99,7 @@ def test_a_killed_job_makes_the_same_bytes(inline_worker: InlineWorker, log_id: 
     """The next attempt starts from the beginning and removes the artifacts of the first attempt."""
     features_id = inline_worker.add(FEATURES, "features")
     store = inline_worker.store
-    first = judging(inline_worker, log_id, features_id)
+    first = judge(inline_worker, log_id, features_id)
     lost = JobRun.claim_next(store, inline_worker.settings, {"judge"}, "w1")
     assert lost is not None
     store.artifacts.write_bytes(f"data/{first.id}-1/data.parquet", b"half")
@@ -125,7 +125,7 @@ def test_a_job_without_enough_impressions_fails_with_its_dataset(
 ) -> None:
     """The dataset is invalid, and the problem has the JSON pointer of the mistake."""
     features_id = inline_worker.add(FEATURES, "features")
-    job = judging(inline_worker, log_id, features_id, judgments={"min_impressions": 10_000})
+    job = judge(inline_worker, log_id, features_id, judgments={"min_impressions": 10_000})
     ended = inline_worker.run_queued(job.id)
     assert ended.status == "failed"
     assert ended.problem is not None

@@ -25,7 +25,7 @@ def judged() -> RankingDataset:
     return RankingDataset.from_arrays(features, labels, np.arange(121) * RANKS)
 
 
-def simulated(
+def simulate_log(
     inline_worker: InlineWorker,
     dataset_id: str,
     swaps: str = "first",
@@ -56,7 +56,7 @@ def test_an_absent_feature_is_named_by_its_position_in_the_request(inline_worker
     dataset_id = inline_worker.add(judged(), "judged")
     model_id = inline_worker.trained(dataset_id)["model_id"]
     rankers = [{"system": "web:1", "model_id": model_id}, {"system": "f1"}, {"system": "f9"}]
-    _, job = simulated(inline_worker, dataset_id, rankers=rankers)
+    _, job = simulate_log(inline_worker, dataset_id, rankers=rankers)
     assert job.problem is not None
     assert job.problem["errors"] == [
         {"pointer": "/features/1", "detail": "'f9' is not a feature of the dataset"}
@@ -66,7 +66,7 @@ def test_an_absent_feature_is_named_by_its_position_in_the_request(inline_worker
 def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None:
     """A log is simulated, propensities estimated, and a corrected model compared with the naive one."""
     dataset_id = inline_worker.add(judged(), "judged")
-    log_id, job = simulated(inline_worker, dataset_id)
+    log_id, job = simulate_log(inline_worker, dataset_id)
     assert job.status == "succeeded", job.problem
     with inline_worker.store.read() as tx:
         log = tx.click_logs.get(log_id)
@@ -118,7 +118,7 @@ def test_from_simulation_to_corrected_model(inline_worker: InlineWorker) -> None
 def test_without_judgments(inline_worker: InlineWorker, correction: str, estimated: bool) -> None:
     """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased."""
     dataset_id = inline_worker.add(judged(), "judged")
-    log_id, simulation = simulated(inline_worker, dataset_id)
+    log_id, simulation = simulate_log(inline_worker, dataset_id)
     assert simulation.result is not None
     propensities = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
     job = inline_worker.train(
@@ -147,7 +147,7 @@ def test_without_judgments(inline_worker: InlineWorker, correction: str, estimat
 def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: InlineWorker) -> None:
     """It has the number of trees that cross-validation chose, and continues the same model."""
     dataset_id = inline_worker.add(judged(), "judged")
-    log_id, _ = simulated(inline_worker, dataset_id)
+    log_id, _ = simulate_log(inline_worker, dataset_id)
     inline_worker.trained(dataset_id, model_name="net", scorer={"kind": "linear"}, hyperparameters={})
     hyperparameters = {"num_iterations": 30, "num_leaves": 6, "learning_rate": 0.5}
     by_folds = {"validation": {"folds": 2}, "early_stopping": {"metric": "ndcg@5", "rounds": 2}}
@@ -161,12 +161,12 @@ def test_the_naive_model_is_trained_like_the_corrected_one(inline_worker: Inline
             **options,
         )
         with inline_worker.store.read() as tx:
-            kept = tx.models.get(result["model_id"]).best_iteration
-        assert (kept < 30) == (options is by_folds)
+            iterations = tx.models.get(result["model_id"]).best_iteration
+        assert (iterations < 30) == (options is by_folds)
         naive = inline_worker.trained(
             dataset_id,
             clicks={"log": log_id},
-            hyperparameters=hyperparameters | {"num_iterations": kept},
+            hyperparameters=hyperparameters | {"num_iterations": iterations},
             test_dataset_id=dataset_id,
             **naive_options,
         )
@@ -196,7 +196,7 @@ def test_ranks_of_held_out_clicks_are_checked_before_the_training(inline_worker:
 def test_dual_learning(inline_worker: InlineWorker) -> None:
     """A job that learns propensities with the model reports them."""
     dataset_id = inline_worker.add(judged(), "judged")
-    log_id, simulation = simulated(inline_worker, dataset_id, "none")
+    log_id, simulation = simulate_log(inline_worker, dataset_id, "none")
     assert simulation.result is not None
     result = inline_worker.trained(
         dataset_id,
@@ -212,7 +212,7 @@ def test_dual_learning(inline_worker: InlineWorker) -> None:
 def test_unidentified_propensities(inline_worker: InlineWorker) -> None:
     """A job on a log whose documents never change rank fails with the reason."""
     dataset_id = inline_worker.add(judged(), "judged")
-    log_id, _ = simulated(inline_worker, dataset_id, "none")
+    log_id, _ = simulate_log(inline_worker, dataset_id, "none")
     with inline_worker.store.begin() as tx:
         added = tx.jobs.add("propensity", {"click_log_id": log_id, "method": "all-pairs"})
     job = inline_worker.run_queued(added.id)

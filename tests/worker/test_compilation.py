@@ -55,8 +55,8 @@ def test_each_sweep_writes_the_health_of_the_worker(settings: WorkerSettings) ->
     health = file.read()
     assert health is not None
     assert (health.state, health.is_live) == (READY, True)
-    away = settings.model_copy(update={"database_url": f"sqlite:///{settings.data_dir}/none/x.db"})
-    Sweeper(away, "host:1", "training").sweep()
+    unreachable = settings.model_copy(update={"database_url": f"sqlite:///{settings.data_dir}/none/x.db"})
+    Sweeper(unreachable, "host:1", "training").sweep()
     assert str(file.read()).startswith("the last sweep failed: ")
     sweeper.deregister()
     assert file.read() is None

@@ -38,7 +38,7 @@ def clicks_on(dataset: RankingDataset) -> str:
     return "\n".join(rows) + "\n"
 
 
-def submitted(inline_worker: InlineWorker, **changed: Any) -> Job:
+def run_request(inline_worker: InlineWorker, **changed: Any) -> Job:
     """Validate a request as the API does, and run its job."""
     with inline_worker.store.begin() as tx:
         request = CounterfactualRequest.model_validate({"kind": "counterfactual", **changed})
@@ -61,7 +61,7 @@ def test_a_model_is_compared_with_the_logged_ranking(
         "metric": "dcg@3",
         "estimator": "item_position",
     }
-    job = submitted(inline_worker, **request)
+    job = run_request(inline_worker, **request)
     assert job.status == "succeeded", job.problem
     assert job.title == "web:1"
     result: Any = job.result
@@ -70,7 +70,7 @@ def test_a_model_is_compared_with_the_logged_ranking(
     (difference,) = result["differences"]
     assert difference["better"] == "web:1"
     assert difference["sentence"].startswith("web:1 is better than logged: dcg@3 +")
-    assert submitted(inline_worker, **request).result == result
+    assert run_request(inline_worker, **request).result == result
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_wrong_requests_are_refused(
     """The error has the JSON pointer, and is raised before objects are read."""
     request = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
     with pytest.raises(InvalidInput, match=f"^{pointer}: "):
-        submitted(inline_worker, **request)
+        run_request(inline_worker, **request)
 
 
 def test_an_absent_log_is_not_found(inline_worker: InlineWorker) -> None:
     """The error has the id of the log."""
     with pytest.raises(NotFound, match="clk_1"):
-        submitted(inline_worker, click_log_id="clk_1", dataset_id="ds_1", systems=[{"model": "web"}])
+        run_request(inline_worker, click_log_id="clk_1", dataset_id="ds_1", systems=[{"model": "web"}])

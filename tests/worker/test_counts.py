@@ -16,12 +16,12 @@ from worker.job.watch import TrainingWatch
 Claim = Callable[..., JobRun]
 
 
-def _tallies(store: Store) -> dict[str, float]:
+def _counters(store: Store) -> dict[str, float]:
     with store.read() as tx:
         return {
-            " ".join([tally.name, *tally.labels.values()]): tally.value
-            for tally in tx.counters.all()
-            if not tally.name.startswith("job_")
+            " ".join([counter.name, *counter.labels.values()]): counter.value
+            for counter in tx.counters.all()
+            if not counter.name.startswith("job_")
         }
 
 
@@ -31,10 +31,10 @@ def test_iterations_are_counted_once(store: Store, claim_job: Claim) -> None:
     for _ in range(3):
         run.reporter.counters.count_iteration()
         run.reporter.flush()
-    assert _tallies(store)["training_iterations"] == 3
+    assert _counters(store)["training_iterations"] == 3
     run.reporter.counters.count_iteration()
     run.fail({"title": "t", "detail": "d"})
-    assert _tallies(store)["training_iterations"] == 4
+    assert _counters(store)["training_iterations"] == 4
 
 
 def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> None:
@@ -42,11 +42,11 @@ def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> No
     run = claim_job()
     run.reporter.counters.count_iteration()
     run.reporter.flush()
-    assert "training_seconds" not in _tallies(store)
+    assert "training_seconds" not in _counters(store)
     time.sleep(0.05)
     run.reporter.counters.count_iteration()
     run.reporter.flush()
-    assert 0.05 <= _tallies(store)["training_seconds"] < 30
+    assert 0.05 <= _counters(store)["training_seconds"] < 30
 
 
 def test_an_iteration_counts_once_when_it_is_measured_at_the_end(store: Store, claim_job: Claim) -> None:
@@ -63,7 +63,7 @@ def test_an_iteration_counts_once_when_it_is_measured_at_the_end(store: Store, c
         watch.on_iteration(history.add({}, {"tree": 6.0}), snapshot)
     watch.on_iteration(history.measure_end({"train": {"loss": 1.0}}, {"metrics": 3.0}), snapshot)
     run.reporter.flush()
-    assert _tallies(store)["training_iterations"] == 3
+    assert _counters(store)["training_iterations"] == 3
     with store.read() as tx:
         (row,) = tx.jobs.iterations(run.id)
     assert (row.iteration, row.milliseconds) == (3, {"tree": 6.0, "metrics": 1.0})
@@ -75,7 +75,7 @@ def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
         run = claim_job()
         run.reporter.counters.count_iteration()
         run.cancel()
-    assert _tallies(store)["training_iterations"] == 2
+    assert _counters(store)["training_iterations"] == 2
 
 
 def test_caches(store: Store, claim_job: Claim) -> None:
@@ -86,7 +86,7 @@ def test_caches(store: Store, claim_job: Claim) -> None:
         (folder / "bins").write_bytes(b"x")
     assert run.caches.binned.find("y") is not None
     run.reporter.flush()
-    assert _tallies(store) == {"cache_misses arrays": 1, "cache_hits binned": 1}
+    assert _counters(store) == {"cache_misses arrays": 1, "cache_hits binned": 1}
 
 
 def test_unwritten_counts_are_written_later(store: Store, claim_job: Claim) -> None:
@@ -95,9 +95,9 @@ def test_unwritten_counts_are_written_later(store: Store, claim_job: Claim) -> N
     run.reporter.counters.count_iteration()
     with pytest.raises(RuntimeError), run.succeeding({}):
         raise RuntimeError
-    assert _tallies(store) == {}
+    assert _counters(store) == {}
     run.fail({"title": "t", "detail": "d"})
-    assert _tallies(store) == {"training_iterations": 1}
+    assert _counters(store) == {"training_iterations": 1}
 
 
 def test_a_lost_job_counts_for_nothing(store: Store, claim_job: Claim) -> None:
@@ -107,4 +107,4 @@ def test_a_lost_job_counts_for_nothing(store: Store, claim_job: Claim) -> None:
     run.reporter.counters.count_iteration()
     with pytest.raises(LeaseLost):
         run.reporter.flush()
-    assert _tallies(store) == {}
+    assert _counters(store) == {}

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from core.store import Store
 from core.store.data_files import DataFiles
 from tests.integration.waiting import wait_for
 from tests.servers.dask import DaskCluster, running_cluster
-from tests.servers.process import free_port
+from tests.servers.process import reserved_port
 from tests.worker.test_folder_files import OPTIONS, Corpus, assert_equals_whole, judged_table, write_parts
 from worker import WorkerSettings
 from worker.dask.cluster import cluster_client
@@ -30,7 +29,7 @@ from worker.job.part_reading import LocalReader, OnFraction, PartTask
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
-N_ROWS = 60_000  # each is four times in a file, which then takes seconds to read
+N_ROWS = 60_000  # with four copies of each row, a file takes seconds to read
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def read(reader: DaskReader | LocalReader, tasks: Sequence[PartTask], on_fractio
     return [parts[place] for place in range(len(tasks))]
 
 
-def nothing(*_: Any) -> None:
+def ignore(*_: Any) -> None:
     """Ignore the arguments."""
 
 
@@ -102,8 +101,8 @@ def test_dask_workers_read_like_the_local_process(client: Any, root: Path) -> No
     """Dask workers return the rows of a local reader, and report progress up to the end of each file."""
     tasks = tasks_of(root, "clicks/parts", OPTIONS)
     reported: list[tuple[int, float]] = []
-    parts = read(DaskReader(client, nothing), tasks, lambda *one: reported.append(one))
-    assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing))
+    parts = read(DaskReader(client, ignore), tasks, lambda *one: reported.append(one))
+    assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, ignore))
     assert {place for place, fraction in reported if fraction == 1} == {0, 1, 2, 3}
 
 
@@ -114,9 +113,9 @@ def test_a_file_that_cannot_be_read_is_named(client: Any, root: Path) -> None:
     tasks = tasks_of(root, "clicks/parts", OPTIONS)
     pq.write_table(table.set_column(1, "label", [["x"] * len(table)]), path)
     with pytest.raises(DatasetError) as caught:
-        read(DaskReader(client, nothing), tasks, nothing)
+        read(DaskReader(client, ignore), tasks, ignore)
     with pytest.raises(DatasetError) as here:
-        read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing)
+        read(LocalReader(DataFiles([root], 1.0), 1), tasks, ignore)
     assert caught.value.problems == here.value.problems
     assert caught.value.problems[0].file == "part-2.parquet"
     assert caught.value.causes == here.value.causes
@@ -175,9 +174,9 @@ def test_the_file_of_a_killed_worker_is_read_again(client: Any, root: Path) -> N
             killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
-    parts = read(DaskReader(client, nothing), tasks, kill)
+    parts = read(DaskReader(client, ignore), tasks, kill)
     assert killed
-    assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing))
+    assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, ignore))
 
 
 @pytest.mark.slow
@@ -185,7 +184,7 @@ def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
     """The reading ends before all files are read, and the workers stop as well."""
     tasks = slow_tasks(root, count=6)
     cancelled: list[int] = []
-    taken: list[int] = []
+    read_places: list[int] = []
 
     def check() -> None:
         if cancelled:
@@ -193,11 +192,11 @@ def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
 
     reader = DaskReader(client, check)
     with pytest.raises(JobCancelled):
-        reader.read(tasks, lambda place, _: taken.append(place), lambda place, _: cancelled.append(place))
-    assert len(taken) < len(tasks)
-    while any(client.run(lambda dask_worker: dask_worker.state.executing_count).values()):
-        time.sleep(0.1)
-    assert not any(client.run(lambda dask_worker: len(dask_worker.state.tasks)).values())
+        reader.read(
+            tasks, lambda place, _: read_places.append(place), lambda place, _: cancelled.append(place)
+        )
+    assert len(read_places) < len(tasks)
+    wait_for(lambda: not any(client.run(lambda dask_worker: len(dask_worker.state.tasks)).values()))
 
 
 @pytest.mark.slow
@@ -216,7 +215,7 @@ def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root
             each.kill()
 
     with pytest.raises(ClusterUnavailable, match=r"scheduler was lost|no Dask worker is connected"):
-        read(DaskReader(client, nothing, patience_seconds=2.0), tasks, lose)
+        read(DaskReader(client, ignore, patience_seconds=2.0), tasks, lose)
 
 
 def test_an_unavailable_cluster_fails_the_last_attempt(
@@ -224,9 +223,10 @@ def test_an_unavailable_cluster_fails_the_last_attempt(
 ) -> None:
     """After the last attempt, the job fails with the reason."""
     write_parts(tmp_path / "corpora" / "clicks", judged_table())
-    nowhere = {"dask_scheduler": f"tcp://127.0.0.1:{free_port()}", "attempts": 1}
-    corpus = Corpus(tmp_path / "corpora", store, settings.model_copy(update=nowhere))
-    dataset = corpus.ingest(corpus.source("clicks/parts"))
+    with reserved_port() as port:
+        unreachable = {"dask_scheduler": f"tcp://127.0.0.1:{port}", "attempts": 1}
+        corpus = Corpus(tmp_path / "corpora", store, settings.model_copy(update=unreachable))
+        dataset = corpus.ingest(corpus.source("clicks/parts"))
     assert dataset.status == "invalid"
     assert dataset.problem is not None
     assert "the Dask scheduler at tcp://127.0.0.1" in dataset.problem["detail"]

@@ -115,8 +115,8 @@ def test_the_difference_from_the_teacher_is_reported(
     student = {**STUDENT, "hyperparameters": {"num_iterations": 2, "num_leaves": 3, "min_data_in_leaf": 1}}
     other = synthetic_dataset(30, seed=5, documents_per_query=8, n_features=4)
     apart = inline_worker.add(other, "apart")
-    seen = _of_teacher(inline_worker.train(dataset_id, **student, test={"fraction": 0.2}))
-    unseen = _of_teacher(inline_worker.train(dataset_id, **student, test_dataset_id=apart))
+    seen = _teacher_finding(inline_worker.train(dataset_id, **student, test={"fraction": 0.2}))
+    unseen = _teacher_finding(inline_worker.train(dataset_id, **student, test_dataset_id=apart))
     assert "may have been trained on" in seen["advice"]
     assert "may have been trained on" not in unseen["advice"]
     with inline_worker.store.read() as tx:
@@ -140,11 +140,12 @@ def test_the_difference_from_the_teacher_is_reported(
     inline_worker.train(dataset_id, **apart_of_both)
     held_out = {**student, "labels_from": "model:web:2", **apart_of_both}
     assert (
-        "may have been trained on" not in _of_teacher(inline_worker.train(dataset_id, **held_out))["advice"]
+        "may have been trained on"
+        not in _teacher_finding(inline_worker.train(dataset_id, **held_out))["advice"]
     )
 
 
-def _of_teacher(job: Any) -> dict[str, Any]:
+def _teacher_finding(job: Any) -> dict[str, Any]:
     assert job.status == "succeeded", job.problem
     (comparison,) = [finding for finding in job.findings if finding["code"] == "distilled"]
     assert comparison["role"] == "test"

@@ -83,7 +83,7 @@ class Traffic:
             uploads.emit(logging.makeLogRecord(record))
         uploads.close()
 
-    def look(self, **options: Any) -> Job:
+    def run_drift(self, **options: Any) -> Job:
         """Run a drift job and return it."""
         request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **options})
         with self.store.begin() as tx:
@@ -92,7 +92,7 @@ class Traffic:
 
     def report(self, **options: Any) -> DriftReport:
         """Run a drift job, which must succeed, and return its report."""
-        job = self.look(**options)
+        job = self.run_drift(**options)
         assert job.status == "succeeded", job.problem
         with self.store.read() as tx:
             return tx.drift.get((job.result or {})["drift_report_id"])
@@ -151,7 +151,7 @@ def test_a_shift_is_found_with_its_feature(traffic: Traffic) -> None:
 
 
 @contextmanager
-def _served(settings: ApiSettings) -> Iterator[TestClient]:
+def _api_client(settings: ApiSettings) -> Iterator[TestClient]:
     """Serve the API in this process, and restore the log handlers afterwards."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
@@ -193,8 +193,8 @@ def test_requests_as_tables_and_tensors_are_compared(
         **places, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
     )
 
-    def look(dataset: RankingDataset) -> DriftReport:
-        with _served(settings) as client:
+    def report_after(dataset: RankingDataset) -> DriftReport:
+        with _api_client(settings) as client:
             if form == "table":
                 answers = [client.post("/v1/models/web/rank", **as_table(dataset))]
             else:
@@ -202,9 +202,9 @@ def test_requests_as_tables_and_tensors_are_compared(
         assert {answer.status_code for answer in answers} == {200}
         return traffic.report(compare_with_previous=False)
 
-    quiet = look(judged(2, 60))
+    quiet = report_after(judged(2, 60))
     assert (quiet.requests, quiet.queries, quiet.verdict) == (n_requests, 60, "none"), quiet.sentence
-    loud = look(shifted(judged(3, 60), 6.0))
+    loud = report_after(shifted(judged(3, 60), 6.0))
     assert (loud.requests, loud.verdict) == (2 * n_requests, "drift"), loud.sentence
     assert loud.drifted_features[0] == "f1"
 
@@ -326,7 +326,7 @@ def test_a_strict_threshold_can_be_reached(traffic: Traffic) -> None:
     report = traffic.report(thresholds={"p": 0.001}, compare_with_previous=False)
     assert report.verdict == "drift"
     with pytest.raises(InvalidInput) as refused:
-        traffic.look(thresholds={"p": 0.0002})
+        traffic.run_drift(thresholds={"p": 0.0002})
     assert refused.value.problems[0].pointer == "/thresholds/p"
     assert "must be at least 0.0003" in refused.value.problems[0].detail
 
@@ -354,16 +354,16 @@ def test_stored_requests_are_limited_in_size(store: Store) -> None:
         with store.read() as tx:
             written.append(tx.drift.samples_between(now - timedelta(days=1), now, "web")[0].id)
     with store.read() as tx:
-        kept = tx.drift.samples_between(now - timedelta(days=1), now, "web")
-    assert 1 <= len(kept) < 4
-    assert sum(row.size_bytes for row in kept) <= 200
-    assert kept[0].last_at == max(row.last_at for row in kept) > now - timedelta(hours=7)
+        samples = tx.drift.samples_between(now - timedelta(days=1), now, "web")
+    assert 1 <= len(samples) < 4
+    assert sum(row.size_bytes for row in samples) <= 200
+    assert samples[0].last_at == max(row.last_at for row in samples) > now - timedelta(hours=7)
     assert [store.artifacts.exists(samples_folder(each)) for each in written] == [
-        each in {row.id for row in kept} for each in written
+        each in {row.id for row in samples} for each in written
     ]
     with store.read() as tx:
         checksums = {row.key for row in checksums_under(tx, "scored")}
-    assert checksums == {samples_key(row.id) for row in kept}
+    assert checksums == {samples_key(row.id) for row in samples}
 
 
 def test_stored_requests_are_verified_before_they_are_compared(inline_worker: InlineWorker) -> None:
@@ -372,18 +372,19 @@ def test_stored_requests_are_verified_before_they_are_compared(inline_worker: In
     traffic.send(judged(2))
     store = traffic.store
     with store.read() as tx:
-        written = checksums_under(tx, "scored")[0]  # there is one part, or two after a second
+        # There are two parts if sending takes more than a second.
+        written = checksums_under(tx, "scored")[0]
     content = store.artifacts.read_bytes(written.key)
     assert written.sha256 == hashlib.sha256(content).hexdigest()
     with store.begin() as tx:
         tx.artifacts.forget(written.key.rpartition("/")[0])
     assert traffic.report(compare_with_previous=False).verdict == "none"
     with store.read() as tx:
-        (kept,) = (one for one in checksums_under(tx, "scored") if one.key == written.key)
-    assert (kept.sha256, kept.damaged_at) == (written.sha256, None)
+        (checksum,) = (one for one in checksums_under(tx, "scored") if one.key == written.key)
+    assert (checksum.sha256, checksum.damaged_at) == (written.sha256, None)
     other = gzip.compress(gzip.decompress(content).replace(b'"q', b'"p'))
     store.artifacts.write_bytes(written.key, other)
-    job = traffic.look(compare_with_previous=False)
+    job = traffic.run_drift(compare_with_previous=False)
     assert job.problem is not None
     assert job.problem["title"] == "Stored bytes damaged"
     assert written.key in job.problem["detail"]

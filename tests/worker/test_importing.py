@@ -10,7 +10,7 @@ from tests.worker.inline_worker import InlineWorker
 DATASET = synthetic_dataset(3, seed=1, documents_per_query=4, n_features=2)
 
 
-def _imported(inline_worker: InlineWorker, content: bytes) -> Job:
+def _run_import(inline_worker: InlineWorker, content: bytes) -> Job:
     dataset_id = inline_worker.add(DATASET, "judged")
     inline_worker.store.artifacts.write_bytes(run_key("run_1"), content)
     return inline_worker.run("import", dataset_id, upload_id="run_1", name="bm25", filename="bm25.run")
@@ -28,7 +28,7 @@ def test_the_problem_of_an_unreadable_run_names_the_run(
     inline_worker: InlineWorker, content: bytes, detail: str
 ) -> None:
     """The title refers to the run, not to the dataset, which is valid."""
-    job = _imported(inline_worker, content)
+    job = _run_import(inline_worker, content)
     assert (job.status, job.problem and job.problem["title"]) == ("failed", "Run cannot be read")
     assert job.problem is not None
     assert job.problem["detail"].startswith(detail)
@@ -40,7 +40,7 @@ def test_a_run_becomes_a_ranking(inline_worker: InlineWorker) -> None:
     lines = [
         f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(DATASET.document_ids[:4])
     ]
-    job = _imported(inline_worker, "".join(lines).encode())
+    job = _run_import(inline_worker, "".join(lines).encode())
     assert job.status == "succeeded", job.problem
     assert (job.result or {})["ranking_id"].startswith("rnk_")
     (finding,) = job.findings or []
@@ -52,7 +52,7 @@ def test_documents_that_are_not_judged_are_counted(inline_worker: InlineWorker) 
     """The import job and each evaluation of the ranking have a finding with the count."""
     query, documents = DATASET.query_ids[0], [DATASET.document_ids[0], "x", "y"]
     lines = [f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(documents)]
-    job = _imported(inline_worker, "".join(lines).encode())
+    job = _run_import(inline_worker, "".join(lines).encode())
     dataset_id, ranking_id = job.spec["dataset_id"], (job.result or {})["ranking_id"]
     evaluated = inline_worker.run(
         "evaluate", dataset_id, ranking_id=ranking_id, system="bm25", metrics=["ndcg@5"]

@@ -63,8 +63,8 @@ class Uploads:
         run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         return self.dataset(dataset_id)
 
-    def make(self, **parameters: Any) -> Dataset:
-        """Generate a synthetic dataset by its source and return it."""
+    def generate(self, **parameters: Any) -> Dataset:
+        """Record a synthetic dataset with these parameters, run its job and return the dataset."""
         with self.store.begin() as tx:
             dataset_id = tx.datasets.add("d", {"kind": "synthetic", **parameters}).id
             job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
@@ -128,8 +128,8 @@ def test_an_upload_becomes_a_ready_dataset(uploads: Uploads, store: Store) -> No
 def test_synthetic_data_is_made_by_its_parameters(uploads: Uploads) -> None:
     """Both generators get the parameters of the source, and other parameters yield other content."""
     shape = {"queries": 3, "seed": 1, "polynomial_seed": 2, "documents_per_query": 8, "features": 4}
-    dense = uploads.make(**shape, noise=0.5, gains=[0, 3, 7, 15, 31])
-    sparse = uploads.make(**shape, generator="sparse", relevant_per_query=3)
+    dense = uploads.generate(**shape, noise=0.5, gains=[0, 3, 7, 15, 31])
+    sparse = uploads.generate(**shape, generator="sparse", relevant_per_query=3)
     expected = synthetic_dataset(3, 1, 2, 8, 4, 0.5, [0, 3, 7, 15, 31])
     assert np.array_equal(uploads.labels(dense), expected.labels)
     assert np.add.reduceat(uploads.labels(sparse) > 0, [0, 8, 16]).tolist() == [3, 3, 3]
@@ -178,7 +178,7 @@ def test_a_side_file_gives_the_queries(uploads: Uploads) -> None:
 def test_a_synthetic_dataset_is_generated(uploads: Uploads) -> None:
     """Two datasets with the same parameters share their stored content."""
     parameters = {"queries": 5, "seed": 1, "polynomial_seed": 2}
-    first, second = (uploads.make(**parameters) for _ in range(2))
+    first, second = (uploads.generate(**parameters) for _ in range(2))
     assert (first.status, first.source) == ("ready", {"kind": "synthetic", **parameters})
     assert first.data_key == second.data_key
 
@@ -371,7 +371,7 @@ def die_while_storing(uploads: Uploads) -> None:
         file.write(b"half of it")
 
 
-def sweep_until_silent(settings: WorkerSettings) -> None:
+def sweep_after_silent_lease(settings: WorkerSettings) -> None:
     """Sweep, and sweep again after a lease without a heartbeat."""
     now = 0.0
     sweeper = Sweeper(settings, "host:1", Lane.QUICK, lambda: now)
@@ -384,7 +384,7 @@ def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> Non
     """The partial artifacts of a dead worker are removed, and the upload is read again."""
     dataset_id, _ = uploads.send(TEXT)
     die_while_storing(uploads)
-    sweep_until_silent(uploads.settings)
+    sweep_after_silent_lease(uploads.settings)
     run_jobs(uploads.store, uploads.settings, StopFlag(), "w2", RUNNERS)
     dataset = uploads.dataset(dataset_id)
     assert dataset.status == "ready"
@@ -397,7 +397,7 @@ def test_a_job_without_attempts_left_leaves_nothing(uploads: Uploads) -> None:
     """The sweep that fails a job finally removes the upload and the partial artifacts."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads)
-    sweep_until_silent(uploads.settings.model_copy(update={"attempts": 1}))
+    sweep_after_silent_lease(uploads.settings.model_copy(update={"attempts": 1}))
     assert uploads.job(job_id).status == "failed"
     assert uploads.dataset(dataset_id).status == "invalid"
     assert uploads.artifacts == []

@@ -58,8 +58,8 @@ def test_a_model_is_inspected_from_end_to_end(inline_worker: InlineWorker, datas
     assert (stored.baseline["mean"], stored.baseline["higher_is_better"]) == (baseline.mean, True)
     assert (stored.model_id, stored.dataset_id, stored.metric) == (model_id, dataset_id, "ndcg@5")
     assert (stored.repeats, stored.within, stored.seed, stored.sample) == (3, "dataset", 42, 100)
-    followed = [each["feature"] for each in stored.partial_dependence]
-    assert followed == [dataset.feature_names[each.feature] for each in expected if each.mean]
+    plotted = [each["feature"] for each in stored.partial_dependence]
+    assert plotted == [dataset.feature_names[each.feature] for each in expected if each.mean]
     assert len(stored.partial_dependence[0]["points"]) == 8
     with inline_worker.store.read() as tx:
         assert [each.id for each in tx.inspections.page(None, 10, model_id=model_id).items] == [stored.id]

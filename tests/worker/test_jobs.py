@@ -1,9 +1,9 @@
 """A claimed job: reports, interruptions and outcomes."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -122,14 +122,18 @@ def test_the_first_interruption_counts(claim_job: Claim) -> None:
         run.lease.check()
 
 
-def test_an_interruption_counts_as_ignored_after_the_grace_period(claim_job: Claim) -> None:
+def test_an_interruption_counts_as_ignored_after_the_grace_period(
+    claim_job: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The heartbeat gets an interruption that the job has not raised within its grace period."""
-    run = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
-    stopping = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
+    now = 0.0
+    monkeypatch.setattr("worker.job.lease.time", SimpleNamespace(monotonic=lambda: now))
+    run = claim_job(cancel_grace_seconds=10.0, stop_grace_seconds=3600.0)
+    stopping = claim_job(cancel_grace_seconds=10.0, stop_grace_seconds=3600.0)
     run.lease.interrupt(JobCancelled(run.id))
     stopping.lease.interrupt(WorkerStopping())
     assert run.lease.ignored_interruption() is None
-    time.sleep(0.1)
+    now = 11.0
     assert isinstance(run.lease.ignored_interruption(), JobCancelled)
     assert stopping.lease.ignored_interruption() is None
     with pytest.raises(JobCancelled):

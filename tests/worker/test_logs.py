@@ -69,7 +69,7 @@ def test_a_resumed_job_logs_its_iteration(
     assert (resumed["iteration"], resumed["token"], resumed["worker"]) == (12, 2, "w2")
 
 
-def test_lines_of_the_heartbeat_are_the_jobs(
+def test_log_lines_of_the_heartbeat_have_the_id_of_the_job(
     store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
 ) -> None:
     """Log lines of the heartbeat thread also have the id of the job."""

@@ -62,11 +62,11 @@ def _queue(inline_worker: InlineWorker, text: str | bytes, name: str = "web") ->
         return tx.jobs.add("import-model", spec).id
 
 
-def _imported(inline_worker: InlineWorker, text: str | bytes) -> Job:
+def _run_import(inline_worker: InlineWorker, text: str | bytes) -> Job:
     return inline_worker.run_queued(_queue(inline_worker, text))
 
 
-def _kept(inline_worker: InlineWorker) -> list[str]:
+def _artifacts(inline_worker: InlineWorker) -> list[str]:
     return [key for key in artifact_keys(inline_worker.settings.storage_url) if "/" in key]
 
 
@@ -79,7 +79,7 @@ def test_an_imported_model_can_be_evaluated(inline_worker: InlineWorker, model_t
     """The model is the next version of its name, has the imported text, and can be evaluated."""
     dataset_id = inline_worker.add(DATASET, "d1")
     inline_worker.trained(dataset_id)
-    job = _imported(inline_worker, model_text)
+    job = _run_import(inline_worker, model_text)
     assert job.status == "succeeded", job.problem
     with inline_worker.store.read() as tx:
         model = tx.models.resolve("web:2")
@@ -93,12 +93,12 @@ def test_an_imported_model_can_be_evaluated(inline_worker: InlineWorker, model_t
     assert hashlib.sha256(model_text.encode()).hexdigest() == model.sha256
     evaluation = inline_worker.run("evaluate", dataset_id, model_id=model.id, metrics=["ndcg@5"])
     assert evaluation.status == "succeeded", evaluation.problem
-    assert not any(key.startswith("model-uploads/") for key in _kept(inline_worker))
+    assert not any(key.startswith("model-uploads/") for key in _artifacts(inline_worker))
 
 
 def test_a_text_with_line_ends_of_windows_is_imported(inline_worker: InlineWorker, model_text: str) -> None:
     """The model is stored with line feeds, to which LightGBM's `tree_sizes` refers."""
-    job = _imported(inline_worker, model_text.replace("\n", "\r\n"))
+    job = _run_import(inline_worker, model_text.replace("\n", "\r\n"))
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert inline_worker.model_text(job.result) == model_text
@@ -114,7 +114,7 @@ def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(inline_wor
     names = ("a b", "a_b", "größe", "price:usd")
     dataset_id = inline_worker.add(replace(DATASET, feature_names=names), "d1")
     text = inline_worker.model_text(inline_worker.trained(dataset_id))
-    job = _imported(inline_worker, text)
+    job = _run_import(inline_worker, text)
     assert job.status == "succeeded", job.problem
     with inline_worker.store.read() as tx:
         trained, imported = tx.models.resolve("web:1"), tx.models.resolve("web:2")
@@ -159,12 +159,12 @@ def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> No
 @pytest.mark.long
 def test_a_hostile_text_fails_its_job_only(inline_worker: InlineWorker, model_text: str) -> None:
     """LightGBM crashes in a separate process; the problem reports the crash, and no artifact is kept."""
-    job = _imported(inline_worker, _sizes(model_text, " ".join(["1000000000"] * 1000)))
+    job = _run_import(inline_worker, _sizes(model_text, " ".join(["1000000000"] * 1000)))
     assert (job.status, job.attempt) == ("failed", 1)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"
     assert "LightGBM crashed while loading the model" in job.problem["detail"]
-    assert _kept(inline_worker) == []
+    assert _artifacts(inline_worker) == []
     with inline_worker.store.read() as tx:
         assert tx.models.page(None, 10).items == []
 
@@ -176,7 +176,7 @@ def test_an_imported_network_can_be_evaluated(inline_worker: InlineWorker, hidde
     network = random_network(4, hidden, layer_norm=True, log1p=True, missing_indicators=True)
     network = replace(network, feature_names=tuple(DATASET.feature_names))
     content = write_network(network)
-    job = _imported(inline_worker, content)
+    job = _run_import(inline_worker, content)
     assert job.status == "succeeded", job.problem
     with inline_worker.store.read() as tx:
         model = tx.models.resolve("web")
@@ -203,7 +203,7 @@ def test_a_sum_is_imported_if_its_members_are_valid(inline_worker: InlineWorker,
             Member("net:1", write_network(network), names, 0.25),
             Member("web:3", text.encode(), names, 2.0),
         )
-        job = _imported(inline_worker, write_sum(Sum(members, names)))
+        job = _run_import(inline_worker, write_sum(Sum(members, names)))
         assert job.status == status, job.problem
     with inline_worker.store.read() as tx:
         (model,) = tx.models.page(None, 10).items
@@ -288,10 +288,10 @@ def test_the_answer_of_a_trial_is_checked(
     """A malicious model may control the process and its answer."""
     command = [sys.executable, "-c", f"print({answer!r})"]
     monkeypatch.setattr("worker.job.model_trial.module_command", lambda *_: command)
-    job = _imported(inline_worker, model_text)
+    job = _run_import(inline_worker, model_text)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"
-    assert _kept(inline_worker) == []
+    assert _artifacts(inline_worker) == []
 
 
 def test_the_trial_has_no_secrets_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,13 +53,13 @@ def content_of(inline_worker: InlineWorker, job: Job) -> bytes:
     return inline_worker.store.artifacts.read_bytes(model_key(job.result["model_id"]))
 
 
-def look(inline_worker: InlineWorker, job_id: str) -> Job:
+def current_job(inline_worker: InlineWorker, job_id: str) -> Job:
     """Return the current state of the job."""
     with inline_worker.store.read() as tx:
         return tx.jobs.get(job_id)
 
 
-def queued(inline_worker: InlineWorker, dataset_id: str, spec: dict[str, Any]) -> str:
+def queue_training(inline_worker: InlineWorker, dataset_id: str, spec: dict[str, Any]) -> str:
     """Queue a training."""
     defaults = {"kind": "train", "loss": {"name": "lambdarank"}, "metrics": ["ndcg@5"]}
     with inline_worker.store.begin() as tx:
@@ -72,7 +72,7 @@ def shut_down_within(inline_worker: InlineWorker, job_id: str, epochs: int) -> J
         patched.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
         stop = shut_down_when(patched, lambda progress: _place(progress) == (epochs, 20))
         run_jobs(inline_worker.store, inline_worker.settings, stop, "w1", RUNNERS)
-    return look(inline_worker, job_id)
+    return current_job(inline_worker, job_id)
 
 
 def _place(progress: dict[str, Any]) -> tuple[int, int]:
@@ -175,7 +175,7 @@ def test_a_study_of_a_network(inline_worker: InlineWorker, dataset_id: str) -> N
 def test_a_shutdown_within_an_epoch_costs_that_epoch(inline_worker: InlineWorker, dataset_id: str) -> None:
     """The training continues from the file of its checkpoint, to the same bytes, curves and metrics."""
     undisturbed = inline_worker.train(dataset_id, **BATCHED)
-    job_id = queued(inline_worker, dataset_id, BATCHED)
+    job_id = queue_training(inline_worker, dataset_id, BATCHED)
     keys = []
     for epochs in (1, 3):
         job = shut_down_within(inline_worker, job_id, epochs)
@@ -210,7 +210,7 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
         inline_worker.store,
         inline_worker.settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 20}),
     )
-    job_id = queued(often, dataset_id, spec)
+    job_id = queue_training(often, dataset_id, spec)
     losses = np.sort(np.random.default_rng(5).choice(np.arange(1, epochs - 1), n_lost, replace=False))
 
     class Lost(BaseException):
@@ -221,7 +221,7 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
 
         def check(lease: Lease, epoch: int = epoch) -> None:
             nonlocal checks
-            checks += epochs_of(look(often, lease.job_id)) >= epoch
+            checks += epochs_of(current_job(often, lease.job_id)) >= epoch
             if checks > 6 + epoch % 5:  # the first checks belong to the report of the epoch
                 raise Lost
 
@@ -237,7 +237,7 @@ def test_lost_workers_cost_the_batches_after_the_checkpoint(
             recovered = tx.jobs.recover(tx.jobs.get(job_id), 20)
         assert recovered is not None
         assert recovered.status == "queued"
-        checkpoint = look(often, job_id).checkpoint
+        checkpoint = current_job(often, job_id).checkpoint
         assert checkpoint is not None
         assert checkpoint["iteration"] >= epoch
     assert content_of(often, often.run_queued(job_id)) == undisturbed
@@ -248,7 +248,7 @@ def test_folds_of_a_network_resume_within_their_fold(inline_worker: InlineWorker
     """The checkpoint has the completed folds and the epochs of the current fold."""
     spec = {**BATCHED, "validation": {"folds": 2}}
     undisturbed = content_of(inline_worker, inline_worker.train(dataset_id, **spec))
-    job_id = queued(inline_worker, dataset_id, spec)
+    job_id = queue_training(inline_worker, dataset_id, spec)
     job = shut_down_within(inline_worker, job_id, 8)
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] == 8
@@ -261,7 +261,7 @@ def test_long_epochs_show_their_batches_and_can_be_cancelled(
 ) -> None:
     """The job ends within the epoch, between two batches."""
     monkeypatch.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
-    job_id = queued(inline_worker, dataset_id, BATCHED)
+    job_id = queue_training(inline_worker, dataset_id, BATCHED)
 
     def cancel(lease: Lease) -> None:
         with inline_worker.store.begin() as tx:

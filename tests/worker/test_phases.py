@@ -18,8 +18,8 @@ MEBIBYTE = 2**20
 
 def test_each_phase_has_its_peak() -> None:
     """Memory is sampled at the start, at the end and during a phase; a phase can be entered again."""
-    taken = iter((5, 90, 20, 7, 7, 30, 3, 3))
-    phases = Phases(lambda: next(taken))
+    samples = iter((5, 90, 20, 7, 7, 30, 3, 3))
+    phases = Phases(lambda: next(samples))
     phases.enter("loading")  # samples 5, before the first phase, and 90
     phases.enter("loading")  # continues the phase without a sample
     phases.enter("training")  # samples 20 for loading and 7 for training

@@ -12,11 +12,11 @@ def test_every_rankery_error_has_a_title() -> None:
         for kind in vars(core.errors).values()
         if isinstance(kind, type) and issubclass(kind, RankeryError)
     }
-    endings: set[type] = {core.errors.LeaseLost, core.errors.JobCancelled}
-    endings |= {core.errors.KernelsNotReady}  # before a worker takes its first job
-    endings |= {core.errors.JobQuotaExceeded, core.errors.ByteQuotaExceeded}  # answers of the API
-    endings |= {core.errors.StillNeeded, core.errors.UploadTakenOver, core.errors.UploadQuotaExceeded}
-    assert kinds - endings == set(TITLES)
+    never_end_a_job: set[type] = {core.errors.LeaseLost, core.errors.JobCancelled}
+    never_end_a_job |= {core.errors.KernelsNotReady}  # before a worker takes its first job
+    never_end_a_job |= {core.errors.JobQuotaExceeded, core.errors.ByteQuotaExceeded}  # answers of the API
+    never_end_a_job |= {core.errors.StillNeeded, core.errors.UploadTakenOver, core.errors.UploadQuotaExceeded}
+    assert kinds - never_end_a_job == set(TITLES)
 
 
 def test_a_dataset_error_names_its_place() -> None:

@@ -30,20 +30,20 @@ class Registry:
 
     Attributes:
         inline_worker: Worker whose store has the versions.
-        learnt: Id of the training dataset of versions 1 and 3.
-        judged: Id of the dataset for comparisons.
+        training_id: Id of the training dataset of versions 1 and 3.
+        judged_id: Id of the dataset for comparisons.
     """
 
     inline_worker: InlineWorker
-    learnt: str
-    judged: str
+    training_id: str
+    judged_id: str
 
     def set_gate(self, **changed: Any) -> None:
         """Give the alias a gate."""
-        request = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
+        request = GateRequest(dataset_id=self.judged_id, metric="ndcg@5", permutations=1000, **changed)
         with self.inline_worker.store.begin() as tx:
             rule = gate_rule(tx, request)
-            tx.aliases.set_gate("web", "champion", dataset_id=self.judged, rule=rule)
+            tx.aliases.set_gate("web", "champion", dataset_id=self.judged_id, rule=rule)
 
     def point(self, version: int) -> None:
         """Move the alias without its gate."""
@@ -139,7 +139,7 @@ def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
 
 def test_an_equal_model_is_not_worse_and_not_better(registry: Registry) -> None:
     """The same trees pass a gate that requires `not_worse`, and fail one that requires `better`."""
-    registry.inline_worker.trained(registry.learnt)
+    registry.inline_worker.trained(registry.training_id)
     registry.set_gate(require="better")
     refused = registry.promote(4)
     assert refused.problem is not None
@@ -184,11 +184,13 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
 def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None:
     """If most features are absent, the refusal has the counts; if few are, the alias moves, with findings."""
     inline_worker, judged = registry.inline_worker, _synthetic(2)
-    for kept, status in ((2, "refused"), (4, "succeeded")):
+    for n_features, status in ((2, "refused"), (4, "succeeded")):
         narrow = judged.with_features(
-            np.ascontiguousarray(judged.features[:, :kept]), judged.feature_names[:kept]
+            np.ascontiguousarray(judged.features[:, :n_features]), judged.feature_names[:n_features]
         )
-        registry = Registry(inline_worker, registry.learnt, inline_worker.add(narrow, f"narrow {kept}"))
+        registry = Registry(
+            inline_worker, registry.training_id, inline_worker.add(narrow, f"narrow {n_features}")
+        )
         registry.set_gate()
         registry.point(1)
         job = registry.promote(3)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.models.reproduction import reproduction
-from core.data import RankingDataset, synthetic_dataset
+from core.data import synthetic_dataset
 from core.errors import WrongState
 from core.store.artifacts.keys import model_key
 from tests.purging import purge
@@ -16,8 +16,12 @@ DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
 @pytest.fixture
 def trained(inline_worker: InlineWorker) -> InlineWorker:
-    """Version 1 of `web`, with a test dataset and all kinds of random sampling."""
-    train_id, test_id = inline_worker.add(DATASET, "train"), inline_worker.add(_some(range(5)), "test")
+    """A worker whose store has version 1 of `web`, trained with all kinds of random sampling.
+
+    Its test dataset has been deleted since.
+    """
+    train_id = inline_worker.add(DATASET, "train")
+    test_id = inline_worker.add(DATASET.select_queries(range(5)), "test")
     inline_worker.trained(
         train_id,
         test_dataset_id=test_id,
@@ -32,11 +36,7 @@ def trained(inline_worker: InlineWorker) -> InlineWorker:
     return inline_worker
 
 
-def _some(queries: range) -> RankingDataset:
-    return DATASET.select_queries(queries)
-
-
-def _reproduced(inline_worker: InlineWorker) -> dict[str, Any]:
+def _reproduce(inline_worker: InlineWorker) -> dict[str, Any]:
     with inline_worker.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
     job = inline_worker.run_queued(job_id)
@@ -48,7 +48,7 @@ def _reproduced(inline_worker: InlineWorker) -> dict[str, Any]:
 def test_a_reproduction_yields_the_same_bytes(trained: InlineWorker) -> None:
     """A reproduction works without caches and the test dataset, and creates no model."""
     settings = trained.settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
-    result = _reproduced(InlineWorker(trained.store, settings))
+    result = _reproduce(InlineWorker(trained.store, settings))
     with trained.store.read() as tx:
         (model,) = tx.models.page(None, 10).items
     assert (result["equal"], result["differences"]) == (True, [])
@@ -60,7 +60,7 @@ def test_a_network_is_trained_again_to_the_same_bytes(inline_worker: InlineWorke
     """The lineage has the scorer and the versions of the libraries that trained the network."""
     scorer = {"kind": "mlp", "hidden": [6], "epochs": 4, "dropout": 0.2, "missing_indicators": True}
     inline_worker.trained(inline_worker.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5)
-    result = _reproduced(inline_worker)
+    result = _reproduce(inline_worker)
     assert (result["equal"], result["differences"]) == (True, [])
     with inline_worker.store.read() as tx:
         model = tx.models.resolve("web")
@@ -78,7 +78,7 @@ def test_a_changed_model_text_is_not_equal(trained: InlineWorker) -> None:
         key = model_key(tx.models.resolve("web").id)
     good = trained.store.artifacts.read_bytes(key)
     trained.store.artifacts.write_bytes(key, good + b"\n")
-    result = _reproduced(trained)
+    result = _reproduce(trained)
     assert trained.store.artifacts.read_bytes(key) == good
     assert not result["equal"]
     assert result["sha256"] == result["expected_sha256"] != result["stored_sha256"]
@@ -94,7 +94,7 @@ def test_differences_from_the_lineage_are_named(trained: InlineWorker) -> None:
         changed = {"datasets": datasets, "libraries": libraries, "processor": "znver1"}
         model.lineage = {**model.lineage, **changed}
         model.sha256 = "0" * 64
-    result = _reproduced(trained)
+    result = _reproduce(trained)
     assert not result["equal"]
     what = [difference["what"] for difference in result["differences"]]
     assert what == ["train dataset digest", "numpy", "processor"]
@@ -105,7 +105,7 @@ def test_a_model_without_a_lineage_is_trained_from_its_job(trained: InlineWorker
     """The bytes are equal; the differences are unknown without a lineage."""
     with trained.store.begin() as tx:
         tx.models.resolve("web").lineage = None
-    result = _reproduced(trained)
+    result = _reproduce(trained)
     assert (result["equal"], result["differences"]) == (True, None)
 
 

@@ -408,7 +408,7 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
     assert run.status == "failed"  # nothing was served
     assert "RANKERY_RANKING_LOG_SHARE" in str(run.detail)
     serve(almanac, minutes=31)
-    serve(almanac, minutes=29, action="look")  # its users may still click
+    serve(almanac, minutes=20, action="look")  # its users may still click
     for number in (1, 2):
         almanac.work(NIGHT + number * DAY)
         run = almanac.runs(schedule_id)[-1]

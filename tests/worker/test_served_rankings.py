@@ -16,12 +16,12 @@ from worker.process.tasks import run_job
 
 
 def serve(inline_worker: InlineWorker, *lists: dict[str, Any]) -> list[str]:
-    """Keep rankings as the service does; return their ids."""
+    """Record rankings as the API does; return their ids."""
     rows: list[dict[str, Any]] = []
-    for given in lists:
+    for changed in lists:
         row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
         content = {"query": "shoes", "documents": ["a", "b", "c"]}
-        rows.append({**row, "content": content, "created_at": utc_now(), **given})
+        rows.append({**row, "content": content, "created_at": utc_now(), **changed})
     with inline_worker.store.begin() as tx:
         tx.served.add(rows)
     return [str(row["id"]) for row in rows]
@@ -38,12 +38,12 @@ def make_log(
     inline_worker: InlineWorker, version: int | None = None, since: datetime | None = None, **options: Any
 ) -> tuple[JobRun, str]:
     """Make a log of served rankings; return the job and the id of the log."""
-    return made(
+    return run_log_job(
         inline_worker, ServedPeriod("web", version, since, utc_now() + timedelta(seconds=1)), **options
     )
 
 
-def made(
+def run_log_job(
     inline_worker: InlineWorker, lists: ServedPeriod | InterleavedLists, **options: Any
 ) -> tuple[JobRun, str]:
     """Make a log as a worker does; return the job and the id of the log."""
@@ -98,8 +98,8 @@ def test_rankings_without_documents_do_not_spoil_a_log(inline_worker: InlineWork
     np.testing.assert_array_equal(log.clicks, [0, 1])
     empty = {"query": "nothing", "documents": [], "teams": [], "rankers": 2}
     drafted = {"query": "shoes", "documents": ["", "b"], "teams": [1, 0], "rankers": 2}
-    made_id = interleave(inline_worker, 0, (empty, "u1", []), (drafted, "u2", [1]))
-    run, log_id = made(inline_worker, InterleavedLists(made_id))
+    interleaving_id = interleave(inline_worker, 0, (empty, "u1", []), (drafted, "u2", [1]))
+    run, log_id = run_log_job(inline_worker, InterleavedLists(interleaving_id))
     log = load_click_log(run, log_id)
     np.testing.assert_array_equal(log.ranks, [2])
     np.testing.assert_array_equal(log.teams, [0])
@@ -146,8 +146,10 @@ def test_interleaved_lists_become_a_log(inline_worker: InlineWorker) -> None:
     """The log has ranks, clicks, users, and the team of each document that a team contributed."""
     drafted = {"query": "shoes", "documents": ["a", "b", "c"], "teams": [-1, 1, 0], "rankers": 2}
     shared = {"query": "hats", "documents": ["d", "e"], "shares": [[0.5, 0.2], [0.5, 0.8]]}
-    made_id = interleave(inline_worker, 0, (drafted, "u1", [2]), (drafted, "u2", []), (shared, "u1", [0, 1]))
-    run, log_id = made(inline_worker, InterleavedLists(made_id))
+    interleaving_id = interleave(
+        inline_worker, 0, (drafted, "u1", [2]), (drafted, "u2", []), (shared, "u1", [0, 1])
+    )
+    run, log_id = run_log_job(inline_worker, InterleavedLists(interleaving_id))
     log = load_click_log(run, log_id)
     assert (log.n_lists, list(log.query_ids)) == (3, ["shoes", "hats"])
     np.testing.assert_array_equal(log.ranks, [1, 2, 3, 1, 2, 3, 1, 2])
@@ -161,7 +163,9 @@ def test_interleaved_lists_become_a_log(inline_worker: InlineWorker) -> None:
 def test_a_log_of_lists_with_an_open_click_window_is_invalid(inline_worker: InlineWorker) -> None:
     """The problem of the log names the option that shortens the click window."""
     content = {"query": "shoes", "documents": ["a"], "teams": [0], "rankers": 2}
-    _, log_id = made(inline_worker, InterleavedLists(interleave(inline_worker, 3600, (content, None, [0]))))
+    _, log_id = run_log_job(
+        inline_worker, InterleavedLists(interleave(inline_worker, 3600, (content, None, [0])))
+    )
     with inline_worker.store.read() as tx:
         log = tx.click_logs.get(log_id)
     assert log.status == "invalid"

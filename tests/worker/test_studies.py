@@ -265,7 +265,7 @@ def test_a_cancelled_study_has_no_conclusion(
 @pytest.mark.long
 def test_an_alias_moves_only_to_a_better_winner(improved: Finished, plain: Finished) -> None:
     """If the winner is not shown to be better, the alias does not move."""
-    conclusions = [study.study.conclusion or {} for study in (improved, plain)]
+    conclusions = [finished.study.conclusion or {} for finished in (improved, plain)]
     assert conclusions[0]["verdict"] == "better", conclusions[0]["sentence"]
     assert conclusions[1]["verdict"] != "better", conclusions[1]["sentence"]
     winner = conclusions[0]["winner_model"]

@@ -53,7 +53,7 @@ scattered = upload(f"{y} qid:{k} {x}\\n" for (q, k), y, x in zip(rows, labels, v
 upload((f"{y} {x}\\n" for y, x in zip(labels, values)), sizes="6\\n" * 20)
 for loss in LOSSES:
     for _ in range(2 if loss == "lambdarank" else 1):  # the second time from caches
-        made = run(
+        trained = run(
             "train",
             dataset_id=plain,
             model_name="m",
@@ -63,7 +63,7 @@ for loss in LOSSES:
             hyperparameters={"num_iterations": 2, "min_data_in_leaf": 2},
             diagnostics={"interval": 1, "cutoff": 3},
         )
-model = {"model_id": made["model_id"], "system": "m:1"}
+model = {"model_id": trained["model_id"], "system": "m:1"}
 run(
     "evaluate",
     dataset_id=scattered,

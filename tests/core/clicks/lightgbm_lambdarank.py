@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-_BINS, _MOST = 1024 * 1024, 25.0
+_BINS, _LARGEST_DIFFERENCE = 1024 * 1024, 25.0
 
 
 class PlainLambdarank:
@@ -14,9 +14,9 @@ class PlainLambdarank:
     def __init__(self, labels: np.ndarray, boundaries: np.ndarray, truncation_level: int = 30) -> None:
         labels = np.asarray(labels, np.float64)
         self._labels, self._boundaries, self._top = labels, boundaries, truncation_level
-        factor = _BINS / (2 * _MOST)
+        factor = _BINS / (2 * _LARGEST_DIFFERENCE)
         self._factor = factor
-        self._sigmoid = [1.0 / (1.0 + math.exp(i / factor - _MOST)) for i in range(_BINS)]
+        self._sigmoid = [1.0 / (1.0 + math.exp(i / factor - _LARGEST_DIFFERENCE)) for i in range(_BINS)]
         self._inverse = []
         for first, last in itertools.pairwise(boundaries):
             ideal = 0.0
@@ -45,9 +45,9 @@ class PlainLambdarank:
                 discounts = 1.0 / math.log2(2.0 + high), 1.0 / math.log2(2.0 + low)
                 delta = float(gap) * abs(discounts[0] - discounts[1]) * self._inverse[query]
                 difference = float(scores[one] - scores[other])
-                share = self._sigmoid[int((difference + _MOST) * self._factor)]
-                pull, curvature = np.float32(share * -delta), np.float32(share * (1.0 - share) * delta)
-                gradient[other] -= pull
-                hessian[other] += curvature
-                gradient[one] += pull
-                hessian[one] += curvature
+                share = self._sigmoid[int((difference + _LARGEST_DIFFERENCE) * self._factor)]
+                of_pair = np.float32(share * -delta), np.float32(share * (1.0 - share) * delta)
+                gradient[other] -= of_pair[0]
+                hessian[other] += of_pair[1]
+                gradient[one] += of_pair[0]
+                hessian[one] += of_pair[1]

@@ -24,7 +24,7 @@ QUERIES, DOCUMENTS = 60, 8
 
 
 def clicked(seed: int = 0) -> RankingDataset:
-    """Return lists in the order shown, with clicks that fade with the rank."""
+    """Return lists in the order shown, with fewer clicks at lower ranks."""
     stream = np.random.default_rng(seed)
     features = stream.normal(size=(QUERIES * DOCUMENTS, 5)).round(2)
     ranks = np.tile(np.arange(1, DOCUMENTS + 1), QUERIES)
@@ -174,7 +174,7 @@ def test_ratios_of_one_give_the_loss(name: str, options: dict[str, Any]) -> None
 
 
 def test_ratio_of_shown_ranks() -> None:
-    """Pairs are divided by t⁺ of the clicked and t⁻ of the other document's shown rank, the paper's way."""
+    """Each pair is divided by t⁺ of the clicked and t⁻ of the other document's shown rank."""
     bias = RatioBias(2, 1.0)
     queries = ShownQueries(np.array([0.0, 1.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))
     objective = RatioObjective(make_loss("ranknet"), queries, bias)  # type: ignore[arg-type]

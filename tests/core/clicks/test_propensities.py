@@ -79,16 +79,16 @@ def test_all_pairs_recovers_propensities_from_expected_clicks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "swaps", "most"),
+    ("method", "swaps", "largest_error"),
     [("shuffled", "shuffle", 0.3), ("pivot", "first", 0.5), ("all-pairs", "adjacent", 0.5)],
 )
-def test_recovery(method: str, swaps: str, most: float) -> None:
+def test_recovery(method: str, swaps: str, largest_error: float) -> None:
     """With randomised ranks, at least seven of eight true propensities are within their intervals."""
     log, truth, _ = simulated(40_000, swaps, users=3000)
     found = estimate_propensities(log, PropensityPlan(method=method, positions=8, resamples=40))
     inside = (found.lower <= truth.propensities) & (truth.propensities <= found.upper)
     assert inside.sum() >= 7
-    assert error_of(found.values, truth.propensities) < most
+    assert error_of(found.values, truth.propensities) < largest_error
     assert (found.upper[1:] / found.lower[1:] < 1.5).all()
     assert found.units == "users"
     assert "times as often as rank 1" in found.summary
@@ -112,7 +112,7 @@ def test_coverage(method: str, swaps: str) -> None:
 
 @pytest.mark.parametrize("classifier", ["trees", "logistic"])
 def test_regression_em(classifier: str) -> None:
-    """Without randomised ranks, features that determine relevance give back the propensities."""
+    """Without randomised ranks, the propensities are recovered by features that determine relevance."""
     log, truth, features = simulated(60_000, "none")
     plan = PropensityPlan(method="regression-em", positions=8, resamples=0, classifier=classifier)
     found = estimate_propensities(log, plan, features)
@@ -145,7 +145,7 @@ def test_equal_features_with_missing_values_are_refused(classifier: str) -> None
 
 
 def test_too_few_pairs_for_trees_are_refused() -> None:
-    """LightGBM drops each feature that cannot split the pairs; logistic regression goes on."""
+    """LightGBM drops each feature that cannot split the pairs; logistic regression uses it."""
     shown, clicked = np.full((36, 2), 4.0), np.ones((36, 2))
     features = np.arange(36, dtype=np.float32)[:, np.newaxis]
     with pytest.raises(InvalidInput, match="no feature varies in enough documents for trees"):
@@ -204,7 +204,7 @@ def test_versions() -> None:
 
 
 def test_refusals() -> None:
-    """Logs that cannot identify propensities are refused with a way out."""
+    """Logs that cannot identify propensities are refused, with a solution if there is one."""
     log, _, features = simulated(2_000, "none")
     for method in ("pivot", "adjacent", "all-pairs", "shuffled"):
         with pytest.raises(InvalidInput, match=r"no document was shown at more than one rank.*regression-em"):

@@ -132,7 +132,7 @@ def test_documents_beyond_the_cutoff_are_not_shown() -> None:
 
 
 def test_unusable_scores_and_parameters_are_refused() -> None:
-    """Scores that cannot rank, and parameters out of bounds, are refused with their place."""
+    """The error points at scores that cannot rank, and at parameters out of bounds."""
     with pytest.raises(InvalidInput, match="/rankers/1: must be one finite score"):
         simulate(DATASET, [SCORES, SCORES * np.nan], UserModel(), SimulationPlan())
     with pytest.raises(InvalidInput, match="/rankers: must name at least one"):

@@ -56,7 +56,7 @@ def test_recovery() -> None:
 
 
 def test_features_without_information_do_not_lower_intercepts() -> None:
-    """Trees do not learn by heart which documents happened to get few clicks."""
+    """Trees do not overfit to documents that got few clicks by chance."""
     log, truth, features = simulated(5_000)
     noise = np.random.default_rng(9).normal(size=(len(features), 20)).astype(np.float32)
     plan = PropensityPlan(method="trust-em", positions=RANKS, resamples=0)

@@ -136,8 +136,8 @@ def test_resumed(correction: str, scorer: str) -> None:
     assert whole.content != trained(replace(spec, clicks=None), data).content
 
 
-@pytest.mark.parametrize(("scorer", "iterations", "apart"), [("linear", 40, 0.12), ("trees", 40, 0.16)])
-def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, apart: float) -> None:
+@pytest.mark.parametrize(("scorer", "iterations", "tolerance"), [("linear", 40, 0.12), ("trees", 40, 0.16)])
+def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, tolerance: float) -> None:
     """A ranker and the propensities of its clicks are learnt together, without an experiment on users."""
     judged, log, truth = logged()
     data = training_data(log, judged).dataset
@@ -146,7 +146,7 @@ def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, apar
     assert naive.propensities is None
     assert ndcg(dual, judged) > ndcg(naive, judged) + 0.2
     assert dual.propensities[0] == 1.0
-    np.testing.assert_allclose(dual.propensities, truth.propensities / truth.propensities[0], atol=apart)
+    np.testing.assert_allclose(dual.propensities, truth.propensities / truth.propensities[0], atol=tolerance)
 
 
 def test_training_data() -> None:

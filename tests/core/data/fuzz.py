@@ -1,4 +1,4 @@
-"""Mutated files for every reader: each is read, or refused with its place, within bounds of time and memory.
+"""Mutated files for every reader: each is read or refused, within bounds of time and memory.
 
 python -m tests.core.data.fuzz --files 100000
 """
@@ -66,7 +66,7 @@ class Outcome:
 
     Attributes:
         counts: Number of files that were read, and number of refused ones.
-        failures: Other failures: the seed, and the error or the way the process died.
+        failures: Other failures: the seed, and the traceback or the end of the process.
         growth_bytes: Largest growth of a process's memory while it read files.
     """
 
@@ -90,7 +90,7 @@ def _batch(seeds: range) -> Outcome:
         child = multiprocessing.get_context("spawn").Process(target=_read_all, args=(seeds, theirs))
         child.start()
         theirs.close()
-        done = _listen(ours, counts, failures)
+        done = _receive(ours, counts, failures)
         growth = max(growth, done.growth)
         if not done.files and not done.hung:
             child.join()
@@ -106,14 +106,16 @@ def _batch(seeds: range) -> Outcome:
 
 
 @dataclass
-class _Done:
+class _Progress:
     files: int = 0
     growth: int = 0
     hung: bool = False
 
 
-def _listen(pipe: Connection, counts: collections.Counter[str], failures: list[tuple[int, str]]) -> _Done:
-    done = _Done()
+def _receive(
+    pipe: Connection, counts: collections.Counter[str], failures: list[tuple[int, str]]
+) -> _Progress:
+    done = _Progress()
     while True:
         # The first answer waits for Python to start and for the kernels.
         if not pipe.poll(SECONDS_A_FILE if done.files else 300.0):
@@ -176,12 +178,12 @@ def _check(dataset: RankingDataset) -> None:
 def sample_of(seed: int) -> _Sample:
     """Make the mutated file of a seed."""
     generator = np.random.default_rng(seed)
-    seeds = _seeds()
-    content, kind = seeds[int(generator.integers(len(seeds)))]
+    originals = _valid_files()
+    content, kind = originals[int(generator.integers(len(originals)))]
     for _ in range(int(generator.integers(1, 4))):
         content = _mutated(content, generator)
     if generator.random() < 0.15:
-        content = _packed(content, generator)
+        content = _compressed(content, generator)
         if generator.random() < 0.5:
             content = _mutated(content, generator)
     sizes = None
@@ -191,19 +193,19 @@ def sample_of(seed: int) -> _Sample:
             sizes = _mutated(sizes, generator)
     chosen = kind if generator.random() < 0.3 else "auto"
     if generator.random() < 0.05:
-        chosen = _any(FORMATS, generator)
+        chosen = _choice(FORMATS, generator)
     return _Sample(
         content,
         sizes,
         ReadingOptions(
             format=chosen,
-            non_contiguous_queries=_any(("regroup", "error"), generator),
-            repeated_features=_any(("last", "reject"), generator),
+            non_contiguous_queries=_choice(("regroup", "error"), generator),
+            repeated_features=_choice(("last", "reject"), generator),
         ),
     )
 
 
-def _any(choices: tuple[str, ...], generator: np.random.Generator) -> str:
+def _choice(choices: tuple[str, ...], generator: np.random.Generator) -> str:
     return choices[int(generator.integers(len(choices)))]
 
 
@@ -232,13 +234,13 @@ def _mutated(content: bytes, generator: np.random.Generator) -> bytes:
     return content[:at] + token + content[at:]
 
 
-def _packed(content: bytes, generator: np.random.Generator) -> bytes:
+def _compressed(content: bytes, generator: np.random.Generator) -> bytes:
     if generator.random() < 0.5:
         return gzip.compress(content, mtime=0)
     return bytes(pa.compress(content, "zstd", asbytes=True))
 
 
-def _seeds() -> list[tuple[bytes, str]]:
+def _valid_files() -> list[tuple[bytes, str]]:
     return [
         (_LETOR, "letor"),
         (_PAIRS, "lightgbm"),
@@ -281,7 +283,7 @@ def main() -> int:
         failures += outcome.failures
         growth = max(growth, outcome.growth_bytes)
     console = Console()
-    table = Table("mutated files", "read", "refused with the place", "failed", "most memory, MiB")
+    table = Table("mutated files", "read", "refused", "failed", "most memory, MiB")
     cells = (
         sum(counts.values()) + len(failures),
         counts["read"],

@@ -14,13 +14,13 @@ _LABEL = st.one_of(st.integers(0, 4).map(float), st.floats(0, 2.0**100, width=32
 _TOKEN = st.characters(exclude_characters=" \t\r\n", exclude_categories=["Cs"])
 
 
-def stays(identifier: str) -> bool:
+def is_normalised(identifier: str) -> bool:
     """Return whether an id is empty, or `normalise_ids` leaves it unchanged."""
     return bool(normalise_ids([identifier]).texts.to_pylist() == [identifier or None])
 
 
-_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(stays)
-_ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(stays)
+_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8).filter(is_normalised)
+_ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(is_normalised)
 
 
 _LETOR_KEY = st.from_regex("[A-Za-z][a-z0-9_.-]{0,3}", fullmatch=True)
@@ -34,7 +34,7 @@ def datasets(
     named: bool = True,
     keys: st.SearchStrategy[str] = _ANY_ID,
 ) -> RankingDataset:
-    """Datasets of 1 to 5 queries with any finite float32 feature or NaN, subnormals and -0.0 included."""
+    """Draw datasets of 1 to 5 queries; features are any finite float32, with subnormals and -0.0, or NaN."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
     rows, columns = sum(lengths), draw(st.integers(1, 6))
     feature_names = draw(_unique(columns)) if named else None
@@ -54,14 +54,14 @@ def datasets(
 
 
 def letor_datasets() -> st.SearchStrategy[RankingDataset]:
-    """Datasets that the LETOR format can hold: ids without blanks, features f1, f2, ..."""
+    """Return a strategy for datasets that LETOR text can hold: ids without blanks, features f1, f2, ..."""
     return datasets(_LETOR_ID, named=False, keys=_LETOR_KEY)
 
 
 def _document_columns(
     keys: st.SearchStrategy[str], texts: st.SearchStrategy[str], rows: int
 ) -> st.SearchStrategy[dict[str, list[str]]]:
-    """Up to three columns, empty for some documents, but not for the first."""
+    """Return a strategy for up to three columns, empty for some documents, but not for the first."""
     value, some = texts.filter(bool), st.one_of(st.just(""), texts)
     columns = st.tuples(value, st.lists(some, min_size=rows - 1, max_size=rows - 1))
     return st.dictionaries(keys, columns.map(lambda column: [column[0], *column[1]]), max_size=3)

@@ -17,8 +17,8 @@ from tests.core.data.strategies import assert_same, datasets
 
 @pytest.mark.long
 @given(st.one_of(datasets(), datasets(weighted=True)), st.booleans())
-def test_a_dataset_comes_back_to_the_same_bits(dataset: RankingDataset, full: bool) -> None:
-    """Every field survives, with and without weights of documents and columns of queries."""
+def test_a_saved_dataset_is_loaded_with_the_same_bits(dataset: RankingDataset, full: bool) -> None:
+    """This holds for every field, with and without weights of documents and columns of queries."""
     if full:
         weights = np.linspace(0, 1, dataset.n_documents)
         columns = {"märket": dataset.query_ids, "": dataset.query_ids[::-1]}
@@ -30,8 +30,8 @@ def test_a_dataset_comes_back_to_the_same_bits(dataset: RankingDataset, full: bo
     np.testing.assert_array_equal(found.matrix.view(np.uint32), dataset.matrix.view(np.uint32))
 
 
-def test_arrays_are_mapped_and_ordinary(tmp_path: Path) -> None:
-    """Kernels see plain writable arrays; what is written to them stays in this process."""
+def test_arrays_are_mapped_and_writable(tmp_path: Path) -> None:
+    """Kernels need plain writable arrays; values written to them do not change the files."""
     dataset = synthetic_dataset(3, seed=1, n_features=4)
     save_arrays(dataset, tmp_path)
     found = load_arrays(tmp_path)
@@ -45,7 +45,7 @@ def test_arrays_are_mapped_and_ordinary(tmp_path: Path) -> None:
 
 
 def test_mapped_arrays_outlive_their_files(tmp_path: Path) -> None:
-    """A dataset in use does not notice that its files were removed."""
+    """A loaded dataset keeps its values after its files are deleted."""
     dataset = synthetic_dataset(3, seed=1, n_features=4)
     save_arrays(dataset, tmp_path)
     found = load_arrays(tmp_path)

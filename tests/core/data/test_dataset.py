@@ -1,4 +1,4 @@
-"""RankingDataset: what it accepts, and selecting queries."""
+"""Validation of RankingDataset, and selection of its queries."""
 
 from dataclasses import replace
 from typing import Any
@@ -66,7 +66,7 @@ def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], pointer: str
 
 
 def test_labels_and_features_are_kept_as_they_are() -> None:
-    """Negative labels, missing ones and infinite features are the doctor's and the job's concern."""
+    """Negative labels, missing labels and infinite features are accepted; the doctor and jobs check them."""
     dataset = RankingDataset.from_arrays([[np.inf], [-np.inf], [np.nan]], [-1, np.nan, 0], [0, 3])
     np.testing.assert_array_equal(dataset.labels, [-1, np.nan, 0])
     np.testing.assert_array_equal(dataset.features[:, 0], [np.inf, -np.inf, np.nan])

@@ -37,7 +37,7 @@ def _expected(text: str) -> np.float32:
 
 
 def _halfway(number: float) -> str:
-    """The exact decimal halfway between a positive float32 and the next."""
+    """Return the exact decimal halfway between a positive float32 and the next."""
     low = np.float32(number)
     middle = (Fraction(float(low)) + Fraction(float(np.nextafter(low, np.float32(np.inf))))) / 2
     places = middle.denominator.bit_length()  # a fraction over 2**k has k decimal places
@@ -46,7 +46,7 @@ def _halfway(number: float) -> str:
 
 
 _HALFWAY = [_halfway(number) for number in (1.0, 0.1, 3.5, 123456.7, 1e-30, 1e-42, 1e-45, 3e38)]
-_NASTY = [
+_EDGE_CASES = [
     "0", "-0", "+0", "0.0", "-0.0e5", "0e999999999999999999999", "1", "-1", "+1.5", ".5", "-.5", "5.",
     "1e5", "1E+5", "1e-5", "007", "0.1", "0.2", "0.3", "3.4028234663852886e38", "3.4028235e38",
     "3.40282356e38", "1e-45", "7e-46", "7.1e-46", "7.006492321624085e-46", "7.0064923216240853e-46",
@@ -63,8 +63,8 @@ _NASTY = [
 _LONG = ["1" + "0" * 38, "0." + "0" * 400 + "1e401", "1" + "0" * 400 + "e-400"]
 
 
-@pytest.mark.parametrize("text", [*_NASTY, *_LONG, *_HALFWAY, *(f"{text}1" for text in _HALFWAY)])
-def test_nasty_decimals_round_as_numpy_rounds_them(text: str) -> None:
+@pytest.mark.parametrize("text", [*_EDGE_CASES, *_LONG, *_HALFWAY, *(f"{text}1" for text in _HALFWAY)])
+def test_edge_cases_round_as_numpy_rounds_them(text: str) -> None:
     """Halfway cases, subnormals, long mantissas and huge exponents give np.float32(float(text))'s bits."""
     assert _read(text).tobytes() == _expected(text).tobytes()
 
@@ -103,7 +103,7 @@ def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
 @settings(max_examples=examples(1000))
 @given(st.floats(2.0**-149, 2.0**127, width=32), st.integers(-2, 2), st.integers(1, 40))
 def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, step: int, places: int) -> None:
-    """Cutting and nudging the exact halfway decimal never sends the kernel to the wrong side."""
+    """A halfway decimal that is cut, or changed in its last place, is not rounded to the wrong neighbour."""
     halfway = Fraction(_halfway(low))
     exponent = int(f"{float(low):e}".split("e")[1]) - places
     text = f"{round(halfway / Fraction(10) ** exponent) + step}e{exponent}"
@@ -158,7 +158,7 @@ def test_more_halfway_numbers_than_the_buffer_holds(monkeypatch: pytest.MonkeyPa
 
 
 def test_rows_left_to_python_may_hold_anything_else() -> None:
-    """A wrong token after a halfway number is reported as usual, and odd bytes in the query id do no harm."""
+    """A wrong token after a halfway number is reported as usual, and odd bytes in the query id are kept."""
     halfway = _HALFWAY[0]
     content = f"{halfway} qid:a\x0bb 1:{halfway}#x\n{halfway} 1:2\n{halfway} qid:1 1:{halfway} x:1\n".encode()
     with pytest.raises(DatasetError) as caught:

@@ -32,7 +32,7 @@ def _read(folder: Path, table: dict[str, Any], **options: Any) -> RankingDataset
     return read_file(_file(folder, {**JUDGED, **table}), reading_options(options)).dataset
 
 
-def _refused(folder: Path, table: dict[str, Any], **options: Any) -> DatasetError:
+def _error_of(folder: Path, table: dict[str, Any], **options: Any) -> DatasetError:
     with pytest.raises(DatasetError) as caught:
         _read(folder, table, **options)
     return caught.value
@@ -42,7 +42,7 @@ def _refused(folder: Path, table: dict[str, Any], **options: Any) -> DatasetErro
     "number", [pa.float32(), pa.float64(), pa.float16(), pa.int8(), pa.uint64(), pa.decimal128(5, 2)], ids=str
 )
 @pytest.mark.parametrize("make", [lambda number: pa.list_(number, 3), pa.list_, pa.large_list])
-def test_a_list_is_as_many_features(tmp_path: Path, make: Any, number: Any) -> None:
+def test_each_number_of_a_list_is_a_feature(tmp_path: Path, make: Any, number: Any) -> None:
     """Lists may have any type of numbers; a null list and a null number in a list are missing values."""
     lists = pa.array([row and [None if one is None else float(one) for one in row] for row in LISTS])
     dataset = _read(tmp_path, {"emb": lists.cast(make(number))})
@@ -98,7 +98,7 @@ def test_usual_names_give_lists_no_role(tmp_path: Path) -> None:
 
 def test_a_list_of_another_length_is_named_by_row_and_column(tmp_path: Path) -> None:
     """An empty list is refused, too; the file may be read without the column."""
-    error = _refused(tmp_path, {"emb": pa.array([[1.0, 2], [1], None, []]), "bm25": [1.0] * 4})
+    error = _error_of(tmp_path, {"emb": pa.array([[1.0, 2], [1], None, []]), "bm25": [1.0] * 4})
     assert [(problem.line, problem.column, problem.text) for problem in error.problems] == [
         (2, "emb", "a list of 1"),
         (4, "emb", "a list of 0"),
@@ -113,7 +113,7 @@ def test_a_list_of_another_length_is_named_by_row_and_column(tmp_path: Path) -> 
 
 def test_a_number_beyond_float32_is_named_by_its_feature(tmp_path: Path) -> None:
     """An infinite number is kept, as in other columns."""
-    error = _refused(tmp_path, {"emb": pa.array([[1.0, 2], None, [np.inf, -1e39], [0, 0]])})
+    error = _error_of(tmp_path, {"emb": pa.array([[1.0, 2], None, [np.inf, -1e39], [0, 0]])})
     (problem,) = error.problems
     assert (problem.line, problem.column, problem.text) == (3, "emb", "-1e+39")
     assert "expected emb.1 within float32's range of 3.4e38, but found -1e+39" in problem.detail
@@ -152,17 +152,17 @@ def test_a_number_beyond_float32_is_named_by_its_feature(tmp_path: Path) -> None
         ({"x": [1] * 4, "emb": pa.array([[[1.0]]] * 4)}, {}, "but emb have"),
     ],
 )
-def test_what_cannot_be_a_block_is_refused(
+def test_columns_that_cannot_be_blocks_are_refused(
     tmp_path: Path, columns: dict[str, Any], options: dict[str, Any], expected: str
 ) -> None:
     """The error names the column."""
-    assert expected in str(_refused(tmp_path, columns, **options))
+    assert expected in str(_error_of(tmp_path, columns, **options))
 
 
-def test_a_clash_goes_with_the_ignored_column(tmp_path: Path) -> None:
-    """Names that are given must all be different; an ignored column causes no clash."""
+def test_an_ignored_column_causes_no_clash_of_names(tmp_path: Path) -> None:
+    """Names of features, those of lists included, must all be different."""
     columns = {"emb": pa.array(LISTS), "emb.1": [1, 2, 3, 4]}
-    assert _refused(tmp_path, columns).problems[0].column == "emb"
+    assert _error_of(tmp_path, columns).problems[0].column == "emb"
     assert _read(tmp_path, columns, columns={"ignore": ["emb.1"]}).feature_names == NAMES
     with pytest.raises(InvalidInput, match="must all be different"):
         _read(tmp_path, {"e": pa.array(LISTS), "emb.1": [1, 2, 3, 4]}, feature_names={"e": "emb"})

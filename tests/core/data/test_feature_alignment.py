@@ -12,7 +12,7 @@ from core.errors import DatasetError, FeaturesAbsent
 
 
 def dataset(*names: str) -> RankingDataset:
-    """Two documents of one query; column j holds j + 1 and -(j + 1)."""
+    """Return two documents of one query; column j holds j + 1 and -(j + 1)."""
     row = np.arange(1.0, len(names) + 1)
     return RankingDataset.from_arrays([row, -row], [1, 0], [0, 2], feature_names=names)
 

@@ -52,7 +52,7 @@ def test_a_choice_has_one_of_two_options(given: dict[str, list[str]]) -> None:
         (FeatureChoice(leave_out=NAMES), "/leave_out: must leave at least one feature"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(choice: FeatureChoice, problem: str) -> None:
+def test_choices_that_do_not_fit_the_dataset_are_refused(choice: FeatureChoice, problem: str) -> None:
     """The error has the list and the nearest name."""
     with pytest.raises(InvalidInput, match=problem):
         choice.of(NAMES)

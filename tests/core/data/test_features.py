@@ -90,7 +90,7 @@ def test_a_large_matrix_is_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPa
     assert not is_mapped(new_matrix(*MATRIX.shape))
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="Linux only: room on a disk is reserved")
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="Linux only: disk space is reserved")
 def test_a_matrix_beyond_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The matrix is refused before a write to it, which would end the process."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

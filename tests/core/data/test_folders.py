@@ -1,4 +1,4 @@
-"""Folders below data roots: recognised by their shape, and never left."""
+"""Folders below data roots: recognised by their files; paths out of the roots are refused."""
 
 import os
 from collections.abc import Mapping
@@ -142,7 +142,7 @@ def test_nothing_outside_is_opened(root: Path, folder: str, name: str) -> None:
         pass
 
 
-def test_a_part_that_leads_outside_is_refused_with_its_folder(root: Path) -> None:
+def test_a_part_that_links_outside_is_refused_with_its_folder(root: Path) -> None:
     """The folder is refused, because the size of the part would be that of a file elsewhere."""
     with pytest.raises(InvalidInput):
         DataRoots([root]).recognise("linked")
@@ -151,7 +151,7 @@ def test_a_part_that_leads_outside_is_refused_with_its_folder(root: Path) -> Non
 def test_a_path_that_is_exchanged_after_it_was_resolved_is_refused(root: Path, outside: Path) -> None:
     """Folders are opened one by one without following links, which may have replaced them meanwhile."""
 
-    class Slow(DataRoots):
+    class ExchangesFolder(DataRoots):
         def _resolve(self, relative: PurePosixPath) -> tuple[Path, Path]:
             resolved = super()._resolve(relative)
             if (root / "web").is_dir() and not (root / "web").is_symlink():
@@ -159,12 +159,12 @@ def test_a_path_that_is_exchanged_after_it_was_resolved_is_refused(root: Path, o
                 (root / "web").symlink_to(outside)
             return resolved
 
-    with pytest.raises(DatasetError), Slow([root]).opened("web/Fold1", "train.txt"):
+    with pytest.raises(DatasetError), ExchangesFolder([root]).opened("web/Fold1", "train.txt"):
         pass
 
 
 def test_an_open_file_stays_the_same_file(root: Path) -> None:
-    """The path of an open file opens the same file after its name was given to another; changes are seen."""
+    """An open file stays readable after another took its name; a change of its content is a new version."""
     roots = DataRoots([root])
     with roots.opened("web/Fold1", "train.txt") as file:
         (root / "web" / "Fold1" / "new").write_text(SECRET)
@@ -190,7 +190,7 @@ def test_of_several_roots_the_first_that_has_it_counts(tmp_path: Path) -> None:
 
 
 def test_without_roots_nothing_is_read(tmp_path: Path) -> None:
-    """The answer names the setting."""
+    """The error names the setting."""
     with pytest.raises(InvalidInput, match="RANKERY_DATA_ROOTS is not set"):
         DataRoots([]).recognise(str(tmp_path))
 

@@ -12,7 +12,7 @@ from core.errors import InvalidInput
 
 
 def dataset_of(lengths: list[int], columns: dict[str, list[str]] | None = None) -> RankingDataset:
-    """A dataset with queries of these lengths, whose feature is the row of the document."""
+    """Return a dataset with queries of these lengths, whose feature is the row of the document."""
     boundaries = np.concatenate([[0], np.cumsum(lengths)])
     rows = np.arange(boundaries[-1])
     return RankingDataset.from_arrays(rows[:, None], rows % 3, boundaries, query_columns=columns)
@@ -25,7 +25,7 @@ def dataset_of(lengths: list[int], columns: dict[str, list[str]] | None = None) 
     st.booleans(),
 )
 def test_no_query_is_on_both_sides_of_a_fold(lengths: list[int], k: int, seed: int, given: bool) -> None:
-    """Every query is held out by exactly one fold, whole, and trains all others."""
+    """All documents of a query are held out by one fold, and are training data of all other folds."""
     k = min(k, len(lengths))
     names = [f"S{query % k}" for query in range(len(lengths))]
     dataset = dataset_of(lengths, {"fold": names})

@@ -1,4 +1,4 @@
-"""Ids are spelled alike, whatever type their column has and whichever way they come in."""
+"""Ids have one spelling, whatever the type of their column and the format of the data."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -51,7 +51,7 @@ def _dictionaries(frame: pd.DataFrame, path: Path) -> None:
     pq.write_table(table, path.with_suffix(".parquet"))
 
 
-WAYS = pytest.mark.parametrize("write", [_csv, _tsv, _pandas, _polars, _dictionaries])
+WRITERS = pytest.mark.parametrize("write", [_csv, _tsv, _pandas, _polars, _dictionaries])
 Write = Callable[[pd.DataFrame, Path], None]
 
 
@@ -66,7 +66,7 @@ def _read(folder: Path) -> tuple[tuple[str, ...], list[str]]:
     return dataset.query_ids, list(dataset.document_ids)
 
 
-@WAYS
+@WRITERS
 @pytest.mark.parametrize(
     "numbers",
     [
@@ -90,7 +90,7 @@ def test_whole_numbers_are_spelled_as_integers(
     )
 
 
-@WAYS
+@WRITERS
 def test_a_query_without_an_id_is_refused_with_its_row(tmp_path: Path, write: Write) -> None:
     """NaN is a missing id, as null is: rows with NaN do not become one query."""
     write(_frame([1.0, 1.0, np.nan, 2.0], ["a", "b", "c", "d"]), tmp_path / "x")

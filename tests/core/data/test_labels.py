@@ -30,10 +30,8 @@ def _labels(*labels: float) -> Any:
         ([NAN, NAN], LabelRange(None, None, 2, True)),
     ],
 )
-def test_the_range_has_ends_missing_labels_and_whether_all_are_whole(
-    labels: list[float], expected: LabelRange
-) -> None:
-    """The range has its ends as people write them, the count of missing labels, and whether all are whole."""
+def test_the_range_of_labels(labels: list[float], expected: LabelRange) -> None:
+    """The range has the least and greatest label, the number of missing labels, and whether all are whole."""
     assert LabelRange.of(_labels(*labels)) == expected
 
 
@@ -52,9 +50,7 @@ def test_the_range_has_ends_missing_labels_and_whether_all_are_whole(
         ([0, 1e31], ["the largest label is 1e+31, but sums overflow for labels above 1e30; map such labels"]),
     ],
 )
-def test_labels_that_nothing_can_use_are_refused_with_the_way_out(
-    labels: list[float], details: list[str]
-) -> None:
+def test_unusable_labels_are_refused_with_a_solution(labels: list[float], details: list[str]) -> None:
     """All problems are reported together, each with the label map that solves it."""
     with pytest.raises(InvalidInput) as caught:
         LabelRange.of(_labels(*labels)).check()

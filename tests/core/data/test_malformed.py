@@ -1,4 +1,4 @@
-"""Malformed files of every format, each with the whole message that its owner reads."""
+"""Malformed files of every format, each with the whole error message."""
 
 import gzip
 import io
@@ -645,7 +645,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
 
 
 @pytest.mark.parametrize("case", MALFORMED)
-def test_a_malformed_file_is_refused_with_its_place_and_the_way_out(tmp_path: Path, case: str) -> None:
+def test_a_malformed_file_is_refused_with_the_position_and_a_solution(tmp_path: Path, case: str) -> None:
     """The message names file, line and column, what was found and what was expected."""
     content, options, sizes, message = MALFORMED[case]
     path, side = tmp_path / "stored", None

@@ -31,7 +31,7 @@ def _written(dataset: RankingDataset) -> bytes:
 
 @st.composite
 def _full_datasets(draw: Any) -> RankingDataset:
-    """Datasets with all that a file may hold: labels of any kind, infinities, weights, query columns."""
+    """Draw datasets with everything that a file may hold: any labels, infinities, weights, query columns."""
     dataset: RankingDataset = draw(st.one_of(datasets(), datasets(weighted=True)))
     features, labels = dataset.matrix.copy(), dataset.labels.copy()
     features[0, 0] = draw(st.sampled_from([np.inf, -np.inf, np.nan, -0.0]))
@@ -85,7 +85,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
     assert_same(read_parquet(path), expected)
 
 
-def test_rows_are_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_span_of_queries_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any span of queries equals these queries of the whole dataset, wherever row groups end."""
     monkeypatch.setattr("core.data.parquet._ROW_GROUP_ROWS", (1, 7))
     dataset = synthetic_dataset(5, seed=1, documents_per_query=10, n_features=3)
@@ -101,7 +101,7 @@ def test_rows_are_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             read_rows(path, first, last)
 
 
-def test_rows_leave_the_rest_of_the_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_pages_of_the_requested_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Damage in other pages does not prevent the reading of a query."""
     monkeypatch.setattr("core.data.parquet._ROW_GROUP_ROWS", (1, 10))
     dataset = synthetic_dataset(5, seed=1, documents_per_query=10, n_features=3)
@@ -179,14 +179,14 @@ def test_the_columns_are_plain() -> None:
 
 
 @functools.cache
-def _small() -> pa.Table:
+def _small_table() -> pa.Table:
     return pq.read_table(
         io.BytesIO(_written(synthetic_dataset(2, seed=0, documents_per_query=2, n_features=4)))
     )
 
 
 def _rewritten(**changes: Any) -> bytes:
-    table = _small()
+    table = _small_table()
     metadata = changes.get("metadata", table.schema.metadata)
     table = changes.get("change", lambda same: same)(table)
     file = io.BytesIO()

@@ -2,7 +2,7 @@
 
 import io
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -225,11 +225,6 @@ def test_different_values_of_a_query_are_named(tmp_path: Path) -> None:
         joined(paths)
 
 
-def sized(**bounds: int) -> Callable[[Sequence[Path]], Reading]:
-    """Return a function that joins files within limits."""
-    return lambda paths: joined(paths, WHOLE, Limits(**bounds))
-
-
 @pytest.mark.long
 def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
     """Parts that are small enough alone are refused if together, with all features, they are too large."""
@@ -237,7 +232,10 @@ def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="30,001 documents by 9,000 features"):
         joined(paths)
     with pytest.raises(DatasetError, match="at most 20,000 documents"):
-        sized(documents=20_000)(parts_of(tmp_path, "1 qid:1 1:1\n" * 10_001, "1 qid:2 1:1\n" * 10_001))
+        joined(
+            parts_of(tmp_path, "1 qid:1 1:1\n" * 10_001, "1 qid:2 1:1\n" * 10_001),
+            limits=Limits(documents=20_000),
+        )
 
 
 @pytest.mark.parametrize("text", ["q1 0 d1 2\nq1 0 d2 0\n", "2 1:0.5\n1 1:0.2\n"])

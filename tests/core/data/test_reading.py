@@ -34,7 +34,7 @@ def _zstd(content: bytes) -> bytes:
     ],
     ids=["gzip", "gzip in members", "zstd", "zstd in frames"],
 )
-def test_packing_is_recognised_by_content(tmp_path: Path, packed: bytes) -> None:
+def test_compression_is_recognised_by_content(tmp_path: Path, packed: bytes) -> None:
     """A packed file reads as its plain form, whatever its name is."""
     plain, other = tmp_path / "a.gz", tmp_path / "b.parquet"
     plain.write_bytes(LETOR)
@@ -44,7 +44,7 @@ def test_packing_is_recognised_by_content(tmp_path: Path, packed: bytes) -> None
 
 @pytest.mark.parametrize("first", ["ORCID", "PARENT_ID"])
 def test_a_column_may_begin_like_the_signature_of_a_binary_format(tmp_path: Path, first: str) -> None:
-    """Upper-case names such as ORCID are text; ORC and encrypted Parquet go on with control characters."""
+    """Names such as ORCID are text; signatures of ORC and encrypted Parquet precede control characters."""
     path = tmp_path / "judged"
     path.write_text(f"{first},label,query_id,bm25\n1,2,q1,0.5\n2,0,q1,0.25\n")
     assert read_dataset(path).feature_names == (first, "bm25")

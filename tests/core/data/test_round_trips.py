@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from core.data import RankingDataset
 from core.data.reading import JudgedFile, read_file
-from tests.core.data.strategies import assert_same, datasets, stays
+from tests.core.data.strategies import assert_same, datasets, is_normalised
 from tests.examples import examples
 
 _CELL = st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=6
-).filter(stays)
+).filter(is_normalised)
 _PLAIN_ID = _CELL.filter(lambda text: text == text.strip() and not text.startswith("#"))
 _COLUMNS = ("label", "query_id", "document_id", "weight", "document_weight")
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {

@@ -18,7 +18,7 @@ SEEDS = st.integers(0, 2**32)
 
 @st.composite
 def judged(draw: Any, least: int = 2) -> RankingDataset:
-    """2 to 80 queries of 1 to 30 documents, some without a relevant one; the only feature is the row."""
+    """Draw up to 80 queries of 1 to 30 documents, some without a relevant one; the feature is the row."""
     lengths = draw(st.lists(st.integers(1, 30), min_size=least, max_size=80))
     highest = draw(
         st.lists(st.sampled_from([-1, 0, 1, np.nan]), min_size=len(lengths), max_size=len(lengths))
@@ -91,13 +91,13 @@ def test_folds_split_the_queries(dataset: RankingDataset, folds: int, seed: int)
     for kept, held_out in splits:
         assert_parted(dataset, kept, held_out)
     longest = np.diff(dataset.query_boundaries).max()
-    for count, apart in (
+    for count, largest_difference in (
         (lambda part: part.n_queries, 1),
         (relevant_queries, 2),
         (lambda part: part.n_documents, 4 * longest),
     ):
         counts = [count(held_out) for _, held_out in splits]
-        assert max(counts) - min(counts) <= apart
+        assert max(counts) - min(counts) <= largest_difference
 
 
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8])
@@ -109,7 +109,7 @@ def test_every_query_may_be_held_out(fraction: float) -> None:
 
 
 def test_the_seed_decides() -> None:
-    """The same seed splits the same way, another differently."""
+    """The same seed gives the same split, and another seed another split."""
     dataset = synthetic_dataset(40, seed=0, documents_per_query=2, n_features=2)
     halves = [split_queries(dataset, 0.5, seed)[1].query_ids for seed in (1, 1, 2)]
     fourths = [fold_queries(dataset, 4, 2, seed)[1].query_ids for seed in (1, 1, 2)]

@@ -56,11 +56,11 @@ def read_groups(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
     read: list[tuple[int, str]] = []
     original = pq.ParquetFile.read_row_group
 
-    def noted(self: Any, group: int, columns: list[str], **options: Any) -> pa.Table:
+    def recorded(self: Any, group: int, columns: list[str], **options: Any) -> pa.Table:
         read.extend((group, column) for column in columns)
         return original(self, group, columns, **options)
 
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", noted)
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", recorded)
     return read
 
 
@@ -70,7 +70,7 @@ def _same(found: Float32Array, expected: Float32Array) -> None:
     assert found.tobytes() == expected.tobytes()
 
 
-def _all(path: Path) -> StoredFeatures:
+def _all_features(path: Path) -> StoredFeatures:
     return StoredFeatures(path.as_uri(), np.arange(DOCUMENTS), np.arange(FEATURES))
 
 
@@ -98,7 +98,7 @@ def _all(path: Path) -> StoredFeatures:
 )
 def test_stored_features_read_as_the_matrix_does(key: Any, path: Path, matrix: Float32Array) -> None:
     """Each selection equals that of the matrix of `read_parquet`, bit for bit, with codes of categories."""
-    _same(np.asarray(_all(path)[key]), np.asarray(matrix[key]))
+    _same(np.asarray(_all_features(path)[key]), np.asarray(matrix[key]))
 
 
 def test_chosen_rows_and_columns(path: Path, matrix: Float32Array) -> None:
@@ -121,7 +121,7 @@ def test_columns_that_the_file_lacks(path: Path, read_groups: list[tuple[int, st
 
 
 @pytest.mark.parametrize("cells", [1, 2 * GROUP_ROWS + 1, 2**20])
-def test_rising_rows_are_read_once(
+def test_ascending_rows_are_read_once(
     cells: int,
     path: Path,
     matrix: Float32Array,
@@ -140,7 +140,7 @@ def test_rising_rows_are_read_once(
 
 def test_blocks_of_stored_features_are_read_like_those_of_a_matrix(path: Path, matrix: Float32Array) -> None:
     """Stored features are accepted in place of the features of a dataset."""
-    features: Any = _all(path)
+    features: Any = _all_features(path)
     _same(np.concatenate([block for _, block in row_blocks(features)]), matrix)
 
 
@@ -204,7 +204,7 @@ def test_a_damaged_row_group_is_reported(path: Path, tmp_path: Path) -> None:
 
 
 class _Storage(ThreadingHTTPServer):
-    """Answer presigned URLs as S3 does: only GET with a range, and only for the exact text of the URL.
+    """An HTTP server that answers presigned URLs as S3 does: only GET, and only for the exact signature.
 
     Attributes:
         content: Bytes of the file.
@@ -212,7 +212,7 @@ class _Storage(ThreadingHTTPServer):
     """
 
     def __init__(self, content: bytes) -> None:
-        super().__init__(("127.0.0.1", 0), _Answer)
+        super().__init__(("127.0.0.1", 0), _StorageHandler)
         self.content = content
         self.failures = 0
 
@@ -221,7 +221,7 @@ class _Storage(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/bucket/data.parquet?{SIGNATURE}"
 
 
-class _Answer(BaseHTTPRequestHandler):
+class _StorageHandler(BaseHTTPRequestHandler):
     server: _Storage
 
     def do_HEAD(self) -> None:
@@ -236,13 +236,13 @@ class _Answer(BaseHTTPRequestHandler):
             storage.failures -= 1
             self.send_error(503)
             return
-        size, asked = len(storage.content), self.headers.get("Range", "")
-        first, _, last = asked.removeprefix("bytes=").partition("-")
+        size, byte_range = len(storage.content), self.headers.get("Range", "")
+        first, _, last = byte_range.removeprefix("bytes=").partition("-")
         begin, end = int(first or 0), min(int(last or size - 1), size - 1) + 1
-        self.send_response(206 if asked else 200)
+        self.send_response(206 if byte_range else 200)
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Length", str(end - begin))
-        if asked:
+        if byte_range:
             self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
         self.end_headers()
         self.wfile.write(storage.content[begin:end])
@@ -301,7 +301,7 @@ def test_a_row_group_is_released_after_its_last_document(
     path: Path, read_groups: list[tuple[int, str]]
 ) -> None:
     """A row group is kept for the next documents; after its last document it is read again."""
-    features = _all(path)
+    features = _all_features(path)
     for rows in (slice(10, 20), slice(20, 30), slice(-2, None), slice(-2, None)):
         _ = features[rows]
     assert [group for group, column in read_groups if column == read_groups[0][1]] == [0, 12, 12]

@@ -118,8 +118,8 @@ def _relevant(dataset: RankingDataset) -> list[int]:
     return [int(count) for count in np.add.reduceat(dataset.labels > 0, dataset.query_boundaries[:-1])]
 
 
-def test_every_sparse_query_has_the_relevant_documents_asked_for() -> None:
-    """A whole number is exact, a fraction the probability of one more; lists have the length asked for."""
+def test_every_sparse_query_has_the_requested_number_of_relevant_documents() -> None:
+    """A whole number is exact, a fraction the probability of one more; lists have the requested length."""
     exact = sparse_dataset(30, seed=1, documents_per_query=40, n_features=5, relevant_per_query=12)
     assert np.diff(exact.query_boundaries).tolist() == [40] * 30
     assert _relevant(exact) == [12] * 30
@@ -128,11 +128,11 @@ def test_every_sparse_query_has_the_relevant_documents_asked_for() -> None:
     assert np.mean(_relevant(between)) == pytest.approx(2.25, abs=4 * (0.25 * 0.75 / 400) ** 0.5)
 
 
-def test_sparse_data_has_the_printed_share_of_label_0() -> None:
-    """99.83% of Istella-X (2023, table 3), with its documents a query; at least one is relevant."""
-    printed = sparse_dataset(20, seed=1, n_features=4)
-    assert printed.n_documents == 20 * 2_679
-    assert set(_relevant(printed)) == {4, 5}
+def test_sparse_data_has_the_published_share_of_label_0() -> None:
+    """The share is 99.83%, as of Istella-X (2023, table 3); at least one document of a query is relevant."""
+    published = sparse_dataset(20, seed=1, n_features=4)
+    assert published.n_documents == 20 * 2_679
+    assert set(_relevant(published)) == {4, 5}
     assert _relevant(sparse_dataset(3, seed=1, documents_per_query=10, n_features=4)) == [1, 1, 1]
 
 

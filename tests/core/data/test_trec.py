@@ -16,7 +16,7 @@ from core.data.trec import Run, join_run, read_run, write_qrels, write_run
 from core.errors import DatasetError, InvalidInput
 from core.evaluation import measure
 from core.metrics import conventions
-from tests.core.data.strategies import stays
+from tests.core.data.strategies import is_normalised
 
 QRELS = b"q2 0 a 2\nq2\t0  b -1\r\nq1 0 c 0\n\nq2 0 d 1\n"
 RUN = b"q1 Q0 c 2 0.5 me\nq9 Q0 c 1 0.5 me\nq1 Q0 x 1 1e-3 me\nq2 Q0 b 9 7 me\n"
@@ -30,8 +30,8 @@ def _file(folder: Path, content: bytes, name: str = "file") -> Path:
 
 def test_qrels_are_a_dataset_without_features(tmp_path: Path) -> None:
     """Queries have the order of their first lines, with all their documents; any white space separates."""
-    for content, asked in ((QRELS, "auto"), (gzip.compress(QRELS), "trec-qrels")):
-        dataset = read_dataset(_file(tmp_path, content), asked)
+    for content, requested in ((QRELS, "auto"), (gzip.compress(QRELS), "trec-qrels")):
+        dataset = read_dataset(_file(tmp_path, content), requested)
         assert dataset.query_ids == ("q2", "q1")
         assert list(dataset.document_ids) == ["a", "b", "d", "c"]
         assert dataset.labels.tolist() == [2, -1, 1, 0]
@@ -46,11 +46,11 @@ def test_a_query_may_be_called_anything(tmp_path: Path, query: str) -> None:
     assert (dataset.query_ids, list(dataset.document_ids)) == ((query,), ["#d"])
 
 
-@pytest.mark.parametrize("asked", ["auto", "trec-qrels"])
-def test_comments_of_qrels_are_left_out(tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize("requested", ["auto", "trec-qrels"])
+def test_comments_of_qrels_are_left_out(tmp_path: Path, requested: str) -> None:
     """Comments may be anywhere and hold four words; an error has the number of its line."""
     content = b"# pooled in 2026\n#note\nq2 0 a 2\n \t# q1 0 z 1\n#7 0 b 1\n# q\nq1 1 c 0\n#"
-    dataset = read_dataset(_file(tmp_path, content), asked)
+    dataset = read_dataset(_file(tmp_path, content), requested)
     assert dataset.query_ids == ("q2", "#7", "q1")
     assert list(dataset.document_ids) == ["a", "b", "c"]
     assert dataset.labels.tolist() == [2, 1, 0]
@@ -208,14 +208,14 @@ def test_published_judgments_measure_as_in_trec_eval(shared_data: Path, tmp_path
 
 # A line that begins with the word # is a comment.
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=6).filter(
-    lambda word: word != "#" and stays(word)
+    lambda word: word != "#" and is_normalised(word)
 )
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=10, unique=True)
 
 
 @pytest.mark.long
 @given(pairs=PAIRS, data=st.data())
-def test_what_is_written_reads_back(
+def test_written_qrels_and_runs_read_back(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     """Any ids without blanks and whole labels are kept; a run keeps the order of equal scores."""
@@ -268,7 +268,7 @@ def _repeated(dataset: RankingDataset) -> list[str]:
 
 
 def test_blanks_in_ids_are_encoded_and_missing_labels_left_out() -> None:
-    """A blank would shift the columns; trec_eval knows no judgment without a relevance."""
+    """A blank would shift the columns; qrels cannot express a missing label."""
     batch = pa.RecordBatch.from_pydict(
         {
             "query_id": ["q 1", "q 1"],

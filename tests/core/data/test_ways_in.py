@@ -286,22 +286,22 @@ def _run_of_dictionaries(drawn: Drawn, path: Path) -> Outcome:
     return _of_run(path)
 
 
-Way = Callable[[Drawn, Path], Outcome]
-TEXT_WAYS: tuple[Way, ...] = (_letor, _lightgbm, _csv, _tsv, _qrels, _run)
-TYPED_WAYS: tuple[Way, ...] = (
+Reader = Callable[[Drawn, Path], Outcome]
+TEXT_READERS: tuple[Reader, ...] = (_letor, _lightgbm, _csv, _tsv, _qrels, _run)
+TYPED_READERS: tuple[Reader, ...] = (
     _parquet, _polars_parquet, _dictionaries_of_arrow, _pandas, _polars, _arrow, _arrays, _lists,
     _run_of_a_frame, _run_of_dictionaries,
 )  # fmt: skip
 REFUSALS = (DatasetError, DataUnusable, InvalidArgument)
 
 
-def _is_possible(way: Way, drawn: Drawn) -> bool:
-    """Return whether a form can hold a table."""
-    if way is _svmlight:
+def _is_possible(reader: Reader, drawn: Drawn) -> bool:
+    """Return whether the format of a reader can hold a table."""
+    if reader is _svmlight:
         return pd.api.types.is_integer_dtype(drawn.queries.column) and drawn.queries.is_fit
-    if way is _lightgbm:
+    if reader is _lightgbm:
         return len(_starts(drawn)) == len(set(drawn.queries.texts))
-    if way in (_polars, _polars_parquet):  # polars cannot convert decimals from pandas
+    if reader in (_polars, _polars_parquet):  # polars cannot convert decimals from pandas
         return not any(ids.column.map(type).isin([Decimal]).any() for ids in (drawn.queries, drawn.documents))
     return True
 
@@ -315,31 +315,31 @@ def _is_possible(way: Way, drawn: Drawn) -> bool:
 def test_one_table_is_one_dataset_or_is_refused(tmp_path: Path, seed: int, n_tables: int) -> None:
     """Every reader that accepts a table gives the same dataset; typed forms refuse invalid query ids."""
     rng = np.random.default_rng(seed)
-    taken = 0
+    accepted = 0
     for number in range(n_tables):
         drawn = _drawn(rng)
         outcomes: dict[str, Outcome] = {}
         refusals: dict[str, Exception] = {}
-        for way in (_svmlight, *TEXT_WAYS, *TYPED_WAYS):
-            if not _is_possible(way, drawn):
+        for reader in (_svmlight, *TEXT_READERS, *TYPED_READERS):
+            if not _is_possible(reader, drawn):
                 continue
             try:
-                outcomes[way.__name__] = way(drawn, tmp_path / f"{number}.{way.__name__}")
+                outcomes[reader.__name__] = reader(drawn, tmp_path / f"{number}.{reader.__name__}")
             except REFUSALS as refusal:
-                refusals[way.__name__] = refusal
+                refusals[reader.__name__] = refusal
         shown = f"table {number}:\n{drawn.frame}\n{outcomes}\n{refusals}"
         expected: Outcome = {}
         for outcome in outcomes.values():
             for part, values in outcome.items():
                 assert values == expected.setdefault(part, values), f"{part} of {shown}"
         if drawn.queries.is_fit and drawn.documents.is_fit:
-            assert not _unexpected(refusals, drawn), shown
-            taken += 1
+            assert not _unexpected(refusals), shown
+            accepted += 1
         elif not drawn.queries.is_fit:
-            assert not {way.__name__ for way in TYPED_WAYS} & outcomes.keys(), shown
-    assert taken > n_tables / 8
+            assert not {reader.__name__ for reader in TYPED_READERS} & outcomes.keys(), shown
+    assert accepted > n_tables / 8
 
 
-def _unexpected(refusals: dict[str, Exception], drawn: Drawn) -> dict[str, Exception]:
+def _unexpected(refusals: dict[str, Exception]) -> dict[str, Exception]:
     """Return refusals except those of a repeated document in a query, since several texts may be one id."""
-    return {way: refusal for way, refusal in refusals.items() if "each document once" not in str(refusal)}
+    return {name: refusal for name, refusal in refusals.items() if "each document once" not in str(refusal)}

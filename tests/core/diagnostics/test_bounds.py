@@ -23,7 +23,7 @@ N_QUERIES = examples(10_000)
 
 @cache
 def _queries() -> list[RankedQuery]:
-    """Queries of 1 to 14 documents and 2 to 5 grades with a relevant one; a fifth have tied scores."""
+    """Return queries of 1 to 14 documents and 2 to 5 grades with a relevant one; a fifth have tied scores."""
     generator = np.random.default_rng(2009)
     queries = []
     for number in range(N_QUERIES):
@@ -77,7 +77,7 @@ def test_the_bound_of_ndcg_loss2pp_has_the_mu_of_the_loss() -> None:
 
 
 def _constants(query: RankedQuery) -> float:
-    """C2 + C3 of NDCG-Loss2: ½ Σ δ_ij min(G_i, G_j)."""
+    """Return C2 + C3 of NDCG-Loss2: ½ Σ δ_ij min(G_i, G_j)."""
     inverse = 1.0 / query.discounts
     total = 0.0
     for i, j in itertools.permutations(range(len(query)), 2):
@@ -113,7 +113,7 @@ def test_the_essential_loss_is_the_least_over_all_consistent_permutations() -> N
 
 
 def _loss_of(query: RankedQuery, permutation: tuple[int, ...], weights: Float64Array) -> float:
-    """Equation 6; the numbers of documents are their ranks."""
+    """Return the loss of equation 6; documents are named by their ranks, from 0."""
     return sum(
         float(weights[step])
         for step in range(len(permutation) - 1)
@@ -204,8 +204,8 @@ def test_on_graded_labels_the_proof_for_softmax_fails_but_not_the_bound() -> Non
     """Bruch et al. 2019, section 4, notes that their bound does not hold for graded labels.
 
     Equation 11 fails at one document of label 2: its DCG of 3 exceeds the labels' sum. Yet −ln NDCG stays
-    below the least cross entropy that any scores of a ranking reach, for all rankings of two to four labels
-    from 0 to 5; nearest are two documents of labels 0 and 2 in this, the wrong, order.
+    below the least cross entropy of a ranking, for all rankings of two to four labels from 0 to 5. The two
+    are nearest where a document of label 0 ranks above one of label 2.
     """
     assert RankedQuery(np.zeros(1), np.array([2.0])).max_dcg == 3.0
     nearness = {
@@ -219,7 +219,7 @@ def test_on_graded_labels_the_proof_for_softmax_fails_but_not_the_bound() -> Non
 
 
 def _min_softmax_loss(labels: tuple[float, ...]) -> float:
-    """Cross entropy at the best scores that do not rise in this order: isotonic regression of P_y."""
+    """Return the cross entropy at the best scores that do not rise in this order, by isotonic regression."""
     target = np.array(labels) / sum(labels)
     softmax = isotonic_regression(target, increasing=False).x
     held = target > 0.0

@@ -35,7 +35,7 @@ def test_definition_31_by_all_pairs() -> None:
         assert found.tolist() == [expected]
 
 
-def test_the_stricter_form_asks_for_a_false_and_a_missed_document() -> None:
+def test_the_stricter_form_needs_a_false_and_a_missed_document() -> None:
     """False and missed documents are found by the counts of labels in the present and the ideal top k."""
     scores = np.array([4.0, 3.0, 2.0, 1.0])
     boundaries = np.array([0, 4])

@@ -26,7 +26,7 @@ def judged() -> Judged:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_diagnosis_names_everything_and_no_bound_is_broken(judged: Judged, name: str) -> None:
+def test_a_diagnosis_is_complete_and_no_bound_is_broken(judged: Judged, name: str) -> None:
     """All diagnostics exist for every loss; within one ranking, each loss is the gradient of a cost."""
     found = diagnose(make_loss(name), *judged, cutoff=5)
     assert set(found) == set(DIAGNOSTICS)
@@ -45,7 +45,7 @@ def test_lightgbms_normalisation_makes_the_jacobian_asymmetric(judged: Judged) -
 
 
 class _Field:
-    """λ = (s1 s2, s1), whose Jacobian is ((s2, s1), (1, 0))."""
+    """A loss with the gradient (s1 s2, s1), whose Jacobian is ((s2, s1), (1, 0))."""
 
     def prepare(self, labels: FloatArray, query_boundaries: Int64Array) -> "_Field":
         return self

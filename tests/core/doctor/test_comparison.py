@@ -14,7 +14,7 @@ ROWS = QUERIES * DOCUMENTS
 
 
 def _other(**parts: Any) -> RankingDataset:
-    """A sound dataset that shares neither queries nor documents with `sound()`."""
+    """Return a sound dataset that shares neither queries nor documents with `sound()`."""
     changed: dict[str, Any] = {
         "features": sound().matrix + np.float32(0.125),
         "query_ids": [f"other{number}" for number in range(QUERIES)],
@@ -22,7 +22,7 @@ def _other(**parts: Any) -> RankingDataset:
     return sound(**(changed | parts))
 
 
-def _only(train: RankingDataset, other: RankingDataset, role: str = "test") -> Finding:
+def _only_finding(train: RankingDataset, other: RankingDataset, role: str = "test") -> Finding:
     (finding,) = compare(train, other, role)
     return finding
 
@@ -35,34 +35,34 @@ def test_datasets_that_fit_together_have_no_findings() -> None:
 def test_shared_query_ids_are_a_warning() -> None:
     """The finding has the ids."""
     ids = [f"other{number}" for number in range(QUERIES - 2)]
-    finding = _only(sound(), _other(query_ids=[*ids, "q7", "q3"]), "validation")
+    finding = _only_finding(sound(), _other(query_ids=[*ids, "q7", "q3"]), "validation")
     assert (finding.code, finding.severity, finding.examples) == ("shared-queries", "warning", ("q7", "q3"))
     assert finding.title == "2 of 20 queries of the validation data have the id of a training query"
     assert (finding.count, finding.total, finding.unit) == (2, 20, "queries")
 
 
 @pytest.mark.parametrize("gap", [1, 2])
-def test_numbers_from_one_are_no_ids_worth_a_warning(gap: int) -> None:
+def test_shared_numbers_from_one_are_information(gap: int) -> None:
     """Many files number their queries from 1, some with gaps."""
     counted = [str(number) for number in range(1, gap * QUERIES + 1, gap)]
-    finding = _only(sound(query_ids=counted), _other(query_ids=counted))
+    finding = _only_finding(sound(query_ids=counted), _other(query_ids=counted))
     assert (finding.code, finding.severity, finding.count) == ("shared-queries", "info", QUERIES)
 
 
 def test_very_long_numbers_are_ids() -> None:
     """Python does not convert texts of more than 4,300 digits to int."""
     counted = [*map(str, range(1, QUERIES)), "9" * 5_000]
-    assert _only(sound(query_ids=counted), _other(query_ids=counted)).severity == "warning"
+    assert _only_finding(sound(query_ids=counted), _other(query_ids=counted)).severity == "warning"
 
 
 @pytest.mark.parametrize("factor", [3, 15])
 def test_sparse_numbers_are_ids(factor: int) -> None:
     """Numbers with large gaps count as assigned ids."""
     sparse = [str(1 + factor * number) for number in range(QUERIES)]
-    assert _only(sound(query_ids=sparse), _other(query_ids=sparse)).severity == "warning"
+    assert _only_finding(sound(query_ids=sparse), _other(query_ids=sparse)).severity == "warning"
 
 
-def _sharing(rows: int) -> Any:
+def _features_sharing(rows: int) -> Any:
     features = _other().matrix.copy()
     features[:rows] = sound().features[0]
     return features
@@ -70,7 +70,7 @@ def _sharing(rows: int) -> Any:
 
 def test_shared_documents_are_counted_by_their_features() -> None:
     """The finding counts all shared documents, and the distinct ones."""
-    finding = _only(sound(), _other(features=_sharing(12)))
+    finding = _only_finding(sound(), _other(features=_features_sharing(12)))
     assert (finding.code, finding.severity) == ("shared-documents", "warning")
     assert finding.title == (
         "12 of 200 documents of the test data have exactly the same features as a training document;"
@@ -81,7 +81,7 @@ def test_shared_documents_are_counted_by_their_features() -> None:
 
 
 def _of_brands(dataset: RankingDataset, brands: tuple[str, ...], names: list[str]) -> RankingDataset:
-    """The dataset with its first feature as the brand of each document."""
+    """Return the dataset with the brand of each document as its first feature."""
     codes = Categories(brands).codes(names)
     features = np.column_stack([codes, np.zeros((len(names), dataset.n_features - 1), np.float32)])
     return dataset.with_features(
@@ -101,13 +101,13 @@ def test_categories_of_shared_documents_are_compared_by_value() -> None:
 
 def test_few_shared_documents_are_information() -> None:
     """A few pages are always duplicates."""
-    assert _only(sound(), _other(features=_sharing(9))).severity == "info"
+    assert _only_finding(sound(), _other(features=_features_sharing(9))).severity == "info"
 
 
 def test_documents_that_queries_share_anyhow_are_information() -> None:
-    """With coarse features, training queries share as many documents with each other; the title has this."""
+    """With coarse features, training queries share as many documents; the title has their share."""
     coarse = np.round(sound().features)
-    finding = _only(sound(features=coarse), _other(features=np.round(_other().features)))
+    finding = _only_finding(sound(features=coarse), _other(features=np.round(_other().features)))
     assert (finding.code, finding.severity) == ("shared-documents", "info")
     assert "% of the training documents equal a training document of another query" in finding.title
 
@@ -150,7 +150,7 @@ def test_features_that_training_lacks_are_a_warning() -> None:
 )
 def test_another_scale_of_labels_is_a_warning(judged: Any, count: int) -> None:
     """Labels may be new, or expected labels absent; the finding counts the documents of new labels."""
-    finding = _only(sound(), _other(labels=judged(sound().labels)))
+    finding = _only_finding(sound(), _other(labels=judged(sound().labels)))
     assert (finding.code, finding.severity, finding.count) == ("label-scale", "warning", count)
     assert "the labels of the training data are 0, 1, 2, 3" in finding.title
 
@@ -177,5 +177,5 @@ def test_labels_that_are_missing_are_no_scale() -> None:
 
 def test_one_and_two_threads_find_the_same() -> None:
     """Hashes do not depend on the thread that computes them."""
-    other = _other(features=_sharing(12))
+    other = _other(features=_features_sharing(12))
     assert compare(sound(), other, "test", threads=2) == compare(sound(), other, "test")

@@ -19,7 +19,7 @@ PARTS = ("train", "validation", "test")
 
 
 def of_size(queries: int, documents: int, features: int, largest_label: float = 4.0) -> RankingDataset:
-    """A dataset of these counts; the last query has the documents that are left."""
+    """Return a dataset of these counts; the last query has the documents that are left."""
     boundaries = np.r_[np.arange(queries), documents]
     labels = np.zeros(documents, np.float32)
     labels[-1] = largest_label
@@ -29,7 +29,7 @@ def of_size(queries: int, documents: int, features: int, largest_label: float = 
 def fold(
     queries: tuple[int, ...], documents: tuple[int, ...], features: int = 136, label: float = 4.0
 ) -> dict[str, Counts]:
-    """Counts of the parts of a fold."""
+    """Return the counts of the parts of a fold."""
     return {
         part: Counts(n_queries, n_documents, features, label)
         for part, n_queries, n_documents in zip(PARTS, queries, documents, strict=False)

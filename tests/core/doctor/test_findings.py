@@ -21,7 +21,7 @@ def test_sound_data_has_no_findings() -> None:
 
 
 def _rows(rows: dict[int, int]) -> Any:
-    """The features with some rows copied from others."""
+    """Return the features with some rows copied from others."""
     changed = features()
     for row, source in rows.items():
         changed[row] = changed[source]
@@ -33,7 +33,7 @@ def _ids(rows: dict[int, str]) -> list[str]:
 
 
 def _clicks(*first: float) -> Any:
-    """Values of one feature, the first of them given."""
+    """Return the values of the feature `clicks`, the first of them replaced."""
     return np.r_[first, features()[len(first) :, 3]]
 
 
@@ -431,13 +431,13 @@ def test_very_long_queries_are_information() -> None:
     assert (finding.title, finding.examples) == ("1 of 2 queries has more than 10,000 documents", ("2",))
 
 
-def test_the_gravest_come_first() -> None:
+def test_findings_are_ordered_by_severity() -> None:
     """Errors are first, then warnings, then information, in whatever order they are found."""
     report = examine(sound(labels=np.ones(ROWS), features=_cells(0, [1], np.inf) * [1, 1, 0, 1]))
     assert [finding.severity for finding in report.findings] == ["error", "warning", "info"]
 
 
-def test_negative_labels_come_with_the_map_that_mends_them() -> None:
+def test_the_advice_on_negative_labels_has_a_label_map() -> None:
     """The advice can be pasted into a job."""
     (finding,) = examine(sound(labels=labels({3: -1, 4: -2}))).findings
     assert 'label_map {"-2": 0, "-1": 0}' in finding.advice

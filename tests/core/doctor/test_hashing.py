@@ -46,7 +46,7 @@ def test_small_whole_numbers_do_not_collide() -> None:
     assert len(np.unique(hashes)) == len(grid)
 
 
-def test_columns_hash_in_the_order_asked_for() -> None:
+def test_columns_hash_in_the_requested_order() -> None:
     """Two datasets whose columns are in different orders can be compared."""
     left, right = np.array([[1, 2, 3]], np.float32), np.array([[3, 9, 1]], np.float32)
     assert hash_rows(left, np.array([0, 2]))[0] == hash_rows(right, np.array([2, 0]))[0]

@@ -23,7 +23,7 @@ LABEL = st.sampled_from([0.0, 1.0, 2.0, -1.0, np.nan])
 
 @st.composite
 def small_datasets(draw: st.DrawFn) -> RankingDataset:
-    """Queries of a few documents whose values, labels and ids often repeat."""
+    """Draw queries of a few documents whose values, labels and ids often repeat."""
     lengths = draw(st.lists(st.integers(1, 6), min_size=1, max_size=6))
     rows, columns = sum(lengths), draw(st.integers(1, 3))
     return RankingDataset.from_arrays(
@@ -39,7 +39,7 @@ def _same(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _equal_pairs(dataset: RankingDataset) -> list[list[tuple[int, int]]]:
-    """The pairs of rows with equal features, query by query, each row compared with each."""
+    """Return the pairs of rows with equal features, query by query, each row compared with each."""
     return [
         [pair for pair in combinations(range(start, stop), 2) if _same(*dataset.features[list(pair)])]
         for start, stop in pairwise(dataset.query_boundaries.tolist())
@@ -89,7 +89,7 @@ def test_repeated_ids_are_those_that_came_before_in_the_query(dataset: RankingDa
         assert repeats.surplus[query] == stop - start - len(set(ids[start:stop]))
 
 
-def _counted(report: Report) -> set[tuple[str, str, int, int]]:
+def _counts(report: Report) -> set[tuple[str, str, int, int]]:
     return {(found.code, found.title, found.count, found.total) for found in report.findings}
 
 
@@ -111,7 +111,7 @@ def test_the_order_of_queries_changes_no_count(dataset: RankingDataset, random: 
     order = list(range(dataset.n_queries))
     random.shuffle(order)
     report, other = examine(dataset), examine(dataset.select_queries(order))
-    assert _counted(report) == _counted(other)
+    assert _counts(report) == _counts(other)
     assert list(map(_rounded, report.features)) == list(map(_rounded, other.features))
 
 

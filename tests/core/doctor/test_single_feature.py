@@ -18,7 +18,7 @@ NAN = math.nan
 
 
 def _single(values: list[float], judged: list[float]) -> SingleFeatures:
-    """One query, ranked by one feature."""
+    """Rank one query by one feature."""
     return rank_by_single_features(
         RankingDataset.from_arrays([[v] for v in values], judged, [0, len(judged)]), 0
     )
@@ -33,7 +33,7 @@ def _ndcg_at_10(ranked_labels: list[float]) -> float:
 
 
 def _over_all_orders(values: list[float], judged: list[float], ahead: int) -> float:
-    """NDCG@10 of a stable sort, averaged over every order of the input, missing values last."""
+    """Return NDCG@10 of a stable sort, averaged over every order of the input, missing values last."""
 
     def key(row: int) -> tuple[bool, float]:
         return (True, 0.0) if math.isnan(values[row]) else (False, -values[row])
@@ -89,19 +89,19 @@ def test_the_label_and_its_negative_rank_ideally() -> None:
 
 
 @pytest.mark.parametrize("direction", ["descending", "ascending"])
-def test_missing_values_rank_last_either_way(direction: str) -> None:
+def test_missing_values_rank_last_in_both_directions(direction: str) -> None:
     """A value that only relevant documents have is found, whatever it is."""
     single = _single([NAN, NAN, 5.0, 5.0, NAN], [0, 0, 1, 1, 0])
     assert getattr(single, direction)[0] == 1.0
 
 
 def test_infinite_values_rank_as_the_largest_and_the_smallest() -> None:
-    """Infinity above every number, its negative below, both before what is missing."""
+    """Infinity ranks above every number and its negative below; missing values rank last."""
     assert _single([NAN, -math.inf, 0.0, math.inf], [0, 1, 2, 3]).descending[0] == 1.0
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_without_ties_it_is_the_metric_itself(seed: int) -> None:
+def test_without_ties_the_value_is_that_of_the_metric(seed: int) -> None:
     """The value equals NDCG@10 of `core.metrics` over the queries whose documents differ in label."""
     dataset = synthetic_dataset(30, seed=seed, documents_per_query=25, n_features=3)
     dataset = dataset.with_labels(np.where(np.arange(750) < 50, 1, dataset.labels).astype(np.float32))

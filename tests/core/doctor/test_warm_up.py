@@ -31,12 +31,12 @@ def test_nothing_is_left_to_compile_after_warming_up() -> None:
     examination()
     comparison()
     before = _compiled()
-    made, file = synthetic_dataset(30, seed=1, n_features=10), BytesIO()
-    write_parquet(made, file)
+    drawn, file = synthetic_dataset(30, seed=1, n_features=10), BytesIO()
+    write_parquet(drawn, file)
     file.seek(0)
     stored = read_parquet(file)
-    for dataset in (made, stored, stored.select_queries([2, 1])):
+    for dataset in (drawn, stored, stored.select_queries([2, 1])):
         examine(dataset, threads=2)
-        compare(made, dataset, "test")
+        compare(drawn, dataset, "test")
     assert before["core.doctor.columns._measure_blocks"]
     assert _compiled() == before

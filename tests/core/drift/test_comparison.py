@@ -1,4 +1,4 @@
-"""Drift: found where there is some, and not where there is none."""
+"""Detection of drift between two samples of queries."""
 
 import json
 import math
@@ -72,7 +72,7 @@ def test_many_queries_make_a_small_difference_a_shift() -> None:
     assert found.columns[0].verdict == "shift"
 
 
-def test_few_queries_tell_nothing() -> None:
+def test_too_few_queries_give_no_verdict() -> None:
     """With only 29 queries before, even a large shift gives no verdict."""
     found = compare(draw(1, 29), draw(2, 500, 9.0), COLUMNS, DEFAULT, 1)
     assert (found.verdict, found.columns) == ("too_few", ())

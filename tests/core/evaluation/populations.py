@@ -15,10 +15,10 @@ _DOCUMENTS = 20
 
 def effect_of_power(n_queries: float) -> float:
     """Return the effect size whose power is 0.80 by the noncentral t, with so many queries."""
-    beyond = stats.t.ppf(0.975, n_queries - 1)
+    critical = stats.t.ppf(0.975, n_queries - 1)
 
     def shortage(effect: float) -> float:
-        return float(stats.nct.sf(beyond, n_queries - 1, effect * np.sqrt(n_queries))) - 0.8
+        return float(stats.nct.sf(critical, n_queries - 1, effect * np.sqrt(n_queries))) - 0.8
 
     approximate = 2.8 / np.sqrt(n_queries)
     return float(optimize.brentq(shortage, 0.9 * approximate, 1.3 * approximate))

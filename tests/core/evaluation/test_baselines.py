@@ -43,13 +43,13 @@ def test_the_best_single_feature_is_found_in_its_direction() -> None:
     assert best > 0.95 > random
 
 
-def test_input_order_holds_under_every_way_to_break_ties() -> None:
-    """Its scores fall from document to document."""
+def test_input_order_has_no_ties() -> None:
+    """The scores fall from document to document."""
     (order, *_) = baselines(_dataset(), seed=7)
     assert (np.diff(order.scores) < 0).all()
 
 
-def test_a_random_order_is_that_of_its_seed_and_of_what_was_retrieved() -> None:
+def test_a_random_order_depends_on_the_seed_and_the_retrieved_documents() -> None:
     """The same seed gives the same scores; documents without a score get none."""
     scores = np.array([1.0, np.nan, 2.0])
     first, again, other = (random_order(scores, seed).scores for seed in (1, 1, 2))
@@ -58,7 +58,7 @@ def test_a_random_order_is_that_of_its_seed_and_of_what_was_retrieved() -> None:
     np.testing.assert_array_equal(np.isnan(first), [False, True, False])
 
 
-def test_without_a_telling_query_no_feature_is_best() -> None:
+def test_without_different_labels_no_feature_is_best() -> None:
     """If all documents have the same label, all orders are equally good."""
     dataset = RankingDataset.from_arrays([[1.0], [2.0]], [1, 1], [0, 2])
     assert [baseline.name for baseline in baselines(dataset, seed=0)] == ["input order", "random"]
@@ -81,7 +81,7 @@ def test_a_category_is_never_the_best_single_feature() -> None:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_worse_and_unproven_baselines_are_named_with_the_numbers(sign: float) -> None:
-    """Shown to be worse is an error, not shown to be better a warning; of a cost less is better."""
+    """A significantly worse system is an error; one that is not significantly better is a warning."""
     found = baseline_findings(
         "web:3",
         "ndcg@1",
@@ -113,19 +113,19 @@ def test_too_few_queries_are_no_judgement(queries: int, code: list[str]) -> None
     assert all(one.severity == "info" for one in found)
 
 
-def test_a_metric_that_tells_no_orders_apart_is_no_judgement() -> None:
+def test_a_metric_that_is_equal_for_all_orders_is_no_judgement() -> None:
     """All orders have the same recall where the cutoff is beyond all lists."""
     ones = np.ones(N)
     (found,) = baseline_findings("web:3", "recall@1000", ones, [(_named("random"), ones)])
     assert (found.code, found.count, found.total) == ("too-few-queries", 0, N)
 
 
-def test_what_the_labels_ordered_and_undefined_values_do_not_count() -> None:
+def test_input_in_label_order_and_undefined_values_do_not_count() -> None:
     """An input order by the labels is no baseline, and undefined values give no finding."""
     better = VALUES + 0.1
-    answer = _named("input order", by_labels=True), np.ones(N)
-    assert baseline_findings("web:3", "map", better, [answer, (_named("random"), VALUES)]) == []
-    assert baseline_findings("web:3", "map", better, [answer]) == []
+    label_order = _named("input order", by_labels=True), np.ones(N)
+    assert baseline_findings("web:3", "map", better, [label_order, (_named("random"), VALUES)]) == []
+    assert baseline_findings("web:3", "map", better, [label_order]) == []
     assert baseline_findings("web:3", "map", np.full(N, np.nan), [(_named("random"), VALUES)]) == []
     data = _dataset()
     order = np.lexsort((-data.labels, np.repeat(np.arange(30), 20)))

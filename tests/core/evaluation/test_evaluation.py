@@ -35,7 +35,7 @@ def test_documents_are_ranked_within_their_query(dataset: RankingDataset) -> Non
 
 
 def test_an_undefined_query_is_null_in_the_file_and_skipped_in_the_mean(dataset: RankingDataset) -> None:
-    """NaN never reaches a reader as a number."""
+    """Neither the file nor the summary has NaN."""
     evaluation = evaluate(np.array([0.1, 0.3, 0.2, 0.5, 0.4]), dataset, ["ndcg@2", "mrr"])
     file = io.BytesIO()
     evaluation.to_parquet(file, dataset.query_ids)
@@ -50,7 +50,7 @@ def test_an_undefined_query_is_null_in_the_file_and_skipped_in_the_mean(dataset:
 
 @pytest.mark.long
 def test_the_interval_covers_the_true_mean_about_19_times_in_20() -> None:
-    """Coverage of the 95% bootstrap interval in simulation, to within the simulation's own error."""
+    """The coverage of 95% bootstrap intervals in 400 simulations is 95%, within the simulation error."""
     generator = np.random.default_rng(1)
     covered = 0
     for trial in range(400):

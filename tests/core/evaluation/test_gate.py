@@ -44,7 +44,7 @@ def part(name: str, queries: range) -> Slice:
     ],
 )
 @pytest.mark.parametrize("higher_is_better", [True, False])
-def test_a_shown_difference_decides(
+def test_a_significant_difference_decides(
     gain: float, require: str, admitted: bool, words: str, higher_is_better: bool
 ) -> None:
     """The difference decides in either direction of the metric."""
@@ -54,7 +54,7 @@ def test_a_shown_difference_decides(
     assert f"{challenger.mean():.4f} against {BASE.mean():.4f}" in found.sentence
 
 
-def test_the_p_value_asked_for_decides_what_is_shown() -> None:
+def test_the_p_value_of_the_rule_is_the_level_of_significance() -> None:
     """The same difference is evidence by one rule and none by a stricter one."""
     challenger = BASE + np.random.default_rng(0).normal(-0.02, 0.06, QUERIES)
     (paired,) = paired_differences(BASE[:, None], challenger[:, None], permutations=1000)

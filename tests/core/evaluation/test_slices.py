@@ -66,14 +66,14 @@ def test_texts_of_queries_are_no_slices() -> None:
     assert {part.by for part in slices(dataset, dataset)} == {"relevant documents"}
 
 
-def test_what_all_queries_share_is_no_slice() -> None:
+def test_a_value_of_all_queries_is_no_slice() -> None:
     """The mean of such a slice would be the mean over all queries."""
     dataset = _dataset([3, 4], [1, 1], market=["de", "de"])
     assert slices(dataset, dataset) == []
 
 
 @pytest.mark.parametrize(("threshold", "values"), [(0.0, ["0", "2"]), (0.5, ["0", "2"]), (1.0, [])])
-def test_relevant_is_what_the_contract_says(threshold: float, values: list[str]) -> None:
+def test_relevant_documents_are_those_of_the_contract(threshold: float, values: list[str]) -> None:
     """A label is relevant above the threshold."""
     dataset = _dataset([3, 3], [0, 2])
     found = slices(dataset, dataset, threshold, min_queries=1)

@@ -31,7 +31,7 @@ SPELLINGS = {
     **{f"map_cut_{k}": f"map@{k}" for k in (5, 10)},
     **{f"ndcg_cut_{k}": f"ndcg@{k}" for k in (1, 5, 10, 20)},
 }
-WANTED = {
+MEASURES = {
     "ndcg",
     "map",
     "recip_rank",
@@ -101,7 +101,7 @@ def combinations() -> Iterator[Any]:
             yield pytest.param(level, depth, preset, marks=marks)
 
 
-def _first(run: Scores, depth: int) -> Scores:
+def _top(run: Scores, depth: int) -> Scores:
     """Keep so many documents of each query in trec_eval's order: by score, then the larger id first."""
     return {
         query: dict(sorted(scores.items(), key=lambda each: (each[1], each[0]), reverse=True)[:depth])
@@ -124,8 +124,8 @@ def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset
     )
     contract = conventions({"preset": preset, "relevance_threshold": level - 0.5, "max_documents": depth})
     ours = measure(joined.scores, joined, list(spellings.values()), contract)
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, WANTED, relevance_level=level)
-    theirs = evaluator.evaluate(run if depth is None else _first(run, depth))
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, MEASURES, relevance_level=level)
+    theirs = evaluator.evaluate(run if depth is None else _top(run, depth))
     for name, spelling in spellings.items():
         expected = [theirs[query][name] if query in theirs else 0.0 for query in qrels]
         assert ours[spelling] == pytest.approx(expected, abs=1e-9), spelling
@@ -153,7 +153,7 @@ def test_judged_only_is_trec_evals_option(preset: str) -> None:
         )
         ours = measure(joined.scores, joined, list(spellings.values()), contract)
         evaluator = pytrec_eval.RelevanceEvaluator(
-            qrels, WANTED, relevance_level=level, judged_docs_only_flag=True
+            qrels, MEASURES, relevance_level=level, judged_docs_only_flag=True
         )
         theirs = evaluator.evaluate(run)
         for name, spelling in spellings.items():

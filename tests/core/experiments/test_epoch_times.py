@@ -57,11 +57,11 @@ def test_figure_1_is_made_of_times() -> None:
     assert not planned.runs
     assert len(planned.timings) == len({*planned.timings}) == 22
 
-    def took(timing: EpochTiming) -> float:
+    def milliseconds(timing: EpochTiming) -> float:
         power, factor = (2.0, 6.0) if timing.pair_by_pair else (1.1, 1.0)
         return float(factor * timing.queries * timing.documents**power)
 
-    (table,) = report(planned, {}, {timing: took(timing) for timing in planned.timings}).tables
+    (table,) = report(planned, {}, {timing: milliseconds(timing) for timing in planned.timings}).tables
     assert table.cells["V1", "slope, one layer"].ours == pytest.approx(2.0)
     assert table.cells["V2", "slope, two layers"].ours == pytest.approx(1.1)
     assert table.cells["V2", "V1 over V2, two layers"].ours == pytest.approx(6.0 * 26.0**0.9)

@@ -52,7 +52,7 @@ def test_every_pair_must_be_above() -> None:
 
 
 def test_contradictions_are_corrected_for_their_number() -> None:
-    """A difference the other way at p = 0.03 does not contradict a claim of ten comparisons."""
+    """A difference in the other direction at p = 0.03 does not contradict a claim of ten comparisons."""
     rng = np.random.default_rng(5)
     noise = rng.normal(0.0, 0.05, 400)
     worse = BASE + noise - noise.mean() - 0.0055
@@ -119,7 +119,7 @@ def test_times_that_hardly_differ_show_nothing() -> None:
     assert judged(Larger(((B, A),)), {A: CellValue(2.1), B: CellValue(2.0)}).verdict == "not-shown"
 
 
-def test_tests_made_together_are_those_made_alone() -> None:
+def test_tests_run_together_equal_single_tests() -> None:
     """Marks and claims have the p-values that `compare` computes for the pair alone."""
     together, alone = PairedTests(2_000), PairedTests(2_000)
     other = BASE + NOISE

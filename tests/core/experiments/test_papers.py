@@ -36,7 +36,7 @@ def test_printed_numbers_are_those_of_the_papers() -> None:
 
 
 def test_papers_are_in_order_of_their_years() -> None:
-    """All five papers are there."""
+    """All five papers are listed."""
     assert [paper.year for paper in papers()] == [2006, 2009, 2018, 2019, 2023]
 
 

@@ -82,7 +82,7 @@ def test_tables_share_trainings() -> None:
     assert len(one.runs) == 48
 
 
-def test_a_digest_follows_what_decides_the_model() -> None:
+def test_a_digest_depends_on_the_options_that_change_the_model() -> None:
     """Metrics that are only measured do not change the digest; the loss and the selecting metric do."""
     spec: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {}, "metrics": ["ndcg@5"]}
     same = spec | {"metrics": ["ndcg@5", "ndcg@10"], "diagnostics": {"interval": 5}}

@@ -102,7 +102,7 @@ def test_a_number_is_shown_beside_the_printed_one(found: Report) -> None:
     assert cell.p < 0.01
 
 
-def test_the_reference_and_what_is_not_better_have_no_mark(found: Report) -> None:
+def test_only_improvements_on_the_reference_have_a_mark(found: Report) -> None:
     """The reference has no p-value, and only improvements are marked, as in the paper."""
     cells = found.tables[0].cells
     assert cells["LambdaMART τ=k+3", "NDCG@5"].p is None

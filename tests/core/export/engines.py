@@ -29,7 +29,7 @@ def only(members: Json, required: set[str], optional: frozenset[str] = frozenset
 
 
 def solr(content: bytes, names: list[str], *, legacy: bool = False) -> Score:
-    """MultipleAdditiveTreesModel: numbers are texts, `missing` on every split, thresholds get 1e-6 added."""
+    """Score as MultipleAdditiveTreesModel: numbers are texts, splits have `missing`, thresholds get +1e-6."""
     model = only(json.loads(content), {"class", "name", "store", "features", "params"})
     assert model["class"] == "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
     assert [only(feature, {"name"})["name"] for feature in model["features"]] == names
@@ -63,7 +63,7 @@ def solr(content: bytes, names: list[str], *, legacy: bool = False) -> Score:
 
 
 def xgboost_json(content: bytes, names: list[str], *, missing: str = "as written") -> Score:
-    """XGBoostJsonParser and NaiveAdditiveDecisionTree: strict keys, `threshold > x` goes left."""
+    """Score as XGBoostJsonParser and NaiveAdditiveDecisionTree: strict keys, `threshold > x` goes left."""
     model = only(only(json.loads(content), {"model"})["model"], {"name", "model"})["model"]
     assert only(model, {"type", "definition"})["type"] == "model/xgboost+json"
     trees = json.loads(model["definition"])
@@ -105,7 +105,7 @@ def xgboost_json(content: bytes, names: list[str], *, missing: str = "as written
 
 
 def vespa(content: bytes, names: list[str], *, single: bool) -> Score:
-    """LightGBMParser, then FastForest (float thresholds and leaves) or the Java evaluator (doubles)."""
+    """Score as LightGBMParser and FastForest (float thresholds and leaves) or the Java evaluator (double)."""
     model = json.loads(content)
     assert isinstance(model["objective"], str)
     assert not model["objective"].startswith(("binary", "cross_entropy", "poisson", "gamma", "tweedie"))
@@ -131,7 +131,7 @@ def vespa(content: bytes, names: list[str], *, single: bool) -> Score:
 
 
 def ranklib(content: bytes) -> Score:
-    """The ensemble parser, which walks children by position, and `<=` in float32 with 0 for missing."""
+    """Score as the ensemble parser: children by position, `<=` in float32, and 0 for missing values."""
     first, _, rest = content.decode().partition("\n")
     assert first == "## LambdaMART"
     ensemble = ElementTree.fromstring(rest[rest.index("<ensemble>") :])  # as it skips lines of comment
@@ -162,7 +162,7 @@ def ranklib(content: bytes) -> Score:
 
 
 def elastic(content: bytes, names: list[str]) -> Score:
-    """The definition of a trained model: nodes by index, `lte` in float64."""
+    """Score by the definition of a trained model: nodes by index, `lte` in float64."""
     body = only(json.loads(content), {"inference_config", "definition"}, frozenset({"input"}))
     extractors = body["inference_config"]["learning_to_rank"]["feature_extractors"]
     assert [
@@ -196,7 +196,7 @@ def elastic(content: bytes, names: list[str]) -> Score:
 
 
 def onnx(content: bytes) -> Callable[[Float64Array], Float64Array]:
-    """ONNX Runtime itself, on one thread."""
+    """Score with ONNX Runtime itself, on one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(content, options)
@@ -209,7 +209,7 @@ def onnx(content: bytes) -> Callable[[Float64Array], Float64Array]:
 
 
 def c(content: bytes, folder: Path, prefix: str) -> Score:
-    """The file compiled with all warnings as errors, and called."""
+    """Compile the file, with all warnings as errors, and score with its function."""
     source, library = folder / "model.c", folder / "model.so"
     source.write_bytes(content)
     flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC"]
@@ -221,7 +221,7 @@ def c(content: bytes, folder: Path, prefix: str) -> Score:
 
 
 def python(content: bytes) -> Score:
-    """The module executed."""
+    """Execute the module, and score with its function."""
     module: Json = {}
     exec(compile(content, "model.py", "exec"), module)
     return lambda row: float(module["score"](row))

@@ -49,7 +49,7 @@ def trained(*, missing: bool = False, zero_as_missing: bool = False, use_missing
     return str(lightgbm.train(parameters, dataset, num_boost_round=12).model_to_string())
 
 
-def special(seed: int) -> str:
+def special_forest(seed: int) -> str:
     """Write a forest of any shape with infinite, denormal and zero thresholds, as engines support them.
 
     Where zeros count as missing, they go to the child of values around 0. No threshold is minus infinity.

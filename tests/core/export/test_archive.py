@@ -26,7 +26,7 @@ MODEL = trained(missing=True)
 COMPLETE = trained()
 
 
-def made(format: str, *, with_data: bool = True, **options: Any) -> tuple[TreeExport, zipfile.ZipFile]:
+def archived(format: str, *, with_data: bool = True, **options: Any) -> tuple[TreeExport, zipfile.ZipFile]:
     """Export a model; pack it with its parity report and golden vectors."""
     text = COMPLETE if format == "ranklib" else MODEL
     export = export_trees(text, format, NAMES, "web-3", ExportOptions(**options))
@@ -48,7 +48,7 @@ def matrix(golden: list[dict[str, Any]]) -> Any:
 @pytest.mark.parametrize("format", TREE_FORMATS)
 def test_an_archive_has_model_parity_report_and_golden_vectors(format: str) -> None:
     """The archive has the same bytes each time."""
-    export, packed = made(format)
+    export, packed = archived(format)
     target = export.target
     needed = {"README.md", target.filename, "parity.json", "golden.jsonl"}
     assert needed <= set(packed.namelist())
@@ -56,7 +56,7 @@ def test_an_archive_has_model_parity_report_and_golden_vectors(format: str) -> N
     report = json.loads(packed.read("parity.json"))
     assert (report["format"], report["dataset_id"]) == (format, "ds_1")
     assert len(report["engines"]) == len(target.arithmetics(export.source.options))
-    again = made(format)[1]
+    again = archived(format)[1]
     assert [packed.read(name) for name in packed.namelist()] == [again.read(n) for n in again.namelist()]
     assert all(info.date_time[0] == 1980 for info in packed.infolist())
 
@@ -66,7 +66,7 @@ def test_an_archive_has_model_parity_report_and_golden_vectors(format: str) -> N
 def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_data: bool) -> None:
     """The engines of the tests find the same scores to the bit: on data, missing values, and thresholds."""
     options = {"never_missing": True} if format == "ranklib" else {}
-    export, packed = made(format, with_data=with_data, **options)
+    export, packed = archived(format, with_data=with_data, **options)
     golden = lines(packed)
     kinds = {vector["id"].rpartition("-")[0] for vector in golden}
     expected_kinds = {"data" if with_data else "synthetic", "missing", "threshold"}
@@ -92,7 +92,7 @@ def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_d
 )
 def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> None:
     """The commands of the README run unchanged."""
-    _, packed = made(format)
+    _, packed = archived(format)
     packed.extractall(tmp_path)
     blocks = re.findall(r"```(sh|python)\n(.*?)```", packed.read("README.md").decode(), re.DOTALL)
     assert blocks
@@ -106,9 +106,9 @@ def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {"lightgbm", "onnx", "c", "python"}))
-def test_the_readme_names_what_the_engine_needs(format: str) -> None:
-    """The README has the name of the model, and the address to send it to."""
-    _, packed = made(format, model_name="Best.One")
+def test_the_readme_has_the_name_and_address_of_the_model(format: str) -> None:
+    """Engines that load models by requests get the address of the request."""
+    _, packed = archived(format, model_name="Best.One")
     readme = packed.read("README.md").decode()
     assert "Best.One" in readme
     addresses = {
@@ -121,7 +121,7 @@ def test_the_readme_names_what_the_engine_needs(format: str) -> None:
 
 def test_the_archive_for_solr_has_features() -> None:
     """The default value of each feature is NaN, which the model treats as missing."""
-    _, packed = made("solr", feature_set="shop")
+    _, packed = archived("solr", feature_set="shop")
     features = json.loads(packed.read("features.json"))
     assert [feature["name"] for feature in features] == list(NAMES)
     assert {feature["store"] for feature in features} == {"shop"}

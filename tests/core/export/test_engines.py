@@ -13,7 +13,7 @@ from core.export.nodes import Nodes
 from core.scoring.model_text import ModelText
 from core.types import Float64Array
 from tests.core.export import engines
-from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special, trained
+from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special_forest, trained
 from tests.core.scoring.forests import documents_near, thresholds_of
 from tests.requirements import require_program
 
@@ -104,14 +104,14 @@ def test_an_engine_finds_the_leaves_of_lightgbm(format: str, variant: str) -> No
 @given(seed=st.integers(0, 2**32 - 1))
 def test_forests_with_special_thresholds_score_as_in_lightgbm(format: str, seed: int) -> None:
     """Thresholds may be infinite, denormal, zero or beyond float32; NaN and zeros may be missing or not."""
-    check(special(seed), format, seed)
+    check(special_forest(seed), format, seed)
 
 
 @pytest.mark.long
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solr_finds_the_leaves_of_lightgbm(seed: int) -> None:
     """Solr adds 1e-6 to thresholds; the export compensates for it wherever float32 has such a number."""
-    text = ModelText.read(special(seed))
+    text = ModelText.read(special_forest(seed))
     for tree in text.trees:
         tree.thresholds[:] = [t if _is_a_sum_with_slack(t) else 0.7 for t in tree.thresholds]
         tree.decisions[tree.decisions >> 2 == 1] = 8  # zero as missing needs thresholds of ±1e-35
@@ -138,7 +138,7 @@ def _is_a_sum_with_slack(threshold: float) -> bool:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path) -> None:
     """The compiler has no warning; scores of float64 features equal LightGBM's to the bit."""
-    for number, text in enumerate([special(seed), trained(missing=True, zero_as_missing=True)]):
+    for number, text in enumerate([special_forest(seed), trained(missing=True, zero_as_missing=True)]):
         folder = tmp_path / str(number)
         folder.mkdir()
         score = engines.c(export_model(text, "c", name="3 web-v1").content, folder, "model_3_web_v1")
@@ -150,7 +150,7 @@ def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
     """The leaf values are powers of two, so that each sum identifies its leaves."""
-    text = ModelText.read(special(seed))
+    text = ModelText.read(special_forest(seed))
     for place, tree in enumerate(text.trees):
         tree.leaf_values[:] = np.arange(len(tree.leaf_values)) * 8.0**place
     written = text.write()

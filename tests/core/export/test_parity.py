@@ -21,14 +21,14 @@ from core.metrics import parse_metric
 from core.scoring.model_text import ModelText
 from core.training import train, training_spec
 from tests.core.export import engines
-from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special, trained
+from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special_forest, trained
 from tests.core.export.test_engines import INTERPRETED, engines_of, rows_near
 
 NAMES = tuple(f"f{i}" for i in range(N_FEATURES))
 
 
 def judged(seed: int = 7, *, missing: bool = False) -> RankingDataset:
-    """Judge documents."""
+    """Return drawn documents with random labels."""
     rows = documents(seed, 300, missing=missing)
     labels = np.random.default_rng(seed).integers(5, size=len(rows))
     return RankingDataset.from_arrays(rows, labels, np.arange(0, 301, 10), feature_names=NAMES)
@@ -172,8 +172,8 @@ def test_a_shift_is_no_difference() -> None:
 @pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "python"])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: int) -> None:
-    """The thresholds may be any; scores are the same beside thresholds and for infinite values, too."""
-    text = special(seed)
+    """This holds for any thresholds, for values beside them, and for infinite values."""
+    text = special_forest(seed)
     options = ExportOptions(never_missing=format == "ranklib")
     export = export_trees(text, format, options=options)
     rows = rows_near(text, seed, doubles=False, missing=True, infinite=True)

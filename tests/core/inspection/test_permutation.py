@@ -19,7 +19,9 @@ from tests.core.inspection.forests import forest_of, judged, staircase, stump
 METRIC = "ndcg@5"
 
 
-def _found(text: ModelText, permutations: Permutations, threads: int = 1) -> dict[int, PermutationImportance]:
+def _importances(
+    text: ModelText, permutations: Permutations, threads: int = 1
+) -> dict[int, PermutationImportance]:
     _, found = permutation_importance(
         TreeModel(text),
         judged(400, 4, seed=1),
@@ -35,7 +37,7 @@ def test_importance_is_large_for_the_deciding_feature_and_0_for_unused_ones() ->
     """The feature behind the labels has a large importance, noise almost none, an unused one exactly none."""
     noise = stump(1, 0.5, 0.0, 1e-6)
     text = forest_of(*staircase(0, 4).trees, noise, n_features=4)
-    found = _found(text, Permutations())
+    found = _importances(text, Permutations())
     decisive, useless = found[0], found[1]
     assert 0.2 < (decisive.lower or 0.0) < (decisive.mean or 0.0) < (decisive.upper or 0.0)
     assert 0.0 < (decisive.standard_error or 0.0) < 0.02
@@ -60,7 +62,7 @@ def test_a_feature_constant_within_queries_matters_only_if_permuted_over_the_dat
         leaf_counts=np.ones(4, np.int64),
     )
     text = forest_of(splits_by_query, n_features=4)
-    within, over = (_found(text, Permutations(within=kind))[3] for kind in _KINDS)
+    within, over = (_importances(text, Permutations(within=kind))[3] for kind in _KINDS)
     assert (within.mean, within.lower, within.upper) == (0.0, 0.0, 0.0)
     assert (over.standard_error or 0.0) > 0.0
 
@@ -75,21 +77,21 @@ def test_importance_equals_the_difference_after_shuffling_by_hand(within: Within
     dataset, random = judged(30, 4, seed=2), np.random.default_rng(3)
     stumps = (stump(int(random.integers(3)), *random.normal(size=3)) for _ in range(60))
     text = forest_of(*staircase(0, 4).trees, *stumps, n_features=4)
-    forest, held = Forest(text), conventions("letor")
+    forest, contract = Forest(text), conventions("letor")
     groups = dataset.query_boundaries if within == "query" else np.array([0, dataset.n_documents])
     steps: list[tuple[int, int]] = []
     baseline, found = permutation_importance(
         TreeModel(text),
         dataset,
         metric,
-        held,
+        contract,
         Permutations(3, within, seed=9),
         on_step=lambda *step: steps.append(step),
     )
     assert steps == [(step, 9) for step in range(1, 10)]
 
     def measured(features: Float32Array) -> Float64Array:
-        return measure(forest.score(features), dataset, [metric], held)[metric]
+        return measure(forest.score(features), dataset, [metric], contract)[metric]
 
     before = measured(dataset.matrix)
     assert baseline.mean == pytest.approx(np.nanmean(before))
@@ -121,8 +123,8 @@ def test_a_sum_has_the_importance_of_its_scores() -> None:
 def test_importance_is_the_same_on_any_number_of_threads() -> None:
     """Orders, scores and intervals do not depend on the number of threads."""
     text = staircase(0, 4)
-    assert _found(text, Permutations(seed=4)) == _found(text, Permutations(seed=4), threads=2)
-    assert _found(text, Permutations(seed=4)) != _found(text, Permutations(seed=5))
+    assert _importances(text, Permutations(seed=4)) == _importances(text, Permutations(seed=4), threads=2)
+    assert _importances(text, Permutations(seed=4)) != _importances(text, Permutations(seed=5))
 
 
 def test_features_are_unchanged_after_the_permutations() -> None:
@@ -135,14 +137,14 @@ def test_features_are_unchanged_after_the_permutations() -> None:
 
 def test_one_repeat_has_no_standard_error() -> None:
     """The standard error of one repeat is unknown."""
-    assert _found(staircase(0, 4), Permutations(repeats=1))[0].standard_error is None
+    assert _importances(staircase(0, 4), Permutations(repeats=1))[0].standard_error is None
 
 
 def test_a_metric_that_no_query_defines_gives_no_importance() -> None:
     """Without a relevant document the importance is None, or 0 for an unused feature."""
     dataset = judged(5, 4, seed=3)
-    barren = dataset.with_labels(np.zeros_like(dataset.labels))
-    baseline, (unused, *_, found) = permutation_importance(TreeModel(staircase(0, 4)), barren, METRIC)
+    irrelevant = dataset.with_labels(np.zeros_like(dataset.labels))
+    baseline, (unused, *_, found) = permutation_importance(TreeModel(staircase(0, 4)), irrelevant, METRIC)
     assert (baseline.mean, found.feature, found.mean, found.lower) == (None, 0, None, None)
     assert unused.mean == 0.0
 

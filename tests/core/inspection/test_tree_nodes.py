@@ -19,12 +19,12 @@ from tests.core.scoring.forests import documents_near, random_model_text, thresh
 _ZERO = float(np.float32(1e-35))
 
 
-def _answer(node: Split | Leaf | None, document: dict[str, float]) -> float:
+def _score(node: Split | Leaf | None, document: dict[str, float]) -> float:
     """Return the score of a document by following the nodes."""
     assert node is not None
     if isinstance(node, Leaf):
         return node.value
-    return _answer(getattr(node, _side(node, document[node.feature])), document)
+    return _score(getattr(node, _side(node, document[node.feature])), document)
 
 
 def _side(node: Split, value: float) -> str:
@@ -48,7 +48,7 @@ def test_following_the_nodes_gives_the_score(seed: int) -> None:
     read = replace(read, trees=(replace(tree, thresholds=np.where(infinite, 0.5, tree.thresholds)),))
     documents = documents_near(random, thresholds_of(text), 40, 3)
     root = tree_nodes(read, 0, ("a", "b", "c"))
-    followed = [_answer(root, dict(zip("abc", row, strict=True))) for row in documents.tolist()]
+    followed = [_score(root, dict(zip("abc", row, strict=True))) for row in documents.tolist()]
     assert followed == Forest(read).score(documents).tolist()
 
 
@@ -62,7 +62,7 @@ def test_a_trained_tree_is_as_lightgbm_dumps_it() -> None:
     text = booster.model_to_string()
     root = tree_nodes(ModelText.read(text), 1, ("a", "b", "c"))
     dumped = lightgbm.Booster(model_str=text).dump_model()["tree_info"][1]["tree_structure"]
-    assert _as_dumped(root) == _kept(dumped)
+    assert _as_dumped(root) == _from_dump(dumped)
 
 
 def _as_dumped(node: Split | Leaf | None) -> object:
@@ -74,12 +74,12 @@ def _as_dumped(node: Split | Leaf | None) -> object:
     return (*inner, _as_dumped(node.left), _as_dumped(node.right))
 
 
-def _kept(node: dict[str, object]) -> object:
+def _from_dump(node: dict[str, object]) -> object:
     if "leaf_index" in node:
         return tuple(node[name] for name in ("leaf_index", "leaf_value", "leaf_count"))
     names = ("split_index", "split_feature", "decision_type", "threshold")
     gain = float(str(node["split_gain"]))
-    children = (_kept(node[side]) for side in ("left_child", "right_child"))  # type: ignore[arg-type]
+    children = (_from_dump(node[side]) for side in ("left_child", "right_child"))  # type: ignore[arg-type]
     return (*(node[name] for name in names), gain, node["internal_count"], *children)
 
 

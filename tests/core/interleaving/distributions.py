@@ -17,7 +17,7 @@ def exact_distribution(build: Callable[[Draw], InterleavedList]) -> list[tuple[I
 
 
 class _Replay:
-    """Draws that repeat a prefix, then take the first choice and note the others."""
+    """Draws that repeat a prefix, then take the first choice and record the others."""
 
     def __init__(self, prefix: list[int]) -> None:
         self._prefix = prefix

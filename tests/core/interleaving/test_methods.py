@@ -58,7 +58,7 @@ def test_team_draft_credits() -> None:
         assert tuple(shown.credits(clicked)) == expected
 
 
-def test_common_top_ranks_carry_no_credit() -> None:
+def test_common_top_ranks_have_no_credit() -> None:
     """Clicks at top ranks that all rankings share credit no team."""
     shown = team_draft([[7, 8, 1, 2], [7, 8, 2, 1]], 4, seeded_draw(0))
     assert shown.documents[:2] == [7, 8]

@@ -126,17 +126,17 @@ def test_sample_saved(experiments: int) -> None:
     """The test saves over 2/5 of a fixed test at 1.5 times the smallest difference, and 3/5 at 2 times."""
     rule = replace(RULE, difference=0.1)
     n = sample_size(rule)
-    for factor, most in ((1.5, 0.6), (2.0, 0.4)):
+    for factor, largest_share in ((1.5, 0.6), (2.0, 0.4)):
         better, ended = _first_conclusions(_experiments(2, experiments, 6 * n, 0.5 + factor * 0.1), rule)
-        assert ended.mean() / n < most
+        assert ended.mean() / n < largest_share
         assert better.mean() > 0.95
     better, _ = _first_conclusions(_experiments(3, experiments, 12 * n, 0.6), rule)
     assert better.mean() > 1.0 - rule.miss
 
 
 def _verdict(differences: list[float], users: Sequence[str | None], unit: str = "user") -> Verdict:
-    worth = np.column_stack([np.maximum(differences, 0.0), np.maximum(np.negative(differences), 0.0)])
-    return verdict(["old", "new"], worth, users, RULE, unit=unit)  # type: ignore[arg-type]
+    earned = np.column_stack([np.maximum(differences, 0.0), np.maximum(np.negative(differences), 0.0)])
+    return verdict(["old", "new"], earned, users, RULE, unit=unit)  # type: ignore[arg-type]
 
 
 def test_statistic_and_interval() -> None:
@@ -201,8 +201,8 @@ def test_no_lists() -> None:
 def test_three_rankers() -> None:
     """The winner is better than both others; each of the three pairs gets a third of the error."""
     order = np.random.default_rng(0).permuted(np.tile([0.0, 1.0, 2.0], (400, 1)), axis=1)
-    worth = np.column_stack([order[:, :2], np.full(400, 3.0)])
-    found = verdict(["a", "b", "c"], worth, [None] * 400, RULE)
+    earned = np.column_stack([order[:, :2], np.full(400, 3.0)])
+    found = verdict(["a", "b", "c"], earned, [None] * 400, RULE)
     assert found.winner == "c"
     assert len(found.pairs) == 3
     assert {pair.conclusion for pair in found.pairs[1:]} == {"second"}

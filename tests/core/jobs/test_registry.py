@@ -33,7 +33,7 @@ METRICS = {"train": {"loss": 0.1, "map": 0.5, "ndcg@5": 0.6}, "validation": {"ma
 
 
 @dataclass
-class Unfinished:
+class UnfinishedJob:
     """The row of a job that two workers claimed."""
 
     kind: str
@@ -116,12 +116,12 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
         ("import-model", "web"),
     ],
 )
-def test_a_title_names_what_a_job_makes_measures_or_moves(kind: str, title: str) -> None:
-    """The title is the name of the main object of the specification, such as a model or a dataset."""
+def test_a_title_is_the_name_of_the_main_object(kind: str, title: str) -> None:
+    """The main object of a specification is, for example, a model or a dataset."""
     assert title_of(kind, CURRENT[kind]) == title
 
 
-def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
+def test_a_title_is_found_in_specifications_of_earlier_releases() -> None:
     """The title is a reference or an id if nothing else is stored; an empty specification has no title."""
     assert title_of("evaluate", EARLIER["evaluate"]) == "web"
     assert title_of("evaluate", {"model_id": "mdl_1"}) == "mdl_1"
@@ -175,12 +175,12 @@ def test_the_main_metric_is_that_of_early_stopping_or_the_first_requested(
 )
 def test_a_job_names_the_artifacts_to_clean_up(kind: str, folders: list[str]) -> None:
     """They are uploads, checkpoints and files of claims, even if the specification cannot be parsed."""
-    assert orphaned_artifacts(Unfinished(kind, CURRENT[kind])) == folders
-    assert set(orphaned_artifacts(Unfinished(kind))) <= set(folders)
+    assert orphaned_artifacts(UnfinishedJob(kind, CURRENT[kind])) == folders
+    assert set(orphaned_artifacts(UnfinishedJob(kind))) <= set(folders)
 
 
 def test_jobs_of_unknown_kinds_are_left_to_a_later_release() -> None:
     """During an upgrade, workers of the previous release sweep jobs of the new release, too."""
     assert specification_of("dream") is JobSpec
     assert title_of("dream", {"name": "x"}) is None
-    assert orphaned_artifacts(Unfinished("dream", {"upload_id": "run_1"})) == []
+    assert orphaned_artifacts(UnfinishedJob("dream", {"upload_id": "run_1"})) == []

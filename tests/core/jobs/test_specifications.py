@@ -119,8 +119,8 @@ def test_a_job_names_its_datasets(kind: str) -> None:
     both = {each: {"ds_1", "ds_2"} for each in ("train", "auto-train", "trial", "conclude", "drift")}
     without = ("import-model", "report", "try-candidates", "ingest-clicks", "click-model")
     none = {each: set[str]() for each in without}
-    held = {**both, **none, "judge": {"ds_1", "ds_2", "ds_3"}}.get(kind, {"ds_1"})
-    assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == held
+    expected = {**both, **none, "judge": {"ds_1", "ds_2", "ds_3"}}.get(kind, {"ds_1"})
+    assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == expected
 
 
 def test_parts_are_random_only_if_queries_are_drawn() -> None:

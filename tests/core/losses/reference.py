@@ -1,9 +1,9 @@
 """Losses written from the papers' equations, values only, for one query at a time.
 
-Nothing here is shared with the product: ranks, weights, selections and target metrics are computed the slow
-and plain way; a target metric's change is the metric itself before and after the swap. Derivatives come
-from the complex step (gradient) and from 4th-order central differences of it (hessian), with the ranks
-frozen at the scores where the derivative is taken.
+Nothing here is shared with the product: ranks, weights, selections and target metrics are computed by plain,
+slow code; a target metric's change is the metric itself before and after the swap. Derivatives are computed
+by the complex step (gradient) and by 4th-order central differences of it (hessian). The ranks are frozen at
+the scores of the derivative.
 """
 
 import math
@@ -25,11 +25,11 @@ HINGES = {"ranksvm", "w-ranksvm"}
 EXPONENTIALS = {"rankboost", "w-rankboost"}
 LISTWISE = {"listnet", "listmle", "w-listmle", "xe-ndcg"}
 # The losses that are not zero on queries of one label.
-EXCEPTIONS_TO_ZERO = {"mse", "arp-loss1", "ndcg-loss1", "listnet", "xe-ndcg"}
+NONZERO_ON_ONE_LABEL = {"mse", "arp-loss1", "ndcg-loss1", "listnet", "xe-ndcg"}
 
 
 def ranks_of(scores: Any) -> list[int]:
-    """1-based rank of each document, ties in input order."""
+    """Return the 1-based rank of each document, ties in input order."""
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
     ranks = [0] * len(scores)
     for position, document in enumerate(order):
@@ -46,7 +46,7 @@ def gain_of(label: float, options: Options) -> float:
 
 
 def discount_of(rank: int, options: Options) -> float:
-    """D(r) = log2(1 + r), or r."""
+    """Return D(r) = log2(1 + r), or r."""
     return rank if options.get("discount") == "reciprocal" else math.log2(1 + rank)
 
 
@@ -64,12 +64,12 @@ def average_precision(by_rank: Sequence[float], options: Options) -> float:
 
 
 def reciprocal_rank(by_rank: Sequence[float], options: Options) -> float:
-    """One over the rank of the first relevant document."""
+    """Return one over the rank of the first relevant document."""
     return next((1 / r for r, y in enumerate(by_rank, start=1) if y > 0), 0.0)
 
 
 def expected_reciprocal_rank(by_rank: Sequence[float], options: Options) -> float:
-    """ERR, Chapelle et al. 2009, with R = (2^y − 1) / 2^max."""
+    """Return ERR, Chapelle et al. 2009, with R = (2^y − 1) / 2^max."""
     reach, total = 1.0, 0.0
     for r, y in enumerate(by_rank, start=1):
         satisfied = gain_of(y, options) / (1 + gain_of(options.get("max_label", 4), options))
@@ -79,7 +79,7 @@ def expected_reciprocal_rank(by_rank: Sequence[float], options: Options) -> floa
 
 
 def rank_biased_precision(by_rank: Sequence[float], options: Options) -> float:
-    """RBP, Moffat and Zobel 2008, with graded gains in 0..1."""
+    """Return RBP, Moffat and Zobel 2008, with graded gains in 0..1."""
     p = options.get("persistence", 0.8)
     top = gain_of(options.get("max_label", 4), options)
     return math.fsum(
@@ -108,7 +108,7 @@ def change_by_swap(labels: Float64Array, ranks: list[int], i: int, j: int, optio
 
 
 def selected_documents(labels: Float64Array, ranks: list[int], options: Options) -> list[set[int]]:
-    """The sets X that the pair selection allows: one, or for random strategies every possible one."""
+    """Return the sets X that the pair selection allows: one, or for random strategies every possible one."""
     n, k = len(labels), options.get("truncation_level")
     top = {i for i in range(n) if k is None or ranks[i] <= k}
     strategy = options.get("pair_selection")
@@ -149,7 +149,7 @@ def selected_documents(labels: Float64Array, ranks: list[int], options: Options)
 
 
 def _as_many_as_false(top: set[int], missed: list[int], false: int, by_rank: bool) -> list[set[int]]:
-    """Return the top k with `false` missed documents, the paper's printed rule: the best ranked, or any."""
+    """Return the top k with `false` missed documents, as the paper prints it: the best ranked, or any."""
     if by_rank:
         return [top | set(missed[:false])]
     return [top | set(chosen) for chosen in combinations(missed, min(false, len(missed)))]
@@ -158,7 +158,7 @@ def _as_many_as_false(top: set[int], missed: list[int], false: int, by_rank: boo
 def weights_of(
     name: str, frozen: Float64Array, labels: Float64Array, selected: set[int], options: Options
 ) -> list[tuple[int, int, float]]:
-    """The pairs (i, j) with their weights at the ranks of `frozen`."""
+    """Return the pairs (i, j) with their weights at the ranks of the scores `frozen`."""
     n = len(labels)
     ranks = ranks_of(frozen)
     ideal = max_dcg(labels, options)
@@ -207,7 +207,7 @@ def weights_of(
 
 
 def pair_loss(name: str, z: Array) -> Array:
-    """φ at each σ(s_i − s_j)."""
+    """Return φ at each z = σ(s_i − s_j)."""
     low = np.real(z) < -30
     if name in HINGES:
         return (1 - z) * (np.real(z) < 1)
@@ -219,7 +219,7 @@ def pair_loss(name: str, z: Array) -> Array:
 def pairwise_value(
     name: str, frozen: Float64Array, labels: Float64Array, options: Options, selected: set[int] | None = None
 ) -> Value:
-    """Σ w φ(σ(s_i − s_j)), w frozen, with LightGBM's normalisation where asked for.
+    """Return Σ w φ(σ(s_i − s_j)) as a function of scores, with frozen w, normalised as in `options`.
 
     A document's weight in `options` multiplies the pairs in which the document is i.
     """
@@ -251,7 +251,7 @@ def pairwise_value(
 
 
 def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
-    """ListNet, ListMLE and W-ListMLE; randomised targets and orders are given in `options`.
+    """Return a listwise loss as a function of scores; `options` has the targets and orders that were drawn.
 
     A document's weight multiplies its target, or the term in which the document is chosen.
     """
@@ -285,11 +285,11 @@ def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
 
 
 def value_of(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Value:
-    """The loss of one query as a function of scores, its ranks frozen at `frozen`."""
+    """Return the loss of one query as a function of scores, with the ranks of the scores `frozen`."""
     if name == "mse":
         documents = options.get("document_weights", np.ones(len(labels)))
         return lambda scores: np.sum(documents * (scores - labels) ** 2, axis=-1) / 2
-    if len(labels) < 2 or (len(set(labels)) < 2 and name not in EXCEPTIONS_TO_ZERO):
+    if len(labels) < 2 or (len(set(labels)) < 2 and name not in NONZERO_ON_ONE_LABEL):
         return lambda scores: 0.0 * np.sum(scores, axis=-1)
     if name in LISTWISE:
         return listwise_value(name, labels, options)
@@ -297,12 +297,12 @@ def value_of(name: str, frozen: Float64Array, labels: Float64Array, options: Opt
 
 
 def gradient_of(value: Value, scores: Float64Array) -> Float64Array:
-    """Gradient by the complex step, exact to rounding."""
+    """Return the gradient by the complex step, exact to rounding."""
     return _slopes(value, scores, 0.0)
 
 
 def hessian_of(value: Value, scores: Float64Array, step: float = 1e-3) -> Float64Array:
-    """Diagonal of the hessian by 4th-order central differences of the complex-step gradient."""
+    """Return the diagonal of the hessian by 4th-order central differences of the complex-step gradient."""
     slopes = [_slopes(value, scores, offset * step) for offset in (-2, -1, 1, 2)]
     return np.asarray((slopes[0] - 8 * slopes[1] + 8 * slopes[2] - slopes[3]) / (12 * step))
 
@@ -314,7 +314,7 @@ def _slopes(value: Value, scores: Float64Array, step: float) -> Float64Array:
 
 
 def hinge_curvature(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Float64Array:
-    """RankSVM's documented substitute for its hessian: σ² w on both documents of an active pair."""
+    """Return RankSVM's documented substitute for its hessian: σ² w on both documents of an active pair."""
     sigma = options.get("sigma", 1.0)
     (selected,) = selected_documents(labels, ranks_of(frozen), options)
     curvature = np.zeros(len(labels))

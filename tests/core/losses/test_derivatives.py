@@ -70,7 +70,7 @@ CASES: list[tuple[str, Options]] = [
 
 
 def random_queries(seed: int, count: int, longest: int = 40) -> list[tuple[Any, Any]]:
-    """Queries with tied labels, tied scores, all-zero labels and all-equal labels."""
+    """Draw scores and labels of queries: some with ties, with labels that are all zero or all equal."""
     generator = np.random.default_rng(seed)
     queries = []
     for number in range(count):
@@ -84,7 +84,7 @@ def random_queries(seed: int, count: int, longest: int = 40) -> list[tuple[Any, 
 
 
 def joined(queries: list[tuple[Any, Any]]) -> tuple[Any, Any, Any]:
-    """Scores, labels and boundaries of several queries."""
+    """Return the joined scores, labels and boundaries of several queries."""
     scores, labels = (np.concatenate([query[part] for query in queries]) for part in (0, 1))
     boundaries = np.cumsum([0] + [len(query[0]) for query in queries])
     return scores, labels, boundaries

@@ -23,7 +23,7 @@ def queries(spread: float) -> tuple[Float64Array, Float64Array, Int64Array]:
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("options", [{}, {"truncation_level": 7}, {"target": "rbp"}, {"sigma": 0.5}])
-def test_pairs_of_two_documents_at_a_time_are_those_of_one(options: Options, spread: float) -> None:
+def test_two_documents_at_a_time_have_the_terms_of_single_documents(options: Options, spread: float) -> None:
     """Gradient, hessian and loss of a training equal those of `terms`, which visits pair by pair."""
     scores, labels, boundaries = queries(spread)
     objective = make_loss("lambdarank", **options).prepare(labels, boundaries)

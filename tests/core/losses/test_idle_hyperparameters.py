@@ -67,7 +67,7 @@ def combinations() -> Iterator[Any]:
 
 
 def terms_of(loss: Loss) -> Any:
-    """The value, gradient and hessian over some iterations."""
+    """Return the value, gradient and hessian over some iterations."""
     objective = loss.prepare(LABELS, BOUNDARIES)
     found = (objective.terms(SCORES, iteration) for iteration in ITERATIONS)
     return np.concatenate([np.concatenate((t.value, t.gradient, t.hessian)) for t in found])
@@ -90,14 +90,14 @@ def test_a_loss_names_exactly_the_hyperparameters_without_effect(name: str, opti
     loss = make_loss(name, **options)
     plain, values = terms_of(loss), values_of(loss)
 
-    def stays(parameter: str, value: Any) -> bool:
+    def keeps_terms(parameter: str, value: Any) -> bool:
         other = terms_of(make_loss(name, **(values | {parameter: value})))
         return np.allclose(other, plain, rtol=1e-9, atol=1e-12)
 
     unchanged = {
         p.name
         for p in parameters_of(type(loss))
-        if (changed := other_values(p, values)) and all(stays(p.name, value) for value in changed)
+        if (changed := other_values(p, values)) and all(keeps_terms(p.name, value) for value in changed)
     }
     assert set(loss.ineffective_hyperparameters()) == unchanged
     assert loss.is_random == ("seed" in values and "seed" not in unchanged)

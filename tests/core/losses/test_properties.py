@@ -12,7 +12,7 @@ from core.losses.exponential import exponentials
 from core.losses.plan import balanced_bins
 from core.losses.randomness import fill_normal, mix, uniform
 from core.ranges import use_threads
-from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
+from tests.core.losses.reference import NONZERO_ON_ONE_LABEL
 from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 
 RANKED = [name for name in LOSSES if name != "mse"]
@@ -21,7 +21,7 @@ DETERMINISTIC: list[tuple[str, dict[str, object]]] = [
     for name in LOSSES
     if name != "xe-ndcg"  # its targets are drawn by query and document
 ]
-ZERO_WITHOUT_PAIRS = [name for name in LOSSES if name not in EXCEPTIONS_TO_ZERO]
+ZERO_WITHOUT_PAIRS = [name for name in LOSSES if name not in NONZERO_ON_ONE_LABEL]
 
 ONE_QUERY = np.array([0, 5])
 FIGURE_1A = (np.array([0.04, 0.03, 0.02, 0.01, 0.00]), np.array([1.0, 2.0, 0.0, 0.0, 0.0]))
@@ -51,8 +51,8 @@ def test_distance_weights_telescope() -> None:
 
 
 @pytest.mark.parametrize("name", PAIRWISE)
-def test_pairs_obey_newtons_third_law(name: str) -> None:
-    """A pair pushes both documents equally hard: the gradients of a query sum to zero."""
+def test_the_gradients_of_a_query_sum_to_zero(name: str) -> None:
+    """The gradients of the two documents of a pair are opposite."""
     scores, labels, boundaries = joined(random_queries(seed=3, count=20))
     terms = make_loss(name, truncation_level=4)(scores, labels, boundaries)
     sums = np.add.reduceat(terms.gradient, boundaries[:-1])

@@ -61,7 +61,7 @@ class _Judged:
         self.query_weights, self.document_weights = generator.random(QUERIES), generator.random(n_documents)
 
     def rows(self, first: int, last: int) -> slice:
-        """The documents of neighbouring queries."""
+        """Return the rows of neighbouring queries."""
         return slice(*self.boundaries[[first, last]])
 
     def bound(self, loss: Loss, first: int, last: int, first_query: int, *, weighted: bool) -> Objective:

@@ -60,10 +60,11 @@ def test_interpolated_sums_are_those_of_the_pairs(name: str, options: dict[str, 
     loss = sum_pairs(x, int(plan.level_counts[1]), plan.levels[rows], weights, gradient, hessian)
     expected = objective.terms(scores, 0)
     slope = plan.query_weights[1] * plan.sigma
-    most = 1e-10 * weights.max() * LONG
-    assert np.abs(gradient - expected.gradient[rows] / slope).max() < most
-    assert np.abs(hessian - expected.hessian[rows] / (slope * plan.sigma * plan.hessian_factor)).max() < most
-    assert abs(loss - expected.value[1] / plan.query_weights[1]) < most * LONG
+    tolerance = 1e-10 * weights.max() * LONG
+    assert np.abs(gradient - expected.gradient[rows] / slope).max() < tolerance
+    curvature = slope * plan.sigma * plan.hessian_factor
+    assert np.abs(hessian - expected.hessian[rows] / curvature).max() < tolerance
+    assert abs(loss - expected.value[1] / plan.query_weights[1]) < tolerance * LONG
 
 
 @pytest.mark.parametrize(("name", "options", "spread"), list(combinations()))

@@ -1,4 +1,4 @@
-"""The numbers of other tools, under the presets that carry their conventions."""
+"""Agreement with other tools, under the presets that have their conventions."""
 
 import ir_measures
 import lightgbm
@@ -35,14 +35,14 @@ class _Judged:
         self.document_ids = [f"d{generator.integers(1000)}-{row}" for row in range(n)]
 
     def qrels(self) -> dict[str, dict[str, int]]:
-        """The labels as trec_eval's Python packages take them."""
+        """Return the labels as trec_eval's Python packages take them."""
         return {
             str(query): {self.document_ids[row]: int(self.labels[row]) for row in self._numbers(query)}
             for query in range(N_QUERIES)
         }
 
     def run(self) -> dict[str, dict[str, float]]:
-        """The scores as trec_eval's Python packages take them."""
+        """Return the scores as trec_eval's Python packages take them."""
         return {
             str(query): {self.document_ids[row]: float(self.scores[row]) for row in self._numbers(query)}
             for query in range(N_QUERIES)
@@ -52,7 +52,7 @@ class _Judged:
         return range(int(self.boundaries[query]), int(self.boundaries[query + 1]))
 
     def rows(self, query: int) -> slice:
-        """The documents of a query."""
+        """Return the rows of a query."""
         return slice(int(self.boundaries[query]), int(self.boundaries[query + 1]))
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import ipaddress
+import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ class Served:
     """A server and the requests that it got.
 
     Attributes:
-        port: Port that it listens at.
+        port: Port of the server.
         connections: Number of accepted connections.
         hosts: The `Host` headers of its requests.
         redirects: Target of each path that redirects.
@@ -44,8 +45,6 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Server6(_Server):
-    import socket
-
     address_family = socket.AF_INET6
 
 
@@ -90,17 +89,17 @@ class Resolver:
 
     def __init__(self, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
         self._answers = {name: list(each) for name, each in answers.items()}
-        self.asked: list[str] = []
+        self.hosts: list[str] = []
 
     def __call__(self, host: str, port: int) -> Sequence[str]:
         """Return the next answer for a host."""
-        self.asked.append(host)
+        self.hosts.append(host)
         answers = self._answers[host]
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
 
 def certificate_for(name: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Make a certificate; returns the contexts of the server that has it and of a client that trusts it."""
+    """Make a certificate; return the contexts of a server that has it and of a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)

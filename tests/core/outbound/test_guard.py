@@ -15,6 +15,7 @@ from core.outbound.clients import open_async_client, open_client
 from core.outbound.guard import SsrfGuard, checked_url, system_resolve
 from core.store import StoreSettings
 from tests.core.outbound.servers import Resolver, Served, certificate_for, has_ipv6_loopback, serving
+from tests.servers.process import reserved_port
 
 # Spellings of hosts that the system's resolver accepts, with a word of the error.
 LITERALS = [
@@ -89,9 +90,9 @@ def local() -> Iterator[Served]:
         yield served
 
 
-def _get(guard: SsrfGuard, url: str, way: str, **options: Any) -> httpx.Response:
+def _get(guard: SsrfGuard, url: str, client_kind: str, **options: Any) -> httpx.Response:
     """Request a URL by the client of downloads or by that of webhooks."""
-    if way == "sync":
+    if client_kind == "sync":
         with open_client(guard, timeout=5, **options) as client:
             return client.get(url)
 
@@ -111,11 +112,11 @@ def guarded() -> Iterator[httpx.Client]:
 
 # One host of each reason is enough for the second client, since both clients use the same guard.
 ONE_OF_EACH = {reason: host for host, reason in LITERALS}.values()
-WAYS = pytest.mark.parametrize("way", ["sync", "async"])
+BOTH_CLIENTS = pytest.mark.parametrize("client_kind", ["sync", "async"])
 
 
 @pytest.mark.parametrize(
-    ("host", "reason", "way"),
+    ("host", "reason", "client_kind"),
     [
         *((host, reason, "sync") for host, reason in LITERALS),
         *(
@@ -125,12 +126,12 @@ WAYS = pytest.mark.parametrize("way", ["sync", "async"])
     ],
 )
 def test_addresses_that_are_not_public_are_refused(
-    local: Served, guarded: httpx.Client, host: str, reason: str, way: str
+    local: Served, guarded: httpx.Client, host: str, reason: str, client_kind: str
 ) -> None:
     """An address that is not routed globally is not connected to, whatever its spelling."""
     url = f"http://{host}:{local.port}/"
     with pytest.raises(AddressRefused, match=reason):
-        guarded.get(url) if way == "sync" else _get(SsrfGuard(), url, way)
+        guarded.get(url) if client_kind == "sync" else _get(SsrfGuard(), url, client_kind)
     assert local.connections == 0
 
 
@@ -141,15 +142,15 @@ def test_hosts_that_httpx_does_not_accept_are_refused_as_well(host: str) -> None
         SsrfGuard().addresses_of(host, 80)
 
 
-@WAYS
+@BOTH_CLIENTS
 @pytest.mark.parametrize(("addresses", "reason"), ANSWERS)
 def test_names_with_an_address_that_is_not_public_are_refused(
-    local: Served, addresses: list[str], reason: str, way: str
+    local: Served, addresses: list[str], reason: str, client_kind: str
 ) -> None:
     """One such address among several is enough for a refusal."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [addresses]}))
     with pytest.raises(AddressRefused, match=rf"hooks.example is refused: .*{reason}"):
-        _get(guard, f"http://hooks.example:{local.port}/", way)
+        _get(guard, f"http://hooks.example:{local.port}/", client_kind)
     assert local.connections == 0
 
 
@@ -170,7 +171,7 @@ def test_public_addresses_are_allowed(address: str) -> None:
     assert guard.addresses_of("hooks.example", 443) == [address]
 
 
-@WAYS
+@BOTH_CLIENTS
 @pytest.mark.parametrize(
     "target",
     [
@@ -182,7 +183,7 @@ def test_public_addresses_are_allowed(address: str) -> None:
         "http://inside.example:{port}/secret",
     ],
 )
-def test_redirects_are_checked(local: Served, target: str, way: str) -> None:
+def test_redirects_are_checked(local: Served, target: str, client_kind: str) -> None:
     """Each hop of a redirect is checked as the first one is."""
     local.redirects["/"] = target.format(port=local.port)
 
@@ -191,94 +192,93 @@ def test_redirects_are_checked(local: Served, target: str, way: str) -> None:
 
     guard = SsrfGuard(["127.0.0.1"], resolve)
     with pytest.raises(AddressRefused):
-        _get(guard, f"http://127.0.0.1:{local.port}/", way, follow_redirects=True)
+        _get(guard, f"http://127.0.0.1:{local.port}/", client_kind, follow_redirects=True)
     assert local.connections == 1
-    assert _get(guard, f"http://127.0.0.1:{local.port}/", way).status_code == 302
+    assert _get(guard, f"http://127.0.0.1:{local.port}/", client_kind).status_code == 302
 
 
-@WAYS
-def test_a_name_is_resolved_once_per_connection(way: str) -> None:
+@BOTH_CLIENTS
+def test_a_name_is_resolved_once_per_connection(client_kind: str) -> None:
     """DNS rebinding: the connection goes to the address that was checked, whatever the next answer is."""
     with serving("127.0.0.1") as checked, serving("127.0.0.2", checked.port) as rebound:
         resolver = Resolver({"hooks.example": [["127.0.0.1"], ["127.0.0.2"]]})
         guard = SsrfGuard(["127.0.0.1"], resolver)
         url = f"http://hooks.example:{checked.port}/"
-        assert _get(guard, url, way).text == "ok"
+        assert _get(guard, url, client_kind).text == "ok"
         assert checked.hosts == [f"hooks.example:{checked.port}"]
         with pytest.raises(AddressRefused) as refused:
-            _get(guard, url, way)
+            _get(guard, url, client_kind)
         assert refused.value.address == "127.0.0.2"
-        assert resolver.asked == ["hooks.example"] * 2
+        assert resolver.hosts == ["hooks.example"] * 2
         assert rebound.connections == 0
 
 
-@WAYS
-def test_a_second_address_is_tried(way: str) -> None:
+@BOTH_CLIENTS
+def test_a_second_address_is_tried(client_kind: str) -> None:
     """If one address of a host does not answer, the next one is connected to."""
+    silent = "127.0.0.77"  # no process listens at this address
     with serving("127.0.0.2") as served:
-        guard = SsrfGuard(["127.0.0.0/8"], Resolver({"hooks.example": [["127.0.0.1", "127.0.0.2"]]}))
-        assert _get(guard, f"http://hooks.example:{served.port}/", way).text == "ok"
+        guard = SsrfGuard(["127.0.0.0/8"], Resolver({"hooks.example": [[silent, "127.0.0.2"]]}))
+        assert _get(guard, f"http://hooks.example:{served.port}/", client_kind).text == "ok"
 
 
-@WAYS
-def test_failed_connections_are_errors_of_httpx(way: str) -> None:
+@BOTH_CLIENTS
+def test_failed_connections_are_errors_of_httpx(client_kind: str) -> None:
     """Callers need to handle the errors of one library only."""
-    with serving("127.0.0.1") as served:
-        port = served.port
     guard = SsrfGuard(["127.0.0.1"])
-    with pytest.raises(httpx.ConnectError):
-        _get(guard, f"http://127.0.0.1:{port}/", way)
+    with reserved_port() as port, pytest.raises(httpx.ConnectError):
+        _get(guard, f"http://127.0.0.1:{port}/", client_kind)
     with pytest.raises(httpx.ConnectError, match="no-such-host"):
-        _get(guard, f"http://no-such-host.invalid:{port}/", way)
+        _get(guard, "http://no-such-host.invalid/", client_kind)
     for host in ("a..example", f"{'a' * 64}.example"):  # of a redirect, which `checked_url` does not see
         with pytest.raises(httpx.ConnectError, match=f"{host} is not a host name"):
-            _get(guard, f"http://{host}:{port}/", way)
+            _get(guard, f"http://{host}/", client_kind)
 
 
-@WAYS
+@BOTH_CLIENTS
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_proxies_of_the_environment_are_not_used(
-    local: Served, monkeypatch: pytest.MonkeyPatch, variable: str, way: str
+    local: Served, monkeypatch: pytest.MonkeyPatch, variable: str, client_kind: str
 ) -> None:
     """A proxy would connect to addresses that the guard refuses."""
     monkeypatch.setenv(variable, f"http://127.0.0.1:{local.port}")
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(AddressRefused):
-        _get(SsrfGuard(), "http://10.0.0.1/", way)
+        _get(SsrfGuard(), "http://10.0.0.1/", client_kind)
     assert local.connections == 0
 
 
-@WAYS
-def test_the_host_header_and_the_tls_name_are_those_of_the_url(tmp_path: Path, way: str) -> None:
+@BOTH_CLIENTS
+def test_the_host_header_and_the_tls_name_are_those_of_the_url(tmp_path: Path, client_kind: str) -> None:
     """The certificate is verified against the name, not against the address connected to."""
     server, client = certificate_for("hooks.example", tmp_path)
     with serving("127.0.0.1", tls=server) as served:
         resolver = Resolver({name: [["127.0.0.1"]] for name in ("hooks.example", "other.example")})
         guard = SsrfGuard(["127.0.0.1"], resolver)
         url = f"https://hooks.example:{served.port}/"
-        assert _get(guard, url, way, verify=client).text == "ok"
+        assert _get(guard, url, client_kind, verify=client).text == "ok"
         assert served.hosts == [f"hooks.example:{served.port}"]
         with pytest.raises(httpx.ConnectError, match="certificate"):
-            _get(guard, f"https://other.example:{served.port}/", way, verify=client)
+            _get(guard, f"https://other.example:{served.port}/", client_kind, verify=client)
         with pytest.raises(httpx.ConnectError, match="certificate"):
-            _get(guard, url, way, verify=ssl.create_default_context())
+            _get(guard, url, client_kind, verify=ssl.create_default_context())
 
 
-@WAYS
+@BOTH_CLIENTS
 @pytest.mark.parametrize("allowed", ["127.0.0.0/8", "127.0.0.1", "localhost", "LocalHost."])
-def test_settings_allow_addresses(local: Served, allowed: str, way: str) -> None:
+def test_settings_allow_addresses(local: Served, allowed: str, client_kind: str) -> None:
     """A network, an address and a host name can be allowed."""
-    assert _get(SsrfGuard([allowed]), f"http://localhost:{local.port}/", way).text == "ok"
+    assert _get(SsrfGuard([allowed]), f"http://localhost:{local.port}/", client_kind).text == "ok"
     with pytest.raises(AddressRefused):
-        _get(SsrfGuard([allowed]), f"http://10.0.0.1:{local.port}/", way)
+        _get(SsrfGuard([allowed]), f"http://10.0.0.1:{local.port}/", client_kind)
 
 
 @pytest.mark.skipif(not has_ipv6_loopback(), reason="no IPv6: enable it on the loopback interface")
-@WAYS
-def test_ipv6_is_connected_to(way: str) -> None:
+@BOTH_CLIENTS
+def test_ipv6_is_connected_to(client_kind: str) -> None:
     """Addresses of IPv6 are allowed and connected to as well."""
     with serving("::1") as served:
-        assert _get(SsrfGuard(["[::1]"]), f"http://[::1]:{served.port}/", way).text == "ok"
+        assert _get(SsrfGuard(["[::1]"]), f"http://[::1]:{served.port}/", client_kind).text == "ok"
 
 
 def test_metadata_is_allowed_by_its_own_address_alone() -> None:

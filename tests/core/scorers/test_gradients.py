@@ -43,14 +43,14 @@ def test_gradients_are_those_of_finite_differences(
     np.testing.assert_allclose(scores, plain_score_of_inputs(network, rows), rtol=1e-12, atol=1e-13)
     sums = rows @ network.layers[0].weights.astype(np.float64)
     for unit in range(hidden[0]):
-        by_step = [_moved(network, sums, unit, step) for step in (-2e-4, -1e-4, 1e-4, 2e-4)]
+        by_step = [_scores_after_step(network, sums, unit, step) for step in (-2e-4, -1e-4, 1e-4, 2e-4)]
         expected = (by_step[0] - 8 * by_step[1] + 8 * by_step[2] - by_step[3]) / (12 * 1e-4)
         off = np.abs(gradients[:, unit] - expected) > 1e-7 * (1 + np.abs(expected))
         # relu has no derivative at 0, where the difference covers both sides.
         assert off.mean() <= (0.05 if activation == "relu" else 0)
 
 
-def _moved(network: Network, sums: Float64Array, unit: int, step: float) -> Float64Array:
+def _scores_after_step(network: Network, sums: Float64Array, unit: int, step: float) -> Float64Array:
     """Return the scores after adding a step to the first layer's sums of one unit."""
     moved = sums.copy()
     moved[:, unit] += step

@@ -24,18 +24,18 @@ def _content(**options: Any) -> bytes:
     return write_network(random_network(3, (4, 2), layer_norm=True, missing_indicators=True, **options))
 
 
-def _described(content: bytes) -> dict[str, Any]:
+def _description_of(content: bytes) -> dict[str, Any]:
     (size,) = struct.unpack("<Q", content[:8])
     found: dict[str, Any] = json.loads(json.loads(content[8 : 8 + size])["__metadata__"][METADATA_KEY])
     return found
 
 
-def _changed(
+def _changed_file(
     change: Callable[[dict[str, Any], dict[str, Any]], object], content: bytes | None = None
 ) -> bytes:
     """Return a network's file after a change of its description and tensors."""
     content = content or _content()
-    description, tensors = _described(content), dict(load(content))
+    description, tensors = _description_of(content), dict(load(content))
     change(description, tensors)
     return bytes(save(tensors, {METADATA_KEY: json.dumps(description)}))
 
@@ -84,7 +84,7 @@ _JSON = st.recursive(
 @given(st.sampled_from(["kind", "feature_names", "inputs", "activation", "layers", "format"]), _JSON)
 def test_any_description_is_refused_or_scores(name: str, value: Any) -> None:
     """The reader trusts no entry in the description of an untrusted file."""
-    _scores_or_refuses(_changed(lambda description, _: description.update({name: value})))
+    _scores_or_refuses(_changed_file(lambda description, _: description.update({name: value})))
 
 
 def _scores_or_refuses(content: bytes) -> None:
@@ -155,14 +155,14 @@ def test_untrusted_files_are_checked(
 ) -> None:
     """Everything that decides a score is checked, and the error has the reason."""
     with pytest.raises(ModelError, match=message):
-        read_network(_changed(change))
+        read_network(_changed_file(change))
 
 
 def test_knots_that_do_not_ascend_are_refused() -> None:
     """Interpolation between other knots would have no meaning."""
     content = _content(kind="rank-gauss")
     with pytest.raises(ModelError, match="ascend"):
-        read_network(_changed(_tensor("inputs.knots", lambda knots: knots[:, ::-1].copy()), content))
+        read_network(_changed_file(_tensor("inputs.knots", lambda knots: knots[:, ::-1].copy()), content))
 
 
 def test_a_safetensors_file_of_another_program_is_refused() -> None:

@@ -69,9 +69,9 @@ def test_a_file_of_a_sum_contains_all_members(sum_model: Sum) -> None:
 
 def test_members_without_weight_use_no_feature(sum_model: Sum, network: Network) -> None:
     """A feature that does not change a score may be absent."""
-    silent = Sum.of([sum_model.members[0], Member("net:1", write_network(network), ("d", "b"), 0.0)])
-    assert set(sum_model.used_features) == set(silent.used_features) | {3, 1}
-    assert 3 not in silent.used_features
+    zero_weight = Sum.of([sum_model.members[0], Member("net:1", write_network(network), ("d", "b"), 0.0)])
+    assert set(sum_model.used_features) == set(zero_weight.used_features) | {3, 1}
+    assert 3 not in zero_weight.used_features
 
 
 @pytest.mark.parametrize("position", [0, 9, 40, -1])

@@ -28,7 +28,7 @@ def model_text() -> str:
 
 
 def test_a_model_of_lightgbm_passes(model_text: str) -> None:
-    """The trial returns its names and trees."""
+    """The trial returns the names of features and the number of trees."""
     found = try_out(model_text, max_features=3)
     assert (found.feature_names, found.n_trees) == (("bm25", "shop", "age"), 5)
     assert found.n_rows >= 32

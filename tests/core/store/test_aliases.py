@@ -13,7 +13,7 @@ from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
 from core.store.trash.kinds import KINDS
 
 AddModel = Callable[[str], Model]
-Line = tuple[str, int | None, int | None]
+Change = tuple[str, int | None, int | None]
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def move(store: Store, *versions: int, alias: str = "champion") -> None:
 
 
 def roll_back(store: Store) -> int:
-    """Undo the last move and return where the alias points then."""
+    """Undo the last move and return the version of the alias afterwards."""
     with store.begin() as tx:
         return tx.aliases.roll_back("web", "champion", "key_2").model.version
 
 
-def history(store: Store) -> list[Line]:
+def history(store: Store) -> list[Change]:
     """Return the kind and the versions of each change, oldest first."""
     with store.read() as tx:
         rows = tx.aliases.history("web", "champion", None, 100).items
@@ -69,8 +69,8 @@ def test_repeated_rollbacks_go_further_back(store: Store, web: list[Model]) -> N
     ]
 
 
-def test_an_alias_from_before_its_history_was_kept(store: Store, web: list[Model]) -> None:
-    """The first move on record can be undone, and nothing before it."""
+def test_an_alias_of_a_release_without_history(store: Store, web: list[Model]) -> None:
+    """The first recorded move can be undone, and nothing before it."""
     move(store, 1)
     with store.begin() as tx:
         tx.aliases.get("web", "champion").move_id = None
@@ -144,8 +144,8 @@ def test_concurrent_moves_are_serialized(store: Store, web: list[Model]) -> None
 def test_a_rollback_to_a_deleted_version_names_the_solution(store: Store, web: list[Model]) -> None:
     """After the version is restored from the trash, the rollback succeeds."""
     move(store, 1, 2)
-    manner, unaudited = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
-    delete_objects(store, KINDS["model"], [web[0].id], manner, unaudited)
+    mode, unaudited = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
+    delete_objects(store, KINDS["model"], [web[0].id], mode, unaudited)
     with pytest.raises(
         WrongState, match="at version 2: its previous version, web:1, was deleted; restore it"
     ):

@@ -23,7 +23,7 @@ def create(store: Store, *scopes: str) -> tuple[ApiKey, str]:
         return tx.api_keys.create("ci", scopes or ["read"])
 
 
-def found(store: Store, secret: str) -> str | None:
+def key_id_of(store: Store, secret: str) -> str | None:
     """Return the id of the key with a secret, or None."""
     with store.read() as tx:
         key = tx.api_keys.find(sha256(secret))
@@ -35,7 +35,7 @@ def test_a_key_is_found_by_its_secret_which_is_not_stored(store: Store) -> None:
     key, secret = create(store, "write", "score")
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
     assert re.fullmatch(r"key_[0-9a-z]{20}", key.id)
-    assert found(store, secret) == key.id
+    assert key_id_of(store, secret) == key.id
     with store.read() as tx:
         row = tx.api_keys.get(key.id)
         columns = {column.name: getattr(row, column.name) for column in ApiKey.__table__.columns}
@@ -49,14 +49,14 @@ def test_secrets_differ(store: Store) -> None:
     """Keys of the same name have different secrets."""
     (first, one), (second, other) = create(store), create(store)
     assert one != other
-    assert (found(store, one), found(store, other)) == (first.id, second.id)
+    assert (key_id_of(store, one), key_id_of(store, other)) == (first.id, second.id)
 
 
 def test_an_unknown_secret_finds_no_key(store: Store) -> None:
     """A secret that differs in one character, or is the hash itself, finds nothing."""
     key, secret = create(store)
     other = secret[:-1] + ("A" if secret[-1] != "A" else "B")
-    assert [found(store, wrong) for wrong in (other, "", key.secret_sha256, key.hint)] == [None] * 4
+    assert [key_id_of(store, wrong) for wrong in (other, "", key.secret_sha256, key.hint)] == [None] * 4
 
 
 def test_a_revoked_key_is_refused_and_stays_on_record(store: Store) -> None:
@@ -66,7 +66,7 @@ def test_a_revoked_key_is_refused_and_stays_on_record(store: Store) -> None:
         revoked_at = tx.api_keys.revoke(key.id).revoked_at
     with store.begin() as tx:
         assert tx.api_keys.revoke(key.id).revoked_at == revoked_at
-    assert found(store, secret) is None
+    assert key_id_of(store, secret) is None
     with store.read() as tx:
         assert tx.api_keys.any_exists()
         assert [row.id for row in tx.api_keys.page(None, 10).items] == [key.id]
@@ -82,10 +82,10 @@ def test_a_key_is_accepted_until_it_expires(store: Store) -> None:
     """A key is refused from the moment of its expiry."""
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["read"], expires_at=utc_now() + timedelta(hours=1))
-    assert found(store, secret) == key.id
+    assert key_id_of(store, secret) == key.id
     with store.begin() as tx:
         tx.api_keys.get(key.id).expires_at = utc_now()
-    assert found(store, secret) is None
+    assert key_id_of(store, secret) is None
 
 
 @pytest.mark.parametrize("scopes", [[], ["root"], ["read", "Read"], [""]])
@@ -130,9 +130,9 @@ def test_uses_are_noted_to_the_minute(store: Store) -> None:
 
 def test_keys_are_listed_newest_first_by_pages(store: Store) -> None:
     """The cursor is the id of the last key seen."""
-    made = [create(store)[0].id for _ in range(3)]
+    created = [create(store)[0].id for _ in range(3)]
     with store.read() as tx:
         page = tx.api_keys.page(None, 2)
         rest = tx.api_keys.page(page.next_cursor, 2)
-    assert [key.id for key in (*page.items, *rest.items)] == made[::-1]
-    assert (page.next_cursor, rest.next_cursor) == (made[1], None)
+    assert [key.id for key in (*page.items, *rest.items)] == created[::-1]
+    assert (page.next_cursor, rest.next_cursor) == (created[1], None)

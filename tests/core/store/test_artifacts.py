@@ -86,7 +86,7 @@ def test_missing(artifacts: Artifacts) -> None:
 
 
 def test_delete(artifacts: Artifacts) -> None:
-    """A key or a folder is removed with all below it and nothing beside; removing nothing is fine."""
+    """A key, or a folder with everything below it, is deleted; a second deletion is no error."""
     for key in ("datasets/ds_1/upload", "datasets/ds_1/data.parquet", "datasets/ds_10/upload"):
         artifacts.write_bytes(key, b"x")
     artifacts.delete("datasets/ds_1/upload")

@@ -10,7 +10,7 @@ from core.store import AuditEntry, Store
 
 def add(store: Store, **values: Any) -> AuditEntry:
     """Record a request."""
-    given = {
+    defaults = {
         "method": "POST",
         "path": "/v1/jobs",
         "status": 202,
@@ -19,11 +19,11 @@ def add(store: Store, **values: Any) -> AuditEntry:
         "address": "192.0.2.7",
     }
     with store.begin() as tx:
-        return tx.audit.add(**{**given, **values})
+        return tx.audit.add(**{**defaults, **values})
 
 
 def test_entries_are_listed_newest_first_by_pages_and_by_key(store: Store) -> None:
-    """A filter by key and a cursor go together."""
+    """A filter by key can be combined with a cursor."""
     mine = [add(store, key_id="key_1").id for _ in range(3)]
     add(store, key_id="key_2")
     add(store, status=401)

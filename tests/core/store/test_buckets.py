@@ -11,14 +11,14 @@ from core.store import StoreSettings
 from core.store.buckets import Buckets
 from core.store.data_files import DataFiles
 from tests.servers import S3Server
-from tests.servers.process import free_port
+from tests.servers.process import reserved_port
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture
 def bucket(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A folder of a bucket with three files, and more beside it."""
+    """A folder of a bucket, with three files in `a`; other files are outside the folder."""
     url, environment = s3.new_bucket()
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -78,9 +78,10 @@ def test_an_object_that_changes_is_refused(bucket: str) -> None:
 
 def test_a_storage_that_does_not_answer_is_reported(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error does not contain its address; a job is then tried again."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(StoreUnavailable, match=r"^the bucket (refuses connections|fails)$"):
-        buckets(bucket).find(f"{bucket}/a", "*")
+    with reserved_port() as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        with pytest.raises(StoreUnavailable, match=r"^the bucket (refuses connections|fails)$"):
+            buckets(bucket).find(f"{bucket}/a", "*")
 
 
 def test_the_setting_takes_folders_and_buckets(monkeypatch: pytest.MonkeyPatch) -> None:

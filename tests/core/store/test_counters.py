@@ -8,20 +8,20 @@ from core.store import Store
 from core.store.repositories.counters import Count
 
 
-def _all(store: Store) -> list[Count]:
+def _counts(store: Store) -> list[Count]:
     with store.read() as tx:
         return tx.counters.all()
 
 
 @pytest.mark.both_stores
-def test_a_counter_grows_by_what_is_added(store: Store) -> None:
+def test_a_counter_grows_by_the_added_amounts(store: Store) -> None:
     """Amounts add up within a transaction and across transactions."""
     with store.begin() as tx:
         tx.counters.add("leases_lost")
         tx.counters.add("leases_lost", amount=2)
     with store.begin() as tx:
         tx.counters.add("leases_lost", amount=0.5)
-    assert _all(store) == [Count("leases_lost", {}, 1 + 2 + 0.5)]
+    assert _counts(store) == [Count("leases_lost", {}, 1 + 2 + 0.5)]
 
 
 def test_counters_differ_by_their_labels_in_any_order(store: Store) -> None:
@@ -30,7 +30,7 @@ def test_counters_differ_by_their_labels_in_any_order(store: Store) -> None:
         tx.counters.add("job_attempts", {"kind": "train", "ending": "lost"})
         tx.counters.add("job_attempts", {"ending": "lost", "kind": "train"})
         tx.counters.add("job_attempts", {"kind": "rank", "ending": "lost"})
-    assert _all(store) == [
+    assert _counts(store) == [
         Count("job_attempts", {"ending": "lost", "kind": "rank"}, 1),
         Count("job_attempts", {"ending": "lost", "kind": "train"}, 2),
     ]
@@ -46,7 +46,7 @@ def test_a_failed_transaction_counts_nothing(store: Store) -> None:
 
     with pytest.raises(RuntimeError):
         fail()
-    assert _all(store) == []
+    assert _counts(store) == []
 
 
 @pytest.mark.both_stores
@@ -65,7 +65,7 @@ def test_no_count_of_concurrent_writers_is_lost(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert _all(store) == [Count("a", {}, 4 * 25), Count("b", {}, 4 * 25 * 2)]
+    assert _counts(store) == [Count("a", {}, 4 * 25), Count("b", {}, 4 * 25 * 2)]
 
 
 def test_counters_only_grow(store: Store) -> None:

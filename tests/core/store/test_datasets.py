@@ -1,4 +1,4 @@
-"""Datasets on record."""
+"""Rows of datasets."""
 
 from collections.abc import Callable
 
@@ -46,8 +46,8 @@ def test_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
     assert ready.updated_at > ready.created_at
 
 
-def test_parts_of_one_upload_name_each_other(store: Store) -> None:
-    """Each dataset of an upload of several files knows the others."""
+def test_parts_of_one_upload_are_recorded(store: Store) -> None:
+    """Each dataset of an upload of several files has the ids of all its datasets."""
     parts = {"train": new_id("ds_"), "test": new_id("ds_")}
     with store.begin() as tx:
         for part, dataset_id in parts.items():
@@ -82,7 +82,7 @@ def test_unknown(store: Store, job: Job) -> None:
 
 
 def test_listing(store: Store) -> None:
-    """Datasets are listed newest first, of one status or name or with the same bytes where asked."""
+    """Datasets are listed newest first; they can be filtered by status, name and SHA-256."""
     with store.begin() as tx:
         first, second = tx.datasets.add("a", {}), tx.datasets.add("b", {}, sha256="ab")
         tx.datasets.mark_ready(first.id, statistics={})

@@ -74,11 +74,12 @@ def test_a_ready_dataset_is_an_event(store: Store, ingest: tuple[Dataset, Job]) 
 def test_moves_of_an_alias_are_events(store: Store, add_model: Callable[[str], Model]) -> None:
     """Each move and each refusal is an event about the alias, which belongs to the project of the name."""
     first, second = add_model("web"), add_model("web")
-    asked = Promotion("web", "champion", first.id, second.id, "job_1", "key_1", {"sentence": "It is worse."})
+    report = {"sentence": "It is worse."}
+    promotion = Promotion("web", "champion", first.id, second.id, "job_1", "key_1", report)
     with store.begin() as tx:
         tx.aliases.move("web", "champion", 1, "key_1")
-        tx.aliases.refuse(asked)
-        tx.aliases.promote(asked)
+        tx.aliases.refuse(promotion)
+        tx.aliases.promote(promotion)
         tx.aliases.roll_back("web", "champion")
         tx.aliases.remove("web", "champion")
     found = _events(store)
@@ -165,7 +166,7 @@ def test_gaps_are_found(store: Store) -> None:
 
 
 def test_pages_and_filters(store: Store) -> None:
-    """Lists go both ways, and by kind, object and lower bound."""
+    """Lists are in either order, and are filtered by kind, object and lower bound."""
     for number in range(5):
         _add(store, number)
     ids = [event.id for event in _events(store)]

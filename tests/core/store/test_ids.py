@@ -14,23 +14,23 @@ def test_form() -> None:
 
 
 def test_later_ids_are_greater() -> None:
-    """Ids made one after another sort in that order, within a millisecond too."""
-    made = [ids.new_id("job_") for _ in range(20_000)]
-    assert all(earlier < later for earlier, later in itertools.pairwise(made))
+    """Ids created one after another sort in that order, within a millisecond too."""
+    created = [ids.new_id("job_") for _ in range(20_000)]
+    assert all(earlier < later for earlier, later in itertools.pairwise(created))
 
 
 def test_threads_never_share_an_id() -> None:
     """Ids that several threads make at the same time differ."""
-    made: list[str] = []
+    created: list[str] = []
     threads = [
-        threading.Thread(target=lambda: made.extend([ids.new_id("job_") for _ in range(2_000)]))
+        threading.Thread(target=lambda: created.extend([ids.new_id("job_") for _ in range(2_000)]))
         for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(made)) == 16_000
+    assert len(set(created)) == 16_000
 
 
 def test_ids_carry_the_time() -> None:

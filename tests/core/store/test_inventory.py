@@ -18,8 +18,8 @@ HOURS_AGO = 3 * 3600
 
 
 @pytest.fixture
-def kept(store: Store, add_model: Callable[[str], Model]) -> dict[str, str]:
-    """A model and a dataset with good bytes; returns their keys."""
+def artifact_keys(store: Store, add_model: Callable[[str], Model]) -> dict[str, str]:
+    """The keys of the intact artifacts of a model and a dataset."""
     model = add_model("web")
     keys = {"model": model_key(model.id), "data": DATA_KEY, "queries": queries_key(DATA_KEY)}
     with store.begin() as tx:
@@ -39,40 +39,40 @@ def write_long_ago(store: Store, key: str) -> None:
         os.utime(path, (then, then))
 
 
-def test_an_intact_store_has_no_problems(store: Store, kept: dict[str, str]) -> None:
+def test_an_intact_store_has_no_problems(store: Store, artifact_keys: dict[str, str]) -> None:
     """The inventory has no problems."""
     assert take_inventory(store) == Inventory(artifacts=3)
 
 
 @pytest.mark.both_stores
 @pytest.mark.parametrize("name", ["model", "data", "queries"])
-def test_damaged_and_missing_artifacts(store: Store, kept: dict[str, str], name: str) -> None:
-    """Each such artifact is named, and stays on record as damaged until its bytes are restored."""
-    store.artifacts.write_bytes(kept[name], TEXT[:-1] + b"!")
-    assert take_inventory(store) == Inventory(artifacts=3, damaged=[kept[name]])
-    store.artifacts.delete(kept[name])
-    assert take_inventory(store) == Inventory(artifacts=3, missing=[kept[name]])
+def test_damaged_and_missing_artifacts(store: Store, artifact_keys: dict[str, str], name: str) -> None:
+    """Each such artifact is named, and is recorded as damaged until its bytes are restored."""
+    store.artifacts.write_bytes(artifact_keys[name], TEXT[:-1] + b"!")
+    assert take_inventory(store) == Inventory(artifacts=3, damaged=[artifact_keys[name]])
+    store.artifacts.delete(artifact_keys[name])
+    assert take_inventory(store) == Inventory(artifacts=3, missing=[artifact_keys[name]])
     with store.read() as tx:
-        assert tx.artifacts.damaged(9) == [kept[name]]
-    store.artifacts.write_bytes(kept[name], TEXT)
+        assert tx.artifacts.damaged(9) == [artifact_keys[name]]
+    store.artifacts.write_bytes(artifact_keys[name], TEXT)
     assert take_inventory(store) == Inventory(artifacts=3)
     with store.read() as tx:
         assert tx.artifacts.damaged(9) == []
 
 
 @pytest.mark.embedded  # object stores set the time themselves
-def test_an_alteration_that_leaves_size_and_time_alone(store: Store, kept: dict[str, str]) -> None:
+def test_a_change_that_keeps_size_and_time_is_found(store: Store, artifact_keys: dict[str, str]) -> None:
     """All bytes are read, whatever was compared before."""
     assert take_inventory(store) == Inventory(artifacts=3)
-    with store.artifacts.local(kept["data"]) as path:
+    with store.artifacts.local(artifact_keys["data"]) as path:
         before = path.stat()
         with path.open("r+b") as file:
             file.write(b"T")
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert take_inventory(store).damaged == [kept["data"]]
+    assert take_inventory(store).damaged == [artifact_keys["data"]]
 
 
-def test_an_artifact_without_a_checksum_is_unverified(store: Store, kept: dict[str, str]) -> None:
+def test_an_artifact_without_a_checksum_is_unverified(store: Store, artifact_keys: dict[str, str]) -> None:
     """An artifact from a release that kept no checksums is present, and unverified."""
     with store.begin() as tx:
         tx.artifacts.forget("data/job_1-1")
@@ -80,7 +80,7 @@ def test_an_artifact_without_a_checksum_is_unverified(store: Store, kept: dict[s
 
 
 @pytest.mark.embedded
-def test_orphaned_files(store: Store, kept: dict[str, str]) -> None:
+def test_orphaned_files(store: Store, artifact_keys: dict[str, str]) -> None:
     """Old files without a row are orphaned, except those of a dataset or job in progress."""
     with store.begin() as tx:
         training = tx.jobs.add("train", {})
@@ -97,7 +97,7 @@ def test_orphaned_files(store: Store, kept: dict[str, str]) -> None:
 
 @pytest.mark.embedded
 def test_a_result_that_is_stored_during_the_inventory_is_not_orphaned(
-    store: Store, kept: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    store: Store, artifact_keys: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The verification of many artifacts takes hours, in which jobs store their results."""
     clock = tmp_path / "clock"

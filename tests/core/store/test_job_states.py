@@ -1,4 +1,4 @@
-"""The table of a job's statuses, and that every change of status obeys it."""
+"""Allowed changes of a job's status."""
 
 import contextlib
 import itertools
@@ -39,7 +39,7 @@ def _fail(tx: Transaction, job: Job) -> None:
     tx.jobs.fail(job.id, job.token, {"title": "Broken", "detail": "It broke."})
 
 
-def _cancelled(tx: Transaction, job: Job) -> None:
+def _end_cancelled(tx: Transaction, job: Job) -> None:
     tx.jobs.end_cancelled(job.id, job.token)
 
 
@@ -61,7 +61,7 @@ CHANGES: list[tuple[Callable[[Transaction, Job], None], dict[str, str]]] = [
     (_succeed, {"running": "succeeded"}),
     (_refuse, {"running": "refused"}),
     (_fail, {"running": "failed"}),
-    (_cancelled, {"running": "cancelled"}),
+    (_end_cancelled, {"running": "cancelled"}),
     (_request_cancel, {"queued": "cancelled"}),
     (_requeue, {"running": "queued"}),
     (_give_up, {"running": "failed"}),
@@ -123,11 +123,11 @@ def test_every_change_from_every_status(
 
 
 def test_refused_changes_raise_errors(store: Store) -> None:
-    """A worker of an ended job gets the error that its lease is lost, a user that the state is wrong."""
+    """A worker of an ended job gets `LeaseLost`, and a user gets `WrongState`."""
     for status in sorted(TERMINAL):
         with store.begin() as tx:
             job = _job_in(tx, status)
-            for change in (_succeed, _refuse, _fail, _cancelled):
+            for change in (_succeed, _refuse, _fail, _end_cancelled):
                 with pytest.raises(LeaseLost):
                     change(tx, job)
             with pytest.raises(WrongState):

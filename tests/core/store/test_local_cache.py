@@ -56,7 +56,7 @@ print(hits)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Folder of the cache, which creates it."""
+    """The path of the cache's folder, which the cache creates."""
     return tmp_path / "cache" / "arrays"
 
 
@@ -66,12 +66,12 @@ def add(cache: LocalCache, key: str, size_bytes: int = KIB) -> None:
         (folder / "content").write_bytes(bytes(size_bytes))
 
 
-def kept(cache: LocalCache, keys: str) -> str:
+def stored_keys(cache: LocalCache, keys: str) -> str:
     """Return the keys that have entries, without marking the entries as used."""
     return "".join(key for key in keys if cache._entry(key).exists())
 
 
-def hidden(folder: Path) -> list[Path]:
+def hidden_folders(folder: Path) -> list[Path]:
     """List the unfinished and evicted folders."""
     return [path for path in folder.iterdir() if path.name.startswith(".") and path.name != ".lock"]
 
@@ -94,10 +94,10 @@ def test_the_least_recently_used_entries_are_evicted(folder: Path) -> None:
         add(cache, key)
     assert cache.find("a") is not None
     add(cache, "d")
-    assert kept(cache, "abcd") == "acd"
+    assert stored_keys(cache, "abcd") == "acd"
     add(cache, "e", 2 * KIB)
-    assert kept(cache, "abcde") == "de"
-    assert hidden(folder) == []
+    assert stored_keys(cache, "abcde") == "de"
+    assert hidden_folders(folder) == []
 
 
 def test_the_bound_holds(folder: Path) -> None:
@@ -114,7 +114,7 @@ def test_an_entry_above_the_bound_is_not_kept(folder: Path) -> None:
     cache = LocalCache(folder, 3 * KIB)
     add(cache, "a", 3 * KIB)
     add(cache, "b", 3 * KIB + 1)
-    assert kept(cache, "ab") == "a"
+    assert stored_keys(cache, "ab") == "a"
     assert (cache.takes(3 * KIB), cache.takes(3 * KIB + 1)) == (True, False)
 
 
@@ -127,7 +127,7 @@ def test_the_first_of_two_writers_wins(folder: Path) -> None:
     entry = cache.find("a")
     assert entry is not None
     assert (entry / "content").stat().st_size == 5
-    assert hidden(folder) == []
+    assert hidden_folders(folder) == []
 
 
 def test_a_failure_while_writing_leaves_nothing(folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_failure_while_writing_leaves_nothing(folder: Path) -> None:
         (entry / "content").write_bytes(b"half")
         raise ZeroDivisionError
     assert cache.find("a") is None
-    assert hidden(folder) == []
+    assert hidden_folders(folder) == []
 
 
 @pytest.mark.long
@@ -148,10 +148,10 @@ def test_a_process_killed_while_writing_leaves_nothing_for_long(folder: Path) ->
     )
     assert killed.returncode == -signal.SIGKILL
     cache = LocalCache(folder, 10 * KIB)
-    assert len(hidden(folder)) == 1
+    assert len(hidden_folders(folder)) == 1
     assert cache.find("key") is None
     add(cache, "a")
-    assert hidden(folder) == []
+    assert hidden_folders(folder) == []
 
 
 @pytest.mark.long
@@ -219,4 +219,4 @@ def test_many_processes_share_a_cache(folder: Path) -> None:
         output, errors = process.communicate()
         assert (process.returncode, errors) == (0, "")
         assert int(output) > 0
-    assert hidden(folder) == []
+    assert hidden_folders(folder) == []

@@ -293,12 +293,12 @@ def assert_kept(before: dict[str, list[Row]], after: dict[str, list[Row]]) -> No
     """Require equal values in all columns that exist before and after."""
     for table in before.keys() & after.keys():
         shared = [name for name in before[table][0] if name in after[table][0]] if after[table] else []
-        pairs = zip(_of(before[table], shared), _of(after[table], shared), strict=True)
+        pairs = zip(_with_columns(before[table], shared), _with_columns(after[table], shared), strict=True)
         for row, kept in pairs:
             assert row == kept, table
 
 
-def _of(rows: list[Row], names: list[str]) -> list[Row]:
+def _with_columns(rows: list[Row], names: list[str]) -> list[Row]:
     return sorted(({name: row[name] for name in names} for row in rows), key=repr)
 
 
@@ -363,8 +363,8 @@ def test_main_metric_of_trainings_is_the_validation_value(database: Database) ->
         "job_4": ("train", spec, None),
     }
     rows = [
-        {"id": job_id, "kind": kind, "spec": asked, "metrics": metrics, "main_metric": 0.3, **shared}
-        for job_id, (kind, asked, metrics) in jobs.items()
+        {"id": job_id, "kind": kind, "spec": job_spec, "metrics": metrics, "main_metric": 0.3, **shared}
+        for job_id, (kind, job_spec, metrics) in jobs.items()
     ]
     database.fill({"jobs": rows})
     database.upgrade("0019")

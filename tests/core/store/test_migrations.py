@@ -18,8 +18,8 @@ from core.store.schema import migrations_config, newest_revision, upgrade
 from core.store.tables import Base
 
 
-def _migrate_and_write(settings: StoreSettings, together: Barrier) -> None:
-    together.wait()
+def _migrate_and_write(settings: StoreSettings, barrier: Barrier) -> None:
+    barrier.wait()
     store = Store.open(settings)
     store.migrate()
     with store.begin() as tx:

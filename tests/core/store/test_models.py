@@ -1,4 +1,4 @@
-"""Models on record, their versions, aliases and tags."""
+"""Rows of models: versions, aliases and tags."""
 
 import re
 import threading
@@ -21,16 +21,16 @@ def test_versions_count_within_a_name(add_model: AddModel) -> None:
 @pytest.mark.both_stores
 def test_versions_of_concurrent_writers(add_model: AddModel) -> None:
     """Concurrent writers get different versions, without a gap."""
-    made: list[int] = []
+    versions: list[int] = []
     threads = [
-        threading.Thread(target=lambda: made.extend([add_model("web").version for _ in range(5)]))
+        threading.Thread(target=lambda: versions.extend([add_model("web").version for _ in range(5)]))
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(made) == list(range(1, 21))
+    assert sorted(versions) == list(range(1, 21))
 
 
 @pytest.mark.both_stores

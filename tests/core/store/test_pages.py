@@ -27,20 +27,20 @@ def _walk(store: Store, limit: int, *, adding: int = 0) -> list[str]:
 def test_every_row_once(store: Store, limit: int) -> None:
     """Walking the pages gives every row once, newest first, whatever the limit; no page is empty."""
     with store.begin() as tx:
-        made = [tx.jobs.add("train", {}).id for _ in range(10)]
-    assert _walk(store, limit) == made[::-1]
+        job_ids = [tx.jobs.add("train", {}).id for _ in range(10)]
+    assert _walk(store, limit) == job_ids[::-1]
 
 
 @pytest.mark.both_stores
 def test_rows_added_meanwhile(store: Store) -> None:
-    """Rows added during a walk neither repeat nor hide any that was there before."""
+    """Rows that are added between two pages are not listed, and earlier rows are listed once."""
     with store.begin() as tx:
-        made = [tx.jobs.add("train", {}).id for _ in range(10)]
-    assert _walk(store, 3, adding=2) == made[::-1]
+        job_ids = [tx.jobs.add("train", {}).id for _ in range(10)]
+    assert _walk(store, 3, adding=2) == job_ids[::-1]
 
 
 def test_rows_removed_meanwhile(store: Store) -> None:
-    """A cursor stays good when the row it names is gone."""
+    """A cursor stays valid after its row is deleted."""
     with store.begin() as tx:
         oldest, middle, _ = (tx.datasets.add("d", {}).id for _ in range(3))
         cursor = tx.datasets.page(None, 2).next_cursor

@@ -36,7 +36,7 @@ def proxied_store(places: Places, postgres: PostgresServer, proxy: TcpProxy) -> 
 
 
 def test_every_session_has_bounds(settings: StoreSettings) -> None:
-    """No statement, no wait for a row and no forgotten transaction lasts for ever."""
+    """Statements, waits for rows and idle transactions have timeouts."""
     engine = open_engine(settings.database_url)
     with engine.connect() as connection:
         found = {
@@ -150,8 +150,8 @@ def test_lists_expire_beside_the_deletion_of_their_interleaving(store: Store) ->
     """Both lock the interleaving before its lists; the opposite order would end one of them by a deadlock."""
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 1, "seed": 1, "unit": "user", "click_window_seconds": 0}
-        made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
-        shown = {"id": "lst_1", "interleaving_id": made.id, "assignment": None, "user": None}
+        interleaving = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
+        shown = {"id": "lst_1", "interleaving_id": interleaving.id, "assignment": None, "user": None}
         tx.interleavings.add_lists([shown | {"content": {}}])
 
     def expire() -> int:
@@ -160,15 +160,18 @@ def test_lists_expire_beside_the_deletion_of_their_interleaving(store: Store) ->
 
     with ThreadPoolExecutor(1) as other:
         with store.begin() as tx:
-            tx.interleavings.locked(made.id)
+            tx.interleavings.locked(interleaving.id)
             expired = other.submit(expire)
             _wait_for_a_blocked_session(store)
-            tx.interleavings.delete(made.id)
+            tx.interleavings.delete(interleaving.id)
         assert expired.result() == 0
 
 
 def _wait_for_a_blocked_session(store: Store) -> None:
-    blocked = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    blocked = text(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
     with store._engine.connect() as connection:
         while not connection.scalar(blocked):
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Projects in the store: what a limited context finds, where new rows go, and what moves together."""
+"""Projects in the store: rows of a limited context, projects of new rows, and moves between projects."""
 
 from collections.abc import Callable
 from typing import Any
@@ -200,9 +200,9 @@ def test_narrowing_never_widens_a_limited_context(store: Store) -> None:
         assert len(tx.datasets.page(None, 10).items) == 1
     with narrowed_to(None), store.read() as tx:
         assert len(tx.datasets.page(None, 10).items) == 1
-    loose = ready(store, None)
+    without_project = ready(store, None)
     with narrowed_to(NO_PROJECT), store.read() as tx:
-        assert [row.id for row in tx.datasets.page(None, 10).items] == [loose]
+        assert [row.id for row in tx.datasets.page(None, 10).items] == [without_project]
     with limited_to(("search",)), narrowed_to(NO_PROJECT), store.read() as tx:
         assert tx.datasets.page(None, 10).items == []
     with limited_to(("search",)), store.read() as tx:

@@ -21,7 +21,7 @@ def test_jobs_that_have_ended_do_not_count(store: Store) -> None:
             tx.quotas.allow_jobs(None, 3, adding=2)
 
 
-def test_keys_are_counted_apart(store: Store) -> None:
+def test_keys_are_counted_separately(store: Store) -> None:
     """Jobs and bytes of a key do not count for other keys, nor for callers without a key."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("a", ["write"])

@@ -1,4 +1,4 @@
-"""Bytes on an object store: large ones, among processes, and while the store is out of reach."""
+"""Artifacts on an object store: large objects, several processes, and outages."""
 
 import os
 import threading

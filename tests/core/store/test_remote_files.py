@@ -9,14 +9,14 @@ CONTENT = random.Random(1).randbytes(40 * BUFFER_BYTES + 17)
 
 
 class Storage:
-    """Records the lengths of the requested ranges."""
+    """A storage that records the lengths of the requested ranges."""
 
     def __init__(self) -> None:
-        self.asked: list[int] = []
+        self.lengths: list[int] = []
 
     def fetch(self, start: int, stop: int) -> bytes:
         """Return a piece."""
-        self.asked.append(stop - start)
+        self.lengths.append(stop - start)
         return CONTENT[start:stop]
 
 
@@ -27,14 +27,14 @@ def test_sequential_reading_requests_larger_and_larger_pieces() -> None:
         while block := file.read(10_000):
             found.write(block)
     assert found.getvalue() == CONTENT
-    assert storage.asked[:5] == [
+    assert storage.lengths[:5] == [
         BUFFER_BYTES,
         2 * BUFFER_BYTES,
         4 * BUFFER_BYTES,
         READ_AHEAD_BYTES,
         READ_AHEAD_BYTES,
     ]
-    assert sum(storage.asked) == len(CONTENT)
+    assert sum(storage.lengths) == len(CONTENT)
 
 
 def test_random_access_requests_small_pieces() -> None:
@@ -44,7 +44,7 @@ def test_random_access_requests_small_pieces() -> None:
         for place in places:
             file.seek(place * BUFFER_BYTES + 5)
             assert file.read(100) == CONTENT[place * BUFFER_BYTES + 5 :][:100]
-    assert storage.asked == [BUFFER_BYTES] * len(places)
+    assert storage.lengths == [BUFFER_BYTES] * len(places)
 
 
 def test_a_large_piece_needs_few_requests() -> None:
@@ -53,4 +53,4 @@ def test_a_large_piece_needs_few_requests() -> None:
     with open_ranges(len(CONTENT), storage.fetch) as file:
         assert file.read(20 * BUFFER_BYTES) == CONTENT[: 20 * BUFFER_BYTES]
         assert file.read() == CONTENT[20 * BUFFER_BYTES :]
-    assert len(storage.asked) <= 3
+    assert len(storage.lengths) <= 3

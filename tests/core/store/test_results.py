@@ -1,4 +1,4 @@
-"""Evaluations and rankings on record."""
+"""Rows of evaluations, rankings and comparisons."""
 
 from collections.abc import Callable
 from typing import Any

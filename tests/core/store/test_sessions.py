@@ -29,7 +29,7 @@ def begin(store: Store, key: ApiKey, lifetime: timedelta = HOUR) -> str:
         return tx.api_keys.begin_session(key.id, lifetime)
 
 
-def found(store: Store, token: str) -> str | None:
+def key_id_of(store: Store, token: str) -> str | None:
     """Return the id of the key of a session, or None."""
     with store.read() as tx:
         key = tx.api_keys.of_session(sha256(token))
@@ -41,9 +41,9 @@ def test_a_session_has_the_access_of_its_key(store: Store, key: ApiKey) -> None:
     one, other = begin(store, key), begin(store, key)
     assert one != other
     assert len(one) == 43
-    assert found(store, one) == found(store, other) == key.id
-    assert found(store, sha256(one)) is None
-    assert found(store, "") is None
+    assert key_id_of(store, one) == key_id_of(store, other) == key.id
+    assert key_id_of(store, sha256(one)) is None
+    assert key_id_of(store, "") is None
 
 
 def test_sessions_end_separately(store: Store, key: ApiKey) -> None:
@@ -52,20 +52,20 @@ def test_sessions_end_separately(store: Store, key: ApiKey) -> None:
     for _ in range(2):
         with store.begin() as tx:
             tx.api_keys.end_session(sha256(one))
-    assert (found(store, one), found(store, other)) == (None, key.id)
+    assert (key_id_of(store, one), key_id_of(store, other)) == (None, key.id)
 
 
 def test_revoking_a_key_ends_its_sessions_for_good(store: Store, key: ApiKey) -> None:
     """Their rows are gone; those of other keys stay."""
     with store.begin() as tx:
         second, _ = tx.api_keys.create("other", ["read"])
-    token, kept = begin(store, key), begin(store, second)
+    token, kept_token = begin(store, key), begin(store, second)
     with store.begin() as tx:
         tx.api_keys.revoke(key.id)
-    assert (found(store, token), found(store, kept)) == (None, second.id)
+    assert (key_id_of(store, token), key_id_of(store, kept_token)) == (None, second.id)
     with store.begin() as tx:
         tx.api_keys.get(key.id).revoked_at = None
-    assert found(store, token) is None
+    assert key_id_of(store, token) is None
 
 
 def test_a_session_ends_with_its_key(store: Store, key: ApiKey) -> None:
@@ -73,15 +73,15 @@ def test_a_session_ends_with_its_key(store: Store, key: ApiKey) -> None:
     token = begin(store, key)
     with store.begin() as tx:
         tx.api_keys.get(key.id).expires_at = utc_now()
-    assert found(store, token) is None
+    assert key_id_of(store, token) is None
 
 
-def test_a_session_lasts_as_long_as_it_was_given(store: Store, key: ApiKey) -> None:
+def test_a_session_ends_after_its_lifetime(store: Store, key: ApiKey) -> None:
     """An expired session finds no key, and is deleted when the next one begins."""
     token = begin(store, key, timedelta(0))
-    assert found(store, token) is None
-    kept = begin(store, key)
+    assert key_id_of(store, token) is None
+    kept_token = begin(store, key)
     with store.begin() as tx:
         session = tx.api_keys._session
         assert session.get(BrowserSession, sha256(token)) is None
-        assert session.get(BrowserSession, sha256(kept)) is not None
+        assert session.get(BrowserSession, sha256(kept_token)) is not None

@@ -16,7 +16,7 @@ from core.store.repositories.pages import Page
 from core.store.repositories.results import Comparisons, Evaluations, Rankings
 from tests.purging import purge
 
-Turn = Callable[[Transaction, str | None, int], Page[Any]]
+GetPage = Callable[[Transaction, str | None, int], Page[Any]]
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def filled(store: Store) -> Store:
     return store
 
 
-def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
+def _walk(store: Store, get_page: GetPage, limit: int) -> list[str]:
     seen: list[str] = []
     cursor: str | None = None
     while True:
         with store.read() as tx:
-            page = turn(tx, cursor, limit)
+            page = get_page(tx, cursor, limit)
         seen += [row.id for row in page.items]
         if page.next_cursor is None:
             return seen
@@ -80,7 +80,7 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("of", "columns"),
+    ("repository", "columns"),
     [
         ("jobs", Jobs.columns),
         ("datasets", Datasets.columns),
@@ -90,21 +90,21 @@ def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
         ("comparisons", Comparisons.columns),
     ],
 )
-def test_every_row_once_by_every_column(filled: Store, of: str, columns: Iterable[str]) -> None:
+def test_every_row_once_by_every_column(filled: Store, repository: str, columns: Iterable[str]) -> None:
     """Whatever the column, direction and limit, a walk gives each row once, in the order of one page."""
     for column, direction in product(columns, ("asc", "desc", None)):
         by: dict[str, Any] = {"sort": column, "direction": direction}
-        if column == "metric" and of != "jobs":
+        if column == "metric" and repository != "jobs":
             by["metric"] = "ndcg@10"
 
-        def turn(tx: Transaction, cursor: str | None, limit: int, by: dict[str, Any] = by) -> Page[Any]:
-            page: Page[Any] = getattr(tx, of).page(cursor, limit, **by)
+        def get_page(tx: Transaction, cursor: str | None, limit: int, by: dict[str, Any] = by) -> Page[Any]:
+            page: Page[Any] = getattr(tx, repository).page(cursor, limit, **by)
             return page
 
-        whole = _walk(filled, turn, 100)
+        whole = _walk(filled, get_page, 100)
         assert len(set(whole)) == 5, by
         for limit in (1, 5):
-            assert _walk(filled, turn, limit) == whole, (by, limit)
+            assert _walk(filled, get_page, limit) == whole, (by, limit)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_every_row_once_by_every_column(filled: Store, of: str, columns: Iterabl
 def test_the_default_direction_and_rows_without_a_value(
     filled: Store, sort: str, direction: Any, expected: Any
 ) -> None:
-    """Texts ascend whatever their case, numbers descend; rows without a value come last either way."""
+    """Texts ascend whatever their case, numbers descend; rows without a value are last in both directions."""
     with filled.read() as tx:
         rows = tx.datasets.page(None, 10, sort=sort, direction=direction).items
     found = [row.name for row in rows] if sort == "name" else [row.size_bytes for row in rows]

@@ -67,7 +67,7 @@ def test_a_reader_sees_one_moment(store: Store) -> None:
 @pytest.mark.long
 @pytest.mark.embedded  # on PostgreSQL rows are locked where it matters
 def test_reading_before_writing(store: Store) -> None:
-    """Transactions that read first and write then take turns: each writes on what it has read."""
+    """Transactions that read and then write are serialized: no other writes between the two."""
     with store.begin() as tx:
         dataset_id = tx.datasets.add("counter", {"count": 0}).id
 
@@ -185,7 +185,7 @@ def _write_for_ever(settings: StoreSettings, written: int) -> NoReturn:
 
 @pytest.mark.both_stores
 def test_a_transaction_that_outlives_the_store_closes_its_connection(store: Store) -> None:
-    """A health check that was given up on may still run when the service stops."""
+    """A health check that timed out may still run when the service stops."""
     with store._engine.connect() as connection:
         driver = connection.connection.driver_connection
         assert driver is not None

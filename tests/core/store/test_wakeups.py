@@ -16,7 +16,7 @@ import redis
 
 from core.store import RUN_JOB, WakeUps
 from tests.servers import running_broker
-from tests.servers.process import free_port
+from tests.servers.process import reserved_port
 
 
 @pytest.fixture
@@ -43,15 +43,16 @@ def test_a_message_names_the_task_and_the_job(broker: str) -> None:
 
 
 def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
-    """Without a broker, a wake-up is given up within five seconds, with a warning that names the job."""
-    wakeups = WakeUps(f"redis://127.0.0.1:{free_port()}/0")
-    began = time.monotonic()
-    with caplog.at_level(logging.WARNING):
-        assert wakeups.send("job_1", "train") is False
-    assert wakeups.fault() == "refuses connections"
-    assert time.monotonic() - began < 5
-    assert "job_1" in caplog.text
-    wakeups.close()
+    """Without a broker, a wake-up fails within five seconds, with a warning that names the job."""
+    with reserved_port() as port:
+        wakeups = WakeUps(f"redis://127.0.0.1:{port}/0")
+        began = time.monotonic()
+        with caplog.at_level(logging.WARNING):
+            assert wakeups.send("job_1", "train") is False
+        assert wakeups.fault() == "refuses connections"
+        assert time.monotonic() - began < 5
+        assert "job_1" in caplog.text
+        wakeups.close()
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from core.studies.budget import Budget, Tally, trials_to_queue
 BUDGET = Budget(trials=10, seconds=60.0, patience=3)
 
 
-def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed: object) -> int:
+def _trials_to_queue(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed: object) -> int:
     tally = {"created": 4, "active": 1, "sampled": 3, "seconds": 10.0, "values": (0.1, 0.2, 0.3)} | changed
     return trials_to_queue(
         budget,
@@ -20,16 +20,16 @@ def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed
 
 def test_trials_are_queued_up_to_the_parallel_number() -> None:
     """Queued and running trials count towards it, and the number of trials is a limit, too."""
-    assert _wanted() == 3 - 1
-    assert _wanted(created=9) == 1
-    assert _wanted(created=10) == 0
+    assert _trials_to_queue() == 3 - 1
+    assert _trials_to_queue(created=9) == 1
+    assert _trials_to_queue(created=10) == 0
 
 
 def test_no_trial_is_queued_after_the_time_limit() -> None:
     """A time equal to the limit counts as reached."""
-    assert _wanted(seconds=59.9) == 2
-    assert _wanted(seconds=60.0) == 0
-    assert _wanted(Budget(10), seconds=1e9) == 2
+    assert _trials_to_queue(seconds=59.9) == 2
+    assert _trials_to_queue(seconds=60.0) == 0
+    assert _trials_to_queue(Budget(10), seconds=1e9) == 2
 
 
 @pytest.mark.parametrize(
@@ -39,20 +39,20 @@ def test_no_trial_is_queued_after_the_time_limit() -> None:
 def test_patience_counts_trials_since_the_best(values: tuple[float | None, ...], stale: int) -> None:
     """A trial without a value, or with a value equal to the best, is not a new best."""
     assert Tally(4, 0, 3, 1.0, values).stale(higher_is_better=True) == stale
-    assert (_wanted(values=values) == 0) == (stale >= 3)
+    assert (_trials_to_queue(values=values) == 0) == (stale >= 3)
 
 
 def test_trials_added_by_hand_do_not_use_up_the_patience() -> None:
     """A trial added by hand is not counted, but restarts the patience if it is the new best."""
     values = (0.5, 0.4, 0.3, 0.2)
-    assert _wanted(values=values) == 0
-    assert _wanted(values=values, by_hand={2}) == 2
-    assert _wanted(values=(0.5, 0.4, 0.3, 0.6, 0.2), by_hand={3}) == 2
-    assert _wanted(values=(0.5, 0.4, 0.3, 0.6, 0.2, 0.1, 0.2), by_hand={3}) == 0
+    assert _trials_to_queue(values=values) == 0
+    assert _trials_to_queue(values=values, by_hand={2}) == 2
+    assert _trials_to_queue(values=(0.5, 0.4, 0.3, 0.6, 0.2), by_hand={3}) == 2
+    assert _trials_to_queue(values=(0.5, 0.4, 0.3, 0.6, 0.2, 0.1, 0.2), by_hand={3}) == 0
 
 
 def test_patience_follows_the_direction() -> None:
     """The best value of an error metric is the lowest."""
     falling = (0.5, 0.4, 0.3, 0.2)
-    assert _wanted(values=falling, higher_is_better=True) == 0
-    assert _wanted(values=falling, higher_is_better=False) == 2
+    assert _trials_to_queue(values=falling, higher_is_better=True) == 0
+    assert _trials_to_queue(values=falling, higher_is_better=False) == 2

@@ -27,7 +27,7 @@ def test_the_median_is_of_the_best_values_so_far(iteration: int, best: float, ex
 
 
 def test_few_trials_and_early_iterations_prune_nothing() -> None:
-    """Too few other trials to compare with, and early values, which depend mostly on the learning rate."""
+    """Too few other trials are no comparison; early values depend mostly on the learning rate."""
     assert not is_worse_than_median(CURVES[1:], 20, 0.0, higher_is_better=True)
     assert not is_worse_than_median(CURVES, MEDIAN_WARMUP_ITERATIONS - 1, 0.0, higher_is_better=True)
     late = [{30: 0.5} for _ in CURVES]
@@ -42,8 +42,8 @@ def test_the_wilcoxon_test_uses_shared_queries() -> None:
     assert is_worse_than_best(best, worse, higher_is_better=True)
     assert not is_worse_than_best(best, worse, higher_is_better=False)
     assert not is_worse_than_best(worse, best, higher_is_better=True)
-    apart = np.where(np.arange(60) < 30, np.nan, worse)
-    assert not is_worse_than_best(np.where(np.arange(60) < 30, best, np.nan), apart, higher_is_better=True)
+    disjoint = np.where(np.arange(60) < 30, np.nan, worse)
+    assert not is_worse_than_best(np.where(np.arange(60) < 30, best, np.nan), disjoint, higher_is_better=True)
 
 
 def test_a_pruned_trial_is_estimated_by_its_difference_on_shared_folds() -> None:

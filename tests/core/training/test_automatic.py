@@ -40,7 +40,7 @@ def test_one_feature_has_few_leaves() -> None:
 
 
 def test_given_values_are_not_chosen() -> None:
-    """Values of the request stay; the rest is chosen, and the choice survives storing."""
+    """Values of the request are kept, and the others are chosen; a stored choice is read back equal."""
     size = DatasetSize(45, 782, 5)
     choice = AutomaticChoice.of(size, {"num_leaves": 9, "lambda_l2": 1.0})
     assert set(choice.chosen) == set(hyperparameters_by_size(size)) - {"num_leaves"}

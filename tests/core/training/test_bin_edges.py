@@ -1,7 +1,5 @@
 """Bins found a block of columns at a time are LightGBM's own."""
 
-from collections.abc import Iterator
-
 import lightgbm
 import numpy as np
 import pytest
@@ -17,15 +15,14 @@ N = 3_000
 
 
 @pytest.fixture(autouse=True)
-def _few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bin_edges, "_SAMPLED_VALUES", 2 * N)
     monkeypatch.setattr(bin_edges, "_BATCH_COLUMNS", 3)
     monkeypatch.setattr(bin_edges, "_BATCH_CELLS", 40 * 100)
-    return iter([None])
 
 
 def matrix(n: int = N) -> Float32Array:
-    """Columns of all kinds: dense, of ties, mostly zeros, mostly ones, missing, infinite, constant, tiny."""
+    """Draw columns of all kinds: dense, tied, mostly zeros or ones, missing, infinite, constant and tiny."""
     generator = np.random.default_rng(0)
     features = generator.gamma(1.0, 2.0, (n, 40)).astype(np.float32)
     features[:, 3::7] = np.round(features[:, 3::7])

@@ -63,7 +63,7 @@ def trees(text: str) -> str:
 
 
 def entries(cache: LocalCache) -> set[str]:
-    """Name the entries of a cache."""
+    """Return the names of the entries of a cache."""
     return {path.name for path in cache._folder.glob("[!.]*")}
 
 

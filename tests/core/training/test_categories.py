@@ -23,7 +23,7 @@ SHOPS = (7, 1001, 12, 40_000, 5)
 
 
 def categorical_dataset(queries: int = 60, seed: int = 1) -> RankingDataset:
-    """Documents whose brand and shop decide much of their labels; some brands are missing."""
+    """Draw documents whose brand and shop decide much of their labels; some brands are missing."""
     plain = synthetic_dataset(queries, seed=seed, n_features=3)
     random = np.random.default_rng(seed)
     brands = random.integers(len(BRANDS), size=plain.n_documents).astype(np.float32)
@@ -54,7 +54,7 @@ def spec_of(**hyperparameters: Any) -> TrainingSpec:
     return training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": shape | hyperparameters})
 
 
-def asked_sets(text: str) -> int:
+def count_set_splits(text: str) -> int:
     """Count the splits by sets of categories."""
     return sum(len(tree.categories) for tree in ModelText.read(text).trees)
 
@@ -82,7 +82,7 @@ def test_the_trees_are_those_of_lightgbm(datasets: tuple[RankingDataset, Ranking
     np.testing.assert_array_equal(
         Forest(ModelText.read(ours)).score(training.matrix), Forest(theirs).score(training.matrix)
     )
-    assert asked_sets(ours)
+    assert count_set_splits(ours)
     assert dict(theirs.categories) == dict(ModelText.read(ours).categories)
 
 
@@ -109,7 +109,7 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
 def test_the_engine_scores_as_lightgbm_does(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Scores are equal bit for bit, also for unknown and negative codes, fractions and missing values."""
     text = train(spec_of(num_iterations=40), *datasets).model_text
-    assert asked_sets(text) > 20
+    assert count_set_splits(text) > 20
     rows = np.concatenate([part.features for part in datasets]).astype(np.float64)
     random = np.random.default_rng(0)
     odd = random.choice([np.nan, -1.0, -0.5, 3.7, 1e9, 3e9, 14.0, 99.0, np.inf], size=(len(rows), 2))
@@ -135,7 +135,7 @@ def test_a_training_on_categories_resumes_to_the_same_bytes(
     """Models are equal after cuts at several iterations, with more threads, and with kept bins."""
     spec = spec_of(**hyperparameters)
     whole = train(spec, *datasets)
-    assert asked_sets(whole.model_text)
+    assert count_set_splits(whole.model_text)
     for iteration in (1, 6, 13):
         checkpoint = until(iteration, spec, *datasets)
         assert same(train(spec, *datasets, resume=checkpoint, threads=2), whole), iteration
@@ -174,7 +174,7 @@ def test_a_category_cannot_be_monotone(datasets: tuple[RankingDataset, RankingDa
     with pytest.raises(InvalidInput, match="'brand' is a categorical feature"):
         train(spec_of(monotone_constraints={"brand": 1, "f2": 1}), datasets[0])
     allowed = spec_of(monotone_constraints={"f2": 1}, interaction_constraints=[["brand", "shop"], ["f 1"]])
-    assert asked_sets(train(allowed, datasets[0]).model_text)
+    assert count_set_splits(train(allowed, datasets[0]).model_text)
 
 
 def test_categories_are_matched_by_value() -> None:
@@ -202,7 +202,7 @@ def test_categories_are_matched_by_value() -> None:
 
 
 def test_an_absent_categorical_feature_is_missing() -> None:
-    """A 0 in their place, as for LETOR's features, would be the first category."""
+    """A value of 0, as for numbered features of LETOR, would be the first category."""
     dataset = RankingDataset.from_arrays([[1.0]], [1], [0, 1], feature_names=["f1"])
     known = RankingDataset.from_arrays(
         [[1.0, 0, 0]], [1], [0, 1], feature_names=["f1", "f2", "f3"], categories={"f3": ["a"]}
@@ -240,7 +240,7 @@ def test_invalid_categorical_features_are_refused(values: list[float], name: str
     ],
     ids=["texts", "whole numbers", "other numbers", "none"],
 )
-def test_models_of_dataframes_bring_their_categories(
+def test_models_of_dataframes_have_their_categories(
     frame: dict[str, Any], expected: dict[int, tuple[str, ...]]
 ) -> None:
     """Categories that `lightgbm.train` wrote from pandas are read by column; given codes have no texts."""

@@ -23,7 +23,7 @@ NAN = float("nan")
 
 
 def pooled() -> CrossValidation:
-    """Two folds of two and three queries; one query does not define the metric."""
+    """Return the result of two folds of two and three queries; the metric is undefined on one query."""
     begun = CrossValidation.begun(ASSIGNMENT, list(METRICS))
     one = begun.with_fold(10, 20, {"ndcg@5": np.array([0.2, 0.4])}, METRICS)
     return one.with_fold(21, 30, {"ndcg@5": np.array([0.9, NAN, 0.5])}, METRICS)
@@ -66,7 +66,7 @@ def test_median_iteration(best: list[int], median: int) -> None:
     assert median_iteration(best) == median
 
 
-def test_a_checkpoint_holds_the_folds_and_the_training_under_way() -> None:
+def test_a_checkpoint_holds_the_folds_and_the_unfinished_training() -> None:
     """A checkpoint is read as it was written; folds of other queries are refused."""
     report = IterationReport(1, 2, {"validation": {"ndcg@5": 0.3}}, 1)
     values = {"ndcg@5": np.array([0.2, 0.4])}

@@ -61,8 +61,8 @@ def test_measuring_the_loss_does_not_change_the_trees(datasets: Datasets) -> Non
 def test_a_tree_without_a_split_leaves_no_tree_dropped(datasets: Datasets) -> None:
     """LightGBM ends such a training with negated trees; ours keeps every tree with its sign."""
     options = {"drop_rate": 0.6, "skip_drop": 0.0, "learning_rate": 0.2, "query_fraction": 0.02}
-    asked = {"num_iterations": 40, "min_gain_to_split": 5.0, **options}
-    ranker = train(replace(spec_of("mse", boosting="dart", **asked), seed=3), *datasets)
+    hyperparameters = {"num_iterations": 40, "min_gain_to_split": 5.0, **options}
+    ranker = train(replace(spec_of("mse", boosting="dart", **hyperparameters), seed=3), *datasets)
     assert 3 < len(ranker.history) < 40
     assert "shrinkage=-" not in ranker.model_text
     scores = Forest.parse(ranker.model_text).score(datasets[0].features)
@@ -81,13 +81,13 @@ def test_without_any_split_there_is_one_tree_of_one_leaf(datasets: Datasets) -> 
 
 def test_early_stopping_is_refused() -> None:
     """The model of the best iteration cannot be restored after later iterations."""
-    asked = {
+    values = {
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"boosting": "dart"},
         "early_stopping": {"metric": "ndcg@5", "rounds": 3},
     }
     with pytest.raises(InvalidInput, match="/early_stopping: is not possible with boosting dart"):
-        training_spec(asked)
+        training_spec(values)
 
 
 def test_a_finding_reports_that_an_attempt_starts_again() -> None:

@@ -67,8 +67,8 @@ def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> 
 
 def test_goss_begins_when_the_first_trees_are_grown(gradient: Any) -> None:
     """GOSS begins after 1 / learning_rate iterations, as in LightGBM; each iteration draws again."""
-    asked = Hyperparameters(data_sample_strategy="goss", learning_rate=0.25)
-    derivatives = TreeDerivatives(asked, BOUNDARIES, 1)
+    hyperparameters = Hyperparameters(data_sample_strategy="goss", learning_rate=0.25)
+    derivatives = TreeDerivatives(hyperparameters, BOUNDARIES, 1)
     hessian = np.ones_like(gradient)
     shares = [float((derivatives(gradient, hessian, i)[1] > 0).mean()) for i in range(8)]
     assert shares == [1.0] * 4 + [pytest.approx(0.3)] * 4
@@ -107,15 +107,16 @@ def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
 
 def test_shards_follow_the_queries_that_the_whole_draws(gradient: Any) -> None:
     """With `query_fraction` three uneven shards have together, bit for bit, the derivatives of the whole."""
-    asked, n_queries, cuts = Hyperparameters(query_fraction=0.3), len(BOUNDARIES) - 1, [0, 100, 101, 1_000]
-    whole = TreeDerivatives(asked, BOUNDARIES, 5)
+    hyperparameters = Hyperparameters(query_fraction=0.3)
+    n_queries, cuts = len(BOUNDARIES) - 1, [0, 100, 101, 1_000]
+    whole = TreeDerivatives(hyperparameters, BOUNDARIES, 5)
     hessian = np.abs(gradient)
     for iteration in (0, 9):
         expected = whole(gradient, hessian, iteration)
         found: list[list[Any]] = [[], []]
         for first, last in pairwise(cuts):
             own = BOUNDARIES[first : last + 1]
-            shard = TreeDerivatives(asked, own - own[0], 5, first_query=first, n_queries=n_queries)
+            shard = TreeDerivatives(hyperparameters, own - own[0], 5, first_query=first, n_queries=n_queries)
             rows = slice(own[0], own[-1])
             for part, array in zip(found, shard(gradient[rows], hessian[rows], iteration), strict=True):
                 part.append(array)

@@ -1,4 +1,4 @@
-"""Labels that a teacher gives."""
+"""Labels from the scores of a teacher."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_one_score_is_no_label(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("labels_from", ["web:3", "model:", "dataset:web"])
-def test_only_models_teach(labels_from: str) -> None:
-    """The prefix leaves room for other sources of labels."""
+def test_only_models_can_be_teachers(labels_from: str) -> None:
+    """The prefix allows other sources of labels later."""
     with pytest.raises(InvalidInput):
         teacher_reference(labels_from)

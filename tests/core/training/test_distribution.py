@@ -1,4 +1,4 @@
-"""Distribution of a training: bounds, JSON, and what is refused."""
+"""Distribution of a training: bounds, JSON and refusals."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def spec(**values: Any) -> TrainingSpec:
     return training_spec(LAMBDARANK | values)
 
 
-def refused(training: TrainingSpec, *, has_folds: bool = False) -> list[str]:
+def refused_pointers(training: TrainingSpec, *, has_folds: bool = False) -> list[str]:
     """Return the pointers of the refused values."""
     return [problem.pointer for problem in distribution_problems(training, has_folds=has_folds)]
 
@@ -85,9 +85,11 @@ def test_every_loss_can_be_distributed(loss: str) -> None:
         {"path_smooth": 1.0, "max_delta_step": 1.0, "lambda_l1": 1.0},
     ],
 )
-def test_what_does_not_depend_on_a_rank_can_be_distributed(hyperparameters: dict[str, Any]) -> None:
+def test_hyperparameters_that_are_the_same_on_each_rank_can_be_distributed(
+    hyperparameters: dict[str, Any],
+) -> None:
     """Queries are drawn from those of all ranks; `bagging_fraction` alone draws nothing."""
-    assert not refused(spec(hyperparameters=hyperparameters))
+    assert not refused_pointers(spec(hyperparameters=hyperparameters))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,9 @@ def test_what_does_not_depend_on_a_rank_can_be_distributed(hyperparameters: dict
         {"monotone_constraints_method": "advanced"},
     ],
 )
-def test_what_depends_on_a_rank_is_refused_with_the_reason(hyperparameters: dict[str, Any]) -> None:
+def test_hyperparameters_that_depend_on_the_rank_are_refused_with_the_reason(
+    hyperparameters: dict[str, Any],
+) -> None:
     """The pointer is that of the first hyperparameter."""
     (problem,) = distribution_problems(spec(hyperparameters=hyperparameters), has_folds=False)
     assert problem.pointer == f"/hyperparameters/{next(iter(hyperparameters))}"
@@ -122,7 +126,7 @@ def test_diagnostics_and_folds_are_refused() -> None:
     """One error lists them together with all other problems."""
     training = spec(diagnostics={"interval": 1}, hyperparameters={"boosting": "dart", "linear_tree": True})
     pointers = ["/hyperparameters/boosting", "/hyperparameters/linear_tree", "/diagnostics", "/validation"]
-    assert refused(training, has_folds=True) == pointers
+    assert refused_pointers(training, has_folds=True) == pointers
     with pytest.raises(InvalidInput) as invalid:
         check_distribution(training, has_folds=True)
     assert [problem.pointer for problem in invalid.value.problems] == pointers

@@ -49,15 +49,15 @@ def test_a_wrong_name_gets_a_suggestion(wrong: str, meant: str) -> None:
     assert refusal({wrong: 1}) == f"unknown; did you mean {meant}?"
 
 
-def test_a_name_that_belongs_elsewhere_is_answered_with_the_place() -> None:
-    """Names of LightGBM that a job sets outside its hyperparameters are answered with the place."""
+def test_the_error_of_a_name_that_belongs_elsewhere_has_the_place() -> None:
+    """A job sets some names of LightGBM outside its hyperparameters."""
     assert refusal({"objective": "lambdarank"}) == "unknown; set loss of the job instead"
     assert refusal({"random_state": 3}) == "unknown; set seed of the job instead"
     assert not set(Hyperparameters.ELSEWHERE) & set(NAMES)
 
 
-def test_a_name_that_is_near_nothing_is_answered_with_all() -> None:
-    """Without a near name, all known ones are listed."""
+def test_a_name_that_is_similar_to_none_gets_a_list() -> None:
+    """The error lists all known names."""
     assert refusal({"zzz": 1}) == f"unknown; known here: {', '.join(NAMES)}"
     assert "num_leaves" in refusal({"x" * 100_000: 1})
     with pytest.raises(InvalidInput, match=r"^/hyperparameters/a~1b: unknown"):
@@ -65,7 +65,7 @@ def test_a_name_that_is_near_nothing_is_answered_with_all() -> None:
 
 
 def test_hyperparameters_of_losses_are_suggested_too() -> None:
-    """LightGBM's names for what a loss has, and near names."""
+    """LightGBM's names of a loss's hyperparameters, and similar names, get a suggestion."""
     for wrong, meant in {
         "lambdarank_truncation_level": "truncation_level",
         "sigmoid": "sigma",

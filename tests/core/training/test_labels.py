@@ -70,7 +70,7 @@ def test_labels_that_a_loss_has_no_gain_for_are_refused(
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("largest", [30.0, 31.0, 1e6, 1e30])
-def test_what_is_accepted_can_be_computed(name: str, largest: float) -> None:
+def test_accepted_labels_have_finite_derivatives(name: str, largest: float) -> None:
     """No loss is given labels that make it NaN or infinite."""
     labels, scores = np.array([0.0, largest, 1.0, largest / 2]), np.array([0.1, -2.0, 0.3, 5.0])
     loss = make_loss(name, **({"gain": "linear"} if name in ("lambdarank", "w-listmle") else {}))

@@ -80,8 +80,8 @@ def test_models_of_these_tests_have_categories_and_missing_values() -> None:
     by_category, plain = (ModelText.read(_model(features, parameters)) for parameters in PARAMETERS[1::-1])
     zeros = ModelText.read(_model(features, {"zero_as_missing": True}))
     assert any(tree.categories for tree in by_category.trees)
-    assert {int(way) for tree in plain.trees for way in tree.decisions >> 2} >= {2}
-    assert {int(way) for tree in zeros.trees for way in tree.decisions >> 2} >= {1}
+    assert {int(missing) for tree in plain.trees for missing in tree.decisions >> 2} >= {2}
+    assert {int(missing) for tree in zeros.trees for missing in tree.decisions >> 2} >= {1}
 
 
 def test_lightgbm_reads_the_text_by_its_sizes() -> None:
@@ -152,11 +152,11 @@ def test_earlier_trees_keep_their_counts() -> None:
     text = _model(features, {})
     lost = _without_counts(text)
     found = with_counts(lost, leaf_counts(text, features, 1), first_tree=4)
-    expected, given, kept = (
+    expected, before, after = (
         [(tree.leaf_counts.tolist(), tree.split_counts.tolist()) for tree in ModelText.read(each).trees]
         for each in (text, lost, found)
     )
-    assert kept == given[:4] + expected[4:]
+    assert after == before[:4] + expected[4:]
     assert lightgbm.Booster(model_str=found).num_trees() == 10
 
 

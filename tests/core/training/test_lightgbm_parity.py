@@ -30,7 +30,7 @@ def datasets() -> tuple[RankingDataset, RankingDataset]:
 def built_in(
     dataset: RankingDataset, truncation_level: int, iterations: int = ITERATIONS
 ) -> lightgbm.Booster:
-    """LightGBM's own lambdarank with its default normalisation."""
+    """Train LightGBM's own lambdarank with its default normalisation."""
     parameters = {
         **SETTINGS,
         "objective": "lambdarank",
@@ -48,7 +48,7 @@ def built_in(
 
 
 def split_features(booster: lightgbm.Booster, trees: int) -> list[list[int]]:
-    """Split features of the first trees, in the text's order."""
+    """Return the split features of the first trees, in the order of the model text."""
     lines = re.findall(r"^split_feature=(.*)$", booster.model_to_string(), re.MULTILINE)
     return [[int(feature) for feature in line.split()] for line in lines[:trees]]
 
@@ -92,7 +92,7 @@ def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
 def test_the_first_tree_scores_as_that_of_the_built_in_objective(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """Scores agree to 0.1%: all are equal before, where the sigmoid table of the built-in is exact."""
+    """Scores agree to 0.1%: LightGBM's sigmoid table is exact for equal scores, as before the first tree."""
     training, _ = datasets
     theirs = built_in(training, 30, iterations=1).predict(training.matrix, raw_score=True)
     loss = {"name": "lambdarank", "normalization": "lightgbm", "truncation_level": 30}

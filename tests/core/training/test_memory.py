@@ -17,14 +17,14 @@ from core.training.memory import memory_need
 
 @contextmanager
 def watching() -> Iterator[list[int]]:
-    """Poll the memory of the process during the block; yield a list with the highest increase."""
-    before, most = process_memory_bytes() or 0, [0]
+    """Poll the memory of the process during the block; yield a list with its highest increase in bytes."""
+    before, peak = process_memory_bytes() or 0, [0]
 
     def record() -> None:
-        most[0] = max(most[0], (process_memory_bytes() or 0) - before)
+        peak[0] = max(peak[0], (process_memory_bytes() or 0) - before)
 
     with polling(record, 0.002, "memory"):
-        yield most
+        yield peak
 
 
 def judged(n_queries: int, n_features: int) -> RankingDataset:
@@ -50,9 +50,9 @@ def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch
         dataset.select_queries(np.arange(1, 8_000, 4)),
     )
     need = memory_need(spec, part, rest)
-    with watching() as most:
+    with watching() as peak:
         train(spec, part, rest, threads=2)
-    assert 0 < most[0] <= need.total
+    assert 0 < peak[0] <= need.total
 
 
 def test_the_estimate_lists_its_parts() -> None:
@@ -99,9 +99,9 @@ def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
     part, rest = dataset.select_queries(range(400)), dataset.select_queries(range(400, 600))
     spec = training_spec({"loss": {"name": "lambdarank"}, "scorer": {**NETWORKS[kind], "epochs": 1}})
     need = memory_need(spec, part, rest)
-    with watching() as most:
+    with watching() as peak:
         train_network(spec, part, rest, threads=2)
-    assert 0 < most[0] <= need.total
+    assert 0 < peak[0] <= need.total
 
 
 def test_inputs_in_temporary_files_are_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,10 +49,12 @@ def values_of(tree: Tree, feature: int) -> list[float]:
 
 def largest_fall(tree: Tree, n_features: int, feature: int, sign: int) -> float | None:
     """Return the largest fall by scoring every combination of values; None where there are too many."""
-    ways = tree.decisions[tree.features == feature] >> 2
+    missing_types = tree.decisions[tree.features == feature] >> 2
     values = [[*values_of(tree, column), np.nan] for column in range(n_features)]
     values[feature] = [
-        value for value in values[feature][:-1] if abs(value) > ZERO_THRESHOLD or not (ways == 1).any()
+        value
+        for value in values[feature][:-1]
+        if abs(value) > ZERO_THRESHOLD or not (missing_types == 1).any()
     ]
     if np.prod([len(each) for each in values]) > 50_000:
         return None
@@ -116,8 +118,8 @@ def test_constraints_that_lightgbm_violates_are_reported(
 
 def test_basic_keeps_the_order(dataset: RankingDataset) -> None:
     """There is no finding with the method `basic`, and none without constraints."""
-    for asked in ({"f0": 1, "f1": -1}, None):
-        spec = spec_of(num_iterations=60, num_leaves=31, monotone_constraints=asked)
+    for constraints in ({"f0": 1, "f1": -1}, None):
+        spec = spec_of(num_iterations=60, num_leaves=31, monotone_constraints=constraints)
         model = read_model(train(spec, dataset).content)
         found = tree_findings(spec.hyperparameters, model, dataset.feature_names)
         assert [finding.code for finding in found if finding.code.startswith("monotone")] == []
@@ -138,6 +140,6 @@ def test_trees_of_the_initial_model_are_checked(dataset: RankingDataset) -> None
 def test_linear_leaves_are_not_checked(dataset: RankingDataset) -> None:
     """Linear leaves are refused beside constraints, but the initial model may have them."""
     ranker = train(spec_of(num_iterations=2, linear_tree=True), dataset)
-    asked = replace(spec_of().hyperparameters, monotone_constraints={"f0": 1})
-    found = tree_findings(asked, read_model(ranker.content), dataset.feature_names)
+    hyperparameters = replace(spec_of().hyperparameters, monotone_constraints={"f0": 1})
+    found = tree_findings(hyperparameters, read_model(ranker.content), dataset.feature_names)
     assert next(found).code == "monotone-constraints-unchecked"

@@ -46,7 +46,7 @@ def datasets() -> tuple[RankingDataset, RankingDataset]:
 
 
 def spec_of(loss: str = "lambdarank", **hyperparameters: Any) -> TrainingSpec:
-    """A quick training."""
+    """Return the specification of a quick training."""
     shape = {"num_iterations": ITERATIONS, "num_leaves": 15, "min_data_in_leaf": 5}
     return training_spec(
         {"loss": {"name": loss}, "hyperparameters": shape | hyperparameters, "metrics": ["ndcg@5"]}

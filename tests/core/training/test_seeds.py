@@ -1,4 +1,4 @@
-"""Seeds: what they decide, and that the seed of the job decides all of it."""
+"""The seed of a job decides all random draws of its training."""
 
 import re
 from dataclasses import replace
@@ -68,15 +68,15 @@ def test_a_loss_declares_whether_it_is_random(dataset: RankingDataset, loss: dic
     scores = np.random.default_rng(0).normal(size=dataset.n_documents)
 
     def gradients(seed: int) -> Any:
-        options = loss if "seed" not in values_of(made) else loss | {"seed": seed}
+        options = loss if "seed" not in values_of(default_loss) else loss | {"seed": seed}
         return make_loss(**options)(scores, dataset.labels, dataset.query_boundaries).gradient.tolist()
 
-    made = make_loss(**loss)
-    assert made.is_random == (gradients(1) != gradients(2)) == (loss in RANDOM)
+    default_loss = make_loss(**loss)
+    assert default_loss.is_random == (gradients(1) != gradients(2)) == (loss in RANDOM)
 
 
 @pytest.mark.parametrize(
-    "drawn",
+    "sampling",
     [
         {"feature_fraction": 0.5},
         {"feature_fraction_bynode": 0.5},
@@ -88,10 +88,10 @@ def test_a_loss_declares_whether_it_is_random(dataset: RankingDataset, loss: dic
         {"use_quantized_grad": True},
     ],
 )
-def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, drawn: dict[str, Any]) -> None:
+def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, sampling: dict[str, Any]) -> None:
     """Another seed gives other trees with such sampling, and no finding is reported."""
     loss = {"name": "lambdarank"}
-    hyperparameters = QUICK | drawn
+    hyperparameters = QUICK | sampling
     assert trees(dataset, loss=loss, hyperparameters=hyperparameters, seed=1) != trees(
         dataset, loss=loss, hyperparameters=hyperparameters, seed=2
     )

@@ -23,7 +23,7 @@ def datasets() -> tuple[RankingDataset, RankingDataset]:
 
 
 def small_spec(name: str = "lambdarank", **parts: object) -> TrainingSpec:
-    """A quick training."""
+    """Return the specification of a quick training."""
     return training_spec(
         {
             "loss": {"name": name},
@@ -62,7 +62,7 @@ def test_training_ranks_better_than_chance(
     assert trained > random + 0.08
 
 
-def test_history_reports_what_the_stored_model_scores(
+def test_history_has_the_metrics_of_the_stored_model(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
     """The reported validation metric at the best iteration is the stored model's own."""

@@ -53,10 +53,10 @@ OPTIONS = RESUMABLE | {f"dart, {name}": {"boosting": "dart", **options} for name
 @pytest.fixture(scope="module")
 def datasets() -> Datasets:
     """Documents of several of LightGBM's blocks, with missing values."""
-    made = synthetic_dataset(160, seed=1, documents_per_query=20, n_features=len(FEATURES))
-    features = made.matrix.copy()
+    complete = synthetic_dataset(160, seed=1, documents_per_query=20, n_features=len(FEATURES))
+    features = complete.matrix.copy()
     features[np.random.default_rng(0).random(features.shape) < 0.05] = np.nan
-    return split_queries(made.with_features(features, FEATURES), fraction=0.33, seed=1)
+    return split_queries(complete.with_features(features, FEATURES), fraction=0.33, seed=1)
 
 
 def ranker_of(datasets: Datasets, threads: int = 1, **hyperparameters: Any) -> TrainedRanker:

@@ -1,4 +1,4 @@
-"""Trainings that continue from a model: its trees come first, and its scores are where the loss begins."""
+"""Trainings that continue from a model: its trees come first, and the loss begins at its scores."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def base(datasets: Datasets) -> TrainedRanker:
     return train(spec_of("mse", num_iterations=BASE_TREES), *datasets)
 
 
-def started(base: TrainedRanker, datasets: Datasets, threads: int = 1) -> Checkpoint:
+def start_of(base: TrainedRanker, datasets: Datasets, threads: int = 1) -> Checkpoint:
     """Return the state before the first iteration."""
     parts: dict[str, RankingDataset] = dict(zip(("train", "validation"), datasets, strict=True))
     return Checkpoint.of_model(base.model_text, parts, threads)
@@ -36,14 +36,14 @@ def trees_of(text: str) -> list[str]:
     return [block.partition("\n")[2].strip() for block in blocks]
 
 
-def going_on(spec: TrainingSpec, base: TrainedRanker, datasets: Datasets, threads: int = 1) -> TrainedRanker:
+def continued(spec: TrainingSpec, base: TrainedRanker, datasets: Datasets, threads: int = 1) -> TrainedRanker:
     """Train with the model as the start."""
-    return train(spec, *datasets, resume=started(base, datasets, threads), threads=threads)
+    return train(spec, *datasets, resume=start_of(base, datasets, threads), threads=threads)
 
 
 def test_the_trees_of_the_model_come_first(base: TrainedRanker, datasets: Datasets) -> None:
     """The first trees are equal byte for byte, and new trees follow the gradient at the model's scores."""
-    ranker = going_on(spec_of(), base, datasets)
+    ranker = continued(spec_of(), base, datasets)
     assert trees_of(ranker.model_text)[:BASE_TREES] == trees_of(base.model_text)
     assert (ranker.base_trees, ranker.kept_iterations) == (BASE_TREES, BASE_TREES + ranker.best_iteration)
     assert Forest.parse(ranker.model_text).n_trees == ranker.kept_iterations
@@ -68,9 +68,9 @@ def test_any_cut_and_any_threads_give_the_same_bytes(
 ) -> None:
     """A checkpoint of such a training has the number of the model's trees."""
     spec = spec_of(**sampling)
-    whole = going_on(spec, base, datasets)
-    assert same(going_on(spec, base, datasets, threads=3), whole)
-    first = until(2, spec, *datasets, resume=started(base, datasets))
+    whole = continued(spec, base, datasets)
+    assert same(continued(spec, base, datasets, threads=3), whole)
+    first = until(2, spec, *datasets, resume=start_of(base, datasets))
     assert first.base_trees == BASE_TREES
     resumed = train(spec, *datasets, resume=until(9, spec, *datasets, resume=first), threads=2)
     assert same(resumed, whole)
@@ -82,7 +82,7 @@ def test_metrics_and_scores_are_those_of_the_whole_model(
     base: TrainedRanker, datasets: Datasets, boosting: str
 ) -> None:
     """LightGBM has the same scores for the model text."""
-    ranker = going_on(spec_of("mse", boosting=boosting), base, datasets)
+    ranker = continued(spec_of("mse", boosting=boosting), base, datasets)
     scores = Forest.parse(ranker.model_text).score(datasets[0].matrix)
     theirs = lightgbm.Booster(model_str=ranker.model_text).predict(datasets[0].matrix, raw_score=True)
     np.testing.assert_array_equal(scores, theirs)
@@ -93,7 +93,7 @@ def test_metrics_and_scores_are_those_of_the_whole_model(
 
 def test_without_any_gain_the_model_is_unchanged(base: TrainedRanker, datasets: Datasets) -> None:
     """No empty tree is added."""
-    ranker = going_on(spec_of("mse", min_gain_to_split=1e9), base, datasets)
+    ranker = continued(spec_of("mse", min_gain_to_split=1e9), base, datasets)
     assert trees_of(ranker.model_text) == trees_of(base.model_text)
     assert (ranker.best_iteration, ranker.history) == (0, [])
 

@@ -39,7 +39,7 @@ class Gain(NamedTuple):
 
 
 def _gain(shares: Sequence[float], n_queries: int, seed: int) -> Gain:
-    """Draw members that have separate noise and noise in common, each on its own scale."""
+    """Return the gain for drawn members, which have separate and common noise, each on its own scale."""
     random = np.random.default_rng(seed)
     n = (n_queries + TEST_QUERIES) * DOCUMENTS
     labels = random.choice(5, n, p=[0.55, 0.2, 0.13, 0.08, 0.04])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from core.data import synthetic_dataset
 from core.errors import ClusterUnavailable, ExtraMissing, StoreUnavailable
 from tests.servers.dask import Certificates, DaskCluster, running_cluster
-from tests.servers.process import free_port
+from tests.servers.process import reserved_port
 from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 from worker.dask.cluster import cluster_client, security_of
@@ -27,6 +28,13 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 def cluster_settings(dask_cluster: DaskCluster) -> WorkerSettings:
     """The settings of a worker that uses the cluster."""
     return WorkerSettings.model_validate(dask_cluster.settings)
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port at which no server listens."""
+    with reserved_port() as port:
+        yield port
 
 
 def sockets() -> set[str]:
@@ -72,10 +80,10 @@ def test_a_certificate_of_another_authority_is_refused(dask_cluster: DaskCluster
         pass
 
 
-def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> None:
+def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster, closed_port: int) -> None:
     """The error makes the worker retry the job later; no thread is left."""
     threads = set(threading.enumerate())
-    address = f"tls://127.0.0.1:{free_port()}"
+    address = f"tls://127.0.0.1:{closed_port}"
     settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_scheduler": address})
     with (
         pytest.raises(StoreUnavailable, match=f"the Dask scheduler at {address} cannot be used"),
@@ -85,9 +93,11 @@ def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> 
     assert set(threading.enumerate()) == threads
 
 
-def test_a_job_without_its_cluster_is_retried_and_then_fails(inline_worker: InlineWorker) -> None:
+def test_a_job_without_its_cluster_is_retried_and_then_fails(
+    inline_worker: InlineWorker, closed_port: int
+) -> None:
     """Another attempt follows after a pause; the last attempt ends the job with the reason."""
-    address = f"tcp://127.0.0.1:{free_port()}"
+    address = f"tcp://127.0.0.1:{closed_port}"
     without = inline_worker.settings.model_copy(
         update={"dask_scheduler": address, "attempts": 2, "retry_seconds": 0.1}
     )
@@ -126,7 +136,7 @@ def test_a_lost_scheduler_leaves_nothing(tmp_path: Path) -> None:
         threads = set(threading.enumerate())
         settings = DaskSettings.model_validate(cluster.settings)
 
-        def lose_it() -> None:
+        def lose_scheduler() -> None:
             with cluster_client(settings) as client:
                 future = client.submit(time.sleep, 60, pure=False)
                 cluster.scheduler.kill()
@@ -135,7 +145,7 @@ def test_a_lost_scheduler_leaves_nothing(tmp_path: Path) -> None:
                 raise CommClosedError("as calls of the client do")
 
         with pytest.raises(ClusterUnavailable, match="was lost"):
-            lose_it()
+            lose_scheduler()
         assert set(threading.enumerate()) == threads
 
 

@@ -17,7 +17,7 @@ import pytest
 from core.errors import ClusterUnavailable
 from tests.integration.waiting import wait_for
 from tests.servers.dask import Certificates, DaskCluster, has_joined, running_cluster, wait_until_gone
-from tests.servers.process import ServerProcess, free_port, tied
+from tests.servers.process import ServerProcess, reserved_port, tied
 from worker.dask.cluster import cluster_client, security_of
 from worker.dask.rank_worker import RankWorkerOptions, joined
 from worker.dask.settings import DaskSettings
@@ -37,7 +37,7 @@ def running_rank_worker(
 ) -> Iterator[tuple[ServerProcess, list[str]]]:
     """Run a rank worker on a cluster; yield the process, and words of its command line."""
     named = {**cluster.certificates.environment, **environment}
-    mark = ["rank-worker", "--memory", f"{10**9 + free_port()}"]
+    mark = ["rank-worker", "--memory", f"{10**9 + os.getpid()}"]  # no other process has this size
     command = [*COMMAND, "--scheduler", cluster.address, "--threads", "1", *mark[1:]]
     process = ServerProcess(tied(command), log, lambda: has_joined(log), environment=named)
     process.start()
@@ -115,16 +115,16 @@ def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
     """SIGINT and SIGTERM end the worker while it waits for a scheduler."""
     certificates = Certificates.made(tmp_path / "certificates")
     log = tmp_path / "log"
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                tied([*COMMAND, "--scheduler", f"tls://127.0.0.1:{free_port()}"]),
-                env={**os.environ, **certificates.environment},
-                stderr=output,
-            )
-        wait_for(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
-        process.send_signal(number)
-        assert process.wait(10) == 0
+    with reserved_port() as port:
+        command = [*COMMAND, "--scheduler", f"tls://127.0.0.1:{port}"]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with log.open("w") as output:
+                process = subprocess.Popen(
+                    tied(command), env={**os.environ, **certificates.environment}, stderr=output
+                )
+            wait_for(lambda: "rank_worker.scheduler_unreachable" in log.read_text())
+            process.send_signal(number)
+            assert process.wait(10) == 0
     assert "Traceback" not in log.read_text()
 
 
@@ -165,23 +165,24 @@ def test_an_address_in_use_is_named() -> None:
 @pytest.mark.slow
 def test_loopback_connections_need_no_certificates(tmp_path: Path) -> None:
     """A scheduler on a loopback address and its worker can run without certificates."""
-    port, log = free_port(), tmp_path / "log"
-    scheduler = [sys.executable, "-W", "ignore", "-m", "distributed.cli.dask_scheduler"]
-    plain = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    log = tmp_path / "log"
+    with reserved_port() as port:
+        scheduler = [sys.executable, "-W", "ignore", "-m", "distributed.cli.dask_scheduler"]
+        plain = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
 
-    def answers() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
+        def answers() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
 
-    server = ServerProcess(tied([*scheduler, *plain]), tmp_path / "scheduler", answers)
-    address = f"tcp://localhost:{port}"
-    worker = ServerProcess(tied([*COMMAND, "--scheduler", address]), log, lambda: has_joined(log))
-    try:
-        server.start()
-        worker.start()
-        with cluster_client(DaskSettings(dask_scheduler=address)) as client:
-            (started,) = client.run(state).values()
-        assert set(started["addresses"]) <= {"127.0.0.1", "::1"}
-    finally:
-        worker.kill()
-        server.kill()
+        server = ServerProcess(tied([*scheduler, *plain]), tmp_path / "scheduler", answers)
+        address = f"tcp://localhost:{port}"
+        worker = ServerProcess(tied([*COMMAND, "--scheduler", address]), log, lambda: has_joined(log))
+        try:
+            server.start()
+            worker.start()
+            with cluster_client(DaskSettings(dask_scheduler=address)) as client:
+                (started,) = client.run(state).values()
+            assert set(started["addresses"]) <= {"127.0.0.1", "::1"}
+        finally:
+            worker.kill()
+            server.kill()

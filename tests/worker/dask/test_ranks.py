@@ -93,7 +93,7 @@ def test_two_parallel_trainings_end(
     inline_worker = on_cluster(inline_worker, dask_cluster)
     dataset_id = inline_worker.add(dataset, "d1")
     ended: list[Job] = []
-    most: list[int] = []
+    n_ranks: list[int] = []
 
     def run() -> None:
         ended.append(train(inline_worker, dataset_id))
@@ -102,12 +102,12 @@ def test_two_parallel_trainings_end(
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        most.append(len(ranks_of(dask_cluster)))
+        n_ranks.append(len(ranks_of(dask_cluster)))
         time.sleep(0.05)
     with inline_worker.store.read() as tx:  # a thread may run the other thread's job
         jobs = [tx.jobs.get(job.id) for job in ended]
     assert len({text_of(inline_worker, job) for job in jobs}) == 1
-    assert max(most) == 4
+    assert max(n_ranks) == 4
     assert ranks_left(dask_cluster, 1.0) == []
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from tests.servers.process import free_port
+from tests.servers.process import reserved_port
 from tests.worker.conftest import DASK_SECRETS
 from worker.ports import PortSettings
 from worker.ranks import local_placement
@@ -107,17 +107,17 @@ def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_endpoint_takes_the_first_port_that_is_free(identity: Identity) -> None:
     """An endpoint listens on the first free port of the range, and fails if no port is free."""
-    ports = PortSettings(rank_ports=f"{(first := free_port())}-{first}").ports
     endpoints = [Endpoint(identity, DRIVER), Endpoint(identity, 1)]
-    try:
-        assert endpoints[0].listen(HOST, _refuse, ports).endswith(f":{first}")
-        with pytest.raises(OSError, match=f"RANKERY_RANK_PORTS: no port of {first}-{first} is free"):
-            endpoints[1].listen(HOST, _refuse, ports)
-        other = endpoints[1].listen(HOST, _refuse, [first, free_port()])
-        assert not other.endswith(f":{first}")
-    finally:
-        for endpoint in endpoints:
-            endpoint.close()
+    with reserved_port() as first, reserved_port() as second:
+        ports = PortSettings(rank_ports=f"{first}-{first}").ports
+        try:
+            assert endpoints[0].listen(HOST, _refuse, ports).endswith(f":{first}")
+            with pytest.raises(OSError, match=f"RANKERY_RANK_PORTS: no port of {first}-{first} is free"):
+                endpoints[1].listen(HOST, _refuse, ports)
+            assert endpoints[1].listen(HOST, _refuse, [first, second]).endswith(f":{second}")
+        finally:
+            for endpoint in endpoints:
+                endpoint.close()
 
 
 async def _refuse(_: Connection) -> None:

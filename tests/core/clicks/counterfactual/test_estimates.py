@@ -123,7 +123,7 @@ def test_examination_counts_lists_that_do_not_show_a_document() -> None:
 
 
 def test_logged_value_is_the_mean_of_the_log() -> None:
-    """The logged ranking has the plain mean of its rewards, gains where there are some."""
+    """The value of the logged ranking is the mean of its rewards: clicks, or gains if the log has them."""
     log, by_rank = _random_log(0, 300), rank_weights("dcg@3")
     weights = np.concatenate([by_rank, [0.0]])
     found = evaluate_rankings(log, [ranking_of("new", BEST)], by_rank, "item_position")
@@ -191,7 +191,7 @@ def test_support_below_the_floor_gives_no_verdict() -> None:
 
 
 def test_normalisation_replaces_documents_without_support() -> None:
-    """They do not count as 0, but as the documents of other queries at their rank: nothing is reversed."""
+    """Such a document counts as others at its rank, and not as 0, which may reverse a verdict."""
     log, by_rank = _random_log(0, 12_000), rank_weights("dcg@4")
     swapped = ranking_of("swapped", np.array([[0, 1, 3, 2], [3, 2, 0, 1]]))
     ranks = swapped.ranks.copy()
@@ -327,7 +327,7 @@ def test_the_cutoff_of_clicks_is_bounded(cutoff: str) -> None:
 
 
 def test_rank_weights() -> None:
-    """Metrics that are sums over clicks have weights; others are refused with those that are."""
+    """Metrics that are sums over clicks have weights; other metrics are refused."""
     assert rank_weights("dcg@3") == pytest.approx(1.0 / np.log2([2, 3, 4]))
     assert rank_weights("precision@4").tolist() == [0.25] * 4
     assert rank_weights("rbp@3") == pytest.approx([0.2, 0.2 * 0.8, 0.2 * 0.64])

@@ -1,4 +1,4 @@
-"""Scores of a dataset become ranks of the pairs of a log."""
+"""Ranks of the pairs of a log, from scores of a dataset."""
 
 import numpy as np
 

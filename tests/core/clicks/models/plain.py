@@ -15,7 +15,7 @@ def chain_states(
     persistence: float,
     clicks: Sequence[bool],
 ) -> list[States]:
-    """Return each way to examine and be satisfied that gives these clicks, with its probability.
+    """Return the possible examined and satisfying ranks with these clicks, and the probability of each case.
 
     Args:
         attractiveness: α by rank.

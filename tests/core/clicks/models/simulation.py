@@ -34,8 +34,8 @@ def simulated(name: str, n_lists: int, seed: int) -> Simulated:
     attractiveness = truths.uniform(0.05, 0.6, QUERIES * DOCUMENTS)
     satisfaction = truths.uniform(0.2, 0.8, QUERIES * DOCUMENTS)
     queries = draws.integers(0, QUERIES, n_lists)
-    drift = draws.random((n_lists, DOCUMENTS)) + 0.05 * np.arange(DOCUMENTS)
-    pairs = queries[:, np.newaxis] * DOCUMENTS + np.argsort(drift, axis=1)[:, :LENGTH]
+    sort_keys = draws.random((n_lists, DOCUMENTS)) + 0.05 * np.arange(DOCUMENTS)
+    pairs = queries[:, np.newaxis] * DOCUMENTS + np.argsort(sort_keys, axis=1)[:, :LENGTH]
     attracted = draws.random(pairs.shape) < attractiveness[pairs]
     shared: dict[str, Float64Array] = {}
     relevance = attractiveness

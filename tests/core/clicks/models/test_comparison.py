@@ -46,7 +46,7 @@ def test_a_log_whose_ranks_never_move_identifies_no_examination() -> None:
 
 
 def test_held_out_lists_are_those_of_whole_users() -> None:
-    """No user is on both sides."""
+    """No user has lists both in the estimation and among the held-out lists."""
     users = [number % 7 for number in range(60)]
     held = held_out_lists(as_log(draw_sessions(), users), 0.4, seed=3)
     for user in range(7):

@@ -197,7 +197,7 @@ def test_without_impressions_at_rank_1_no_examination_is_relative_to_it(name: st
 
 
 def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
-    """A list counts down to `max_rank`, with a sentence."""
+    """Impressions at greater ranks than `max_rank` are left out, and a finding reports that."""
     spec = ClickModelSpec(model="dbn", max_rank=4, iterations=3, resamples=0)
     cut = fit_click_model(LOG, spec)
     short = fit_click_model(
@@ -209,7 +209,7 @@ def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
 
 
 def test_an_empty_log_is_refused() -> None:
-    """A log without impressions or clicks has no click model; nor has a specification without iterations."""
+    """Logs without impressions or without clicks, and specifications without iterations, are refused."""
     with pytest.raises(InvalidInput, match="no impressions"):
         fit_click_model(as_log([]))
     skipped = replace(LOG, clicks=np.zeros_like(LOG.clicks))

@@ -1,4 +1,4 @@
-"""Read logs from texts."""
+"""A fixture that reads click logs from texts."""
 
 import itertools
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Read = Callable[..., LogReading]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Read texts as the files of one log, with options."""
+    """A function that reads texts as the files of one log, with options."""
     numbers = itertools.count()
 
     def read_texts(*texts: str | bytes, **options: object) -> LogReading:

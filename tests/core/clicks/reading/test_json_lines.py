@@ -30,12 +30,12 @@ def event(action: str, query_id: str, document: str | None, rank: int | None, **
 
 
 def ubi_sample() -> list[Json]:
-    """Return events with the traps of the sample of opensearch-project/search-relevance.
+    """Return events with the irregularities of the sample of opensearch-project/search-relevance.
 
-    Its file `src/test/data-esci/ubi_queries_events.ndjson`, read aside at commit d8be5d1: 222 ordinals of 0
-    beside 478 of 1; 15 actions beside impressions; 40 of 287 clicks without an impression of their query and
-    document; 1,044 events without user_query, of which 98 get it by query_id; 87 rows of lists without a
-    query; impressions clicked at .11 at 0 and .29 at 1; 278 lists of 2,336 impressions.
+    At commit d8be5d1, its file `src/test/data-esci/ubi_queries_events.ndjson` has 278 lists of 2,336
+    impressions: 222 ordinals of 0 beside 478 of 1, with click rates of .11 and .29; 15 actions beside
+    impressions; 40 of 287 clicks without an impression of their query and document; 87 rows of lists
+    without a query; 1,044 events without user_query, of which 98 get it by query_id.
     """
     return [
         {"index": {"_index": "ubi_queries", "_id": "1"}},
@@ -56,7 +56,7 @@ def ubi_sample() -> list[Json]:
     ]
 
 
-def test_the_traps_of_ubi_are_counted(read: Read) -> None:
+def test_irregular_events_of_ubi_are_counted(read: Read) -> None:
     """Mixed rank bases, clicks without impression, joined queries and actions without weight are counted."""
     reading = read(lines(*ubi_sample()))
     report = reading.report
@@ -114,7 +114,7 @@ def test_the_format_of_long_lines_is_detected(read: Read) -> None:
 
 
 def test_sessions_are_lists(read: Read) -> None:
-    """Documents are ids or objects, in their order unless they have ranks."""
+    """Documents are ids or objects; those without ranks are ranked by their order."""
     text = lines(
         {"query": "shoes", "documents": ["a", "b"], "clicks": ["b"], "user": "ann", "time": 1_777_593_600},
         {"query": "shoes", "documents": [{"id": "b", "rank": 1, "click": True}, {"id": 7, "rank": 3}]},

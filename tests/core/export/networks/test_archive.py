@@ -29,7 +29,7 @@ def named(value: Any) -> str:
     return value if isinstance(value, str) else str(value.kind)
 
 
-def made(network: Network, format: str, *, with_data: bool = True) -> tuple[Export, zipfile.ZipFile]:
+def archived(network: Network, format: str, *, with_data: bool = True) -> tuple[Export, zipfile.ZipFile]:
     """Export a model; pack it with its parity report and golden vectors."""
     export = exported(network, format, **options_of(format))
     data = judged() if with_data else None
@@ -40,7 +40,7 @@ def made(network: Network, format: str, *, with_data: bool = True) -> tuple[Expo
 @pytest.mark.parametrize(("network", "format"), CASES, ids=named)
 def test_an_archive_has_model_parity_report_and_golden_vectors(network: Network, format: str) -> None:
     """Files of repeated archives are equal, and the README states how many scores differ."""
-    export, packed = made(network, format)
+    export, packed = archived(network, format)
     assert {"README.md", export.target.filename, "parity.json", "golden.jsonl"} <= set(packed.namelist())
     assert packed.read(export.target.filename) == export.content
     report = json.loads(packed.read("parity.json"))
@@ -49,7 +49,7 @@ def test_an_archive_has_model_parity_report_and_golden_vectors(network: Network,
     readme = packed.read("README.md").decode()
     assert "the scores of 0 of 512 edge cases differ" in readme
     assert "LightGBM" not in readme
-    again = made(network, format)[1]
+    again = archived(network, format)[1]
     assert [packed.read(name) for name in packed.namelist()] == [again.read(n) for n in again.namelist()]
 
 
@@ -59,7 +59,7 @@ def test_golden_vectors_have_scores_of_engine_and_model(
     network: Network, format: str, with_data: bool
 ) -> None:
     """Vectors are rows of data, rows with missing features, and edge cases; JSON has no infinity."""
-    export, packed = made(network, format, with_data=with_data)
+    export, packed = archived(network, format, with_data=with_data)
     golden = [json.loads(line) for line in packed.read("golden.jsonl").decode().splitlines()]
     kinds = {vector["id"].rpartition("-")[0] for vector in golden}
     never_missing = "never_missing" in options_of(format)
@@ -82,7 +82,7 @@ def test_golden_vectors_have_scores_of_engine_and_model(
 @pytest.mark.parametrize("format", ["onnx", "c", "python", "safetensors"])
 def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> None:
     """The commands of the README run unchanged, and fail if a score differs."""
-    _, packed = made(MLP, format)
+    _, packed = archived(MLP, format)
     packed.extractall(tmp_path)
     blocks = re.findall(r"```(sh|python)\n(.*?)```", packed.read("README.md").decode(), re.DOTALL)
     assert blocks
@@ -100,7 +100,7 @@ def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> N
 
 def test_solrs_features_default_to_the_means() -> None:
     """A missing feature scales to 0, as in the model."""
-    _, packed = made(MLP, "solr")
+    _, packed = archived(MLP, "solr")
     features = json.loads(packed.read("features.json"))
     defaults = np.array([feature["params"]["defaultValue"] for feature in features], np.float32)
     np.testing.assert_array_equal(defaults, MLP.inputs.means.astype(np.float32))
@@ -108,7 +108,7 @@ def test_solrs_features_default_to_the_means() -> None:
 
 def test_vespas_archive_has_a_rank_profile_for_the_onnx_model() -> None:
     """The README names the paths of both files."""
-    _, packed = made(MLP, "vespa")
+    _, packed = archived(MLP, "vespa")
     assert b"onnx-model web_3" in packed.read("model.profile")
     readme = packed.read("README.md").decode()
     assert "`model.onnx` as `models/web-3.onnx`" in readme

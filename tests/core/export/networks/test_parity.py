@@ -20,11 +20,11 @@ from tests.core.export.networks.test_formats import N_FEATURES, NAMES, OPTIONS, 
 from tests.core.scorers.networks import random_features, random_network
 
 LINEAR, MLP = random_network(N_FEATURES), random_network(N_FEATURES, (5, 3), activation="tanh")
-EVERYWHERE = {"never_missing": True}
+NEVER_MISSING = {"never_missing": True}
 
 
 def judged(seed: int = 3) -> RankingDataset:
-    """Judge documents, some of whose features are missing."""
+    """Return drawn documents with random labels; some features are missing."""
     rows = random_features(200, N_FEATURES, seed, missing=0.1)
     labels = np.random.default_rng(seed).integers(5, size=len(rows))
     return RankingDataset.from_arrays(rows, labels, np.arange(0, 201, 10), feature_names=NAMES)
@@ -39,7 +39,7 @@ def engine_of(export: Export, data: RankingDataset | None = None) -> NetworkEngi
 
 def options_of(format: str) -> dict[str, Any]:
     """Return the options without which the format refuses the models here."""
-    return EVERYWHERE if format.endswith("-linear") else {}
+    return NEVER_MISSING if format.endswith("-linear") else {}
 
 
 @pytest.mark.parametrize(
@@ -63,18 +63,18 @@ def test_a_faithful_export_is_exact(network: Network, format: str) -> None:
     assert engine.edge_cases.largest_relative_difference < limit
 
 
-def nudged(weights: list[Any]) -> None:
-    """Change the first number by a thousandth."""
+def scale_first(weights: list[Any]) -> None:
+    """Increase the first weight by a thousandth."""
     weights[0] = weights[0] * 1.001
 
 
-def rectified(layers: list[dict[str, Any]]) -> None:
-    """Change the activation of layers."""
+def set_relu(layers: list[dict[str, Any]]) -> None:
+    """Change the activation of layers to `relu`."""
     for layer in layers:
         layer["activation"] = "relu"
 
 
-def spoilt(export: Export, change: Callable[[dict[str, Any]], None]) -> Export:
+def tampered(export: Export, change: Callable[[dict[str, Any]], None]) -> Export:
     """Change an export in JSON."""
     model = json.loads(export.content)
     change(model)
@@ -84,9 +84,9 @@ def spoilt(export: Export, change: Callable[[dict[str, Any]], None]) -> Export:
 @pytest.mark.parametrize(
     ("network", "change"),
     [
-        (MLP, lambda model: nudged(model["params"]["layers"][0]["matrix"][0])),
-        (MLP, lambda model: nudged(model["params"]["layers"][1]["bias"])),
-        (MLP, lambda model: rectified(model["params"]["layers"][:-1])),
+        (MLP, lambda model: scale_first(model["params"]["layers"][0]["matrix"][0])),
+        (MLP, lambda model: scale_first(model["params"]["layers"][1]["bias"])),
+        (MLP, lambda model: set_relu(model["params"]["layers"][:-1])),
         (MLP, lambda model: model["features"][0]["norm"]["params"].update(std="1")),
         (LINEAR, lambda model: model["params"]["weights"].update(f0=0.0)),
         (LINEAR, lambda model: model["features"][1].pop("norm")),
@@ -96,7 +96,7 @@ def test_a_change_beyond_rounding_is_found(
     network: Network, change: Callable[[dict[str, Any]], None]
 ) -> None:
     """A weight that differs by a thousandth is found, and so is another bias, activation or scale."""
-    export = spoilt(exported(network, "solr"), change)
+    export = tampered(exported(network, "solr"), change)
     report, engine = parity(export, judged()), engine_of(export, judged())
     assert not report.exact
     assert engine.edge_cases.differing_documents > 0
@@ -104,7 +104,7 @@ def test_a_change_beyond_rounding_is_found(
 
 def test_layers_of_different_activations_are_refused() -> None:
     """No model has such layers."""
-    export = spoilt(exported(MLP, "solr"), lambda model: rectified(model["params"]["layers"][:1]))
+    export = tampered(exported(MLP, "solr"), lambda model: set_relu(model["params"]["layers"][:1]))
     with pytest.raises(ModelError, match="activations of the export differ"):
         parity(export)
 
@@ -140,7 +140,7 @@ def test_rounding_is_neither_missed_nor_overrated(
 
 def test_missing_features_are_left_out_where_there_are_none() -> None:
     """With never_missing, documents and edge cases have no missing features, and a note reports it."""
-    export = exported(LINEAR, "elasticsearch-linear", **EVERYWHERE)
+    export = exported(LINEAR, "elasticsearch-linear", **NEVER_MISSING)
     report = parity(export, judged())
     assert report.exact
     assert any("never_missing" in note for note in report.notes)

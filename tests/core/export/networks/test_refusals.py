@@ -1,4 +1,4 @@
-"""Networks that a format cannot express are refused, with the reason and the way out."""
+"""Networks that a format cannot express are refused, with the reason and a solution."""
 
 from dataclasses import replace
 from typing import Any
@@ -111,8 +111,8 @@ def test_forests_are_refused_by_formats_of_networks() -> None:
 
 
 @pytest.mark.parametrize("hidden", [(), (4,)])
-def test_names_that_vespa_does_not_know_are_pointed_at(hidden: tuple[int, ...]) -> None:
-    """The error points out a feature's name that is no rank feature of Vespa."""
+def test_names_that_are_no_rank_features_of_vespa_are_refused(hidden: tuple[int, ...]) -> None:
+    """The error has the name."""
     content = write_network(random_network(2, hidden))
     with pytest.raises(InvalidInput, match="neither a rank feature"):
         export_model(content, "vespa", ("bm25(title)", "age/days"))

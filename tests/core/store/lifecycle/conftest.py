@@ -144,6 +144,25 @@ class ObjectFactory:
         self.store.artifacts.write_bytes(comparison_key(comparison.id), CONTENT)
         return comparison
 
+    def experiment(self, training: Job) -> str:
+        """Return the id of an experiment with one training, whose job also measures its model."""
+        with self.store.begin() as tx:
+            row = tx.experiments.add(
+                paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
+            )
+            tx.experiments.add_training(
+                row.id,
+                digest="d",
+                fold=0,
+                place=0,
+                sharing_key="s",
+                spec={},
+                job_id=training.id,
+                evaluation_job_id=training.id,
+                needs_training_values=False,
+            )
+        return row.id
+
     def dataset(self, digest: str = "d1", project: str | None = None) -> Dataset:
         """Return a dataset that was read, with its upload; datasets of one digest share their content."""
         with self.store.begin() as tx:

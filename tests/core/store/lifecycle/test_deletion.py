@@ -28,7 +28,7 @@ PERMANENT = DeletionMode(with_results=True)
 TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
-def deleted(store: Store, kind: str, *ids: str, mode: DeletionMode = TO_TRASH) -> Deletion:
+def delete(store: Store, kind: str, *ids: str, mode: DeletionMode = TO_TRASH) -> Deletion:
     """Delete some objects."""
     return delete_objects(store, KINDS[kind], ids, mode, Actor("key_1", "r-1"))
 
@@ -56,7 +56,7 @@ def test_an_object_with_results_stays_and_the_refusal_lists_them(
     store: Store, results: TrainingResults
 ) -> None:
     """A job or model is deleted without its results only if no results are left."""
-    refused = deleted(store, "job", results.training.id, mode=DeletionMode(trash_days=7))
+    refused = delete(store, "job", results.training.id, mode=DeletionMode(trash_days=7))
     assert not refused.counts
     assert refused.refused[0].only_results
     assert holders(refused) == {
@@ -66,16 +66,16 @@ def test_an_object_with_results_stays_and_the_refusal_lists_them(
         ("inspection", results.inspection.id),
     }
     for kind, row in (("evaluation", results.evaluation), ("ranking", results.ranking)):
-        assert not deleted(store, kind, row.id, mode=DeletionMode(trash_days=7)).refused
-    deleted(store, "inspection", results.inspection.id)
-    deleted(store, "model", results.model.id, mode=DeletionMode(trash_days=7))
-    assert deleted(store, "job", results.training.id, mode=DeletionMode(trash_days=7)).counts == {"jobs": 1}
+        assert not delete(store, kind, row.id, mode=DeletionMode(trash_days=7)).refused
+    delete(store, "inspection", results.inspection.id)
+    delete(store, "model", results.model.id, mode=DeletionMode(trash_days=7))
+    assert delete(store, "job", results.training.id, mode=DeletionMode(trash_days=7)).counts == {"jobs": 1}
 
 
 @pytest.mark.both_stores
 def test_a_job_is_deleted_with_all_of_its_results(store: Store, results: TrainingResults) -> None:
     """Results of other jobs are deleted with their model; those jobs stay."""
-    found = deleted(store, "job", results.training.id)
+    found = delete(store, "job", results.training.id)
     counts = {"jobs": 1, "models": 1, "evaluations": 1, "rankings": 1, "inspections": 1}
     assert (found.counts, found.size_bytes, found.missing) == (counts, 3 * BYTES, [])
     assert found.purge_at is not None
@@ -111,7 +111,7 @@ def continued_training(store: Store, _: ObjectFactory, results: TrainingResults)
         return "job", tx.jobs.add("train", {"init_model": results.model.reference}).id
 
 
-def teaching(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
+def distillation(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Queue a training that learns from the scores of the model."""
     with store.begin() as tx:
         return "job", tx.jobs.add("train", {"labels_from": f"model:{results.model.reference}"}).id
@@ -186,29 +186,15 @@ def study(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str
     return "study", row.id
 
 
-def experiment(store: Store, _: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
+def experiment(_: Store, factory: ObjectFactory, results: TrainingResults) -> tuple[str, str]:
     """Let an experiment report on the training."""
-    with store.begin() as tx:
-        row = tx.experiments.add(
-            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
-        )
-        tx.experiments.add_training(
-            row.id,
-            digest="d",
-            fold=0,
-            place=0,
-            sharing_key="s",
-            spec={},
-            job_id=results.training.id,
-            needs_training_values=False,
-        )
-    return "experiment", row.id
+    return "experiment", factory.experiment(results.training)
 
 
 @pytest.mark.parametrize(
     "hold",
     [
-        *(alias, comparison, active_job, continued_training, teaching, ensemble),
+        *(alias, comparison, active_job, continued_training, distillation, ensemble),
         *(schedule, interleaving, study, experiment),
     ],
 )
@@ -223,7 +209,7 @@ def test_a_needed_object_prevents_the_whole_deletion(
     """If any of the objects to delete is needed, all of them stay, and the holder is named."""
     holder = hold(store, factory, results)
     for kind, row in (("job", results.training), ("model", results.model)):
-        found = deleted(store, kind, row.id, mode=mode)
+        found = delete(store, kind, row.id, mode=mode)
         assert holders(found) == {holder}
         assert (found.counts, found.refused_count) == ({}, 1)
         assert not found.refused[0].only_results
@@ -233,13 +219,13 @@ def test_a_needed_object_prevents_the_whole_deletion(
 
 
 def test_an_active_job_stays(store: Store, factory: ObjectFactory) -> None:
-    """Neither a queued job nor a running one is deleted; the job is named as what holds it."""
+    """Neither a queued job nor a running one is deleted; the refusal names the job as the holder."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
-    assert holders(deleted(store, "job", job.id)) == {("job", job.id)}
+    assert holders(delete(store, "job", job.id)) == {("job", job.id)}
     with store.begin() as tx:
         tx.jobs.claim(job.id, "w", 15)
-    assert "is running" in deleted(store, "job", job.id).refused[0].holders[0].reason
+    assert "is running" in delete(store, "job", job.id).refused[0].holders[0].reason
     assert factory.job().id != job.id
 
 
@@ -248,21 +234,21 @@ def test_a_schedule_holds_its_click_log(store: Store) -> None:
     with store.begin() as tx:
         log_id = tx.click_logs.add("web", {"kind": "upload"}).id
     schedule_id = scheduled(store, clicks={"log": log_id, "correction": "ips"})
-    assert holders(deleted(store, "click-log", log_id)) == {("schedule", schedule_id)}
+    assert holders(delete(store, "click-log", log_id)) == {("schedule", schedule_id)}
     with store.begin() as tx:
         tx.schedules.delete(schedule_id)
-    assert deleted(store, "click-log", log_id).counts == {"click-logs": 1}
+    assert delete(store, "click-log", log_id).counts == {"click-logs": 1}
 
 
-def test_a_comparison_does_not_hold_what_its_own_job_made(
+def test_a_comparison_does_not_hold_results_of_the_same_job(
     store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
     """A job is deleted with its comparison and the rankings that it stored for the comparison."""
     job = factory.job("compare")
     factory.ranking(job, results.model)
     factory.comparison(job, results.model)
-    assert deleted(store, "job", job.id).counts == {"jobs": 1, "rankings": 1, "comparisons": 1}
-    assert deleted(store, "model", results.model.id).counts["models"] == 1
+    assert delete(store, "job", job.id).counts == {"jobs": 1, "rankings": 1, "comparisons": 1}
+    assert delete(store, "model", results.model.id).counts["models"] == 1
 
 
 def test_newer_objects_free_older_ones(
@@ -273,14 +259,14 @@ def test_newer_objects_free_older_ones(
     factory.comparison(job, results.model)
     ids = (job.id, results.training.id)
     planned = preview(store, KINDS["job"], ids, TO_TRASH, set(), FolderSizes(store.artifacts))
-    found = deleted(store, "job", *ids)
+    found = delete(store, "job", *ids)
     assert planned.counts == found.counts
     assert (planned.refused_count, found.refused_count) == (0, 0)
     assert found.counts["jobs"] == 2
 
 
 @pytest.mark.parametrize("trash_days", [0, 7])
-def test_a_deletion_frees_what_its_dry_run_promised(
+def test_a_deletion_frees_the_bytes_of_its_dry_run(
     store: Store,
     factory: ObjectFactory,
     results: TrainingResults,
@@ -293,7 +279,7 @@ def test_a_deletion_frees_what_its_dry_run_promised(
     ids = [results.training.id]
     planned = preview(store, KINDS["job"], ids, mode, set(), FolderSizes(store.artifacts))
     assert stored_bytes() == before
-    found = deleted(store, "job", *ids, mode=mode)
+    found = delete(store, "job", *ids, mode=mode)
     assert (found.counts, found.size_bytes) == (planned.counts, planned.size_bytes)
     if trash_days:
         assert stored_bytes() == before
@@ -313,7 +299,7 @@ def test_a_version_number_is_not_given_again(
     store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
     """The number is not used while the last version is in the trash, nor after it is gone."""
-    deleted(store, "job", results.training.id)
+    delete(store, "job", results.training.id)
     assert factory.model(factory.job()).version == results.model.version + 1
     empty_trash(store, [results.training.id], DeletionMode(), Actor())
     assert factory.model(factory.job()).version == results.model.version + 2
@@ -321,7 +307,7 @@ def test_a_version_number_is_not_given_again(
 
 def test_the_inventory_includes_the_trash(store: Store, results: TrainingResults) -> None:
     """Files of the trash are not orphaned, and after their deletion they are not missing."""
-    deleted(store, "job", results.training.id)
+    delete(store, "job", results.training.id)
     with store.read() as tx:
         # No checksums refer to the evaluation and the ranking.
         assert {
@@ -335,9 +321,9 @@ def test_the_inventory_includes_the_trash(store: Store, results: TrainingResults
 
 
 @pytest.mark.both_stores
-def test_folders_that_could_not_be_deleted_are_on_record(store: Store, results: TrainingResults) -> None:
-    """Folders that a killed process left behind have no rows, and are still on record."""
-    deleted(store, "job", results.training.id)
+def test_folders_that_could_not_be_deleted_are_recorded(store: Store, results: TrainingResults) -> None:
+    """Folders that a killed process left behind have no rows, but their deletions are pending."""
+    delete(store, "job", results.training.id)
     with store.begin() as tx:
         plan = tx.trash.purge_plan([results.training.id])
         tx.trash.purge(plan)
@@ -349,8 +335,8 @@ def test_folders_that_could_not_be_deleted_are_on_record(store: Store, results: 
 def test_unknown_ids_are_missing(store: Store, results: TrainingResults) -> None:
     """An unknown id is no error, so that the same request can be sent again."""
     ids = ("job_00000000000000000000", results.training.id)
-    assert deleted(store, "job", *ids).missing == [ids[0]]
-    assert deleted(store, "job", *ids).missing == list(ids)
+    assert delete(store, "job", *ids).missing == [ids[0]]
+    assert delete(store, "job", *ids).missing == list(ids)
 
 
 def test_the_audit_has_an_entry_for_each_object(
@@ -360,7 +346,7 @@ def test_the_audit_has_an_entry_for_each_object(
     other = factory.results()
     with store.begin() as tx:
         tx.aliases.move("web", "champion", other.model.version)
-    deleted(store, "job", other.training.id, results.training.id)
+    delete(store, "job", other.training.id, results.training.id)
     with store.read() as tx:
         (entry,) = tx.audit.page(None, 10).items
     assert (entry.method, entry.path) == ("DELETE", f"/v1/jobs/{results.training.id}")

@@ -23,26 +23,14 @@ TO_TRASH, PERMANENT = DeletionMode(with_results=True, trash_days=7), DeletionMod
 def experiment_id(store: Store, factory: ObjectFactory, results: TrainingResults) -> str:
     """An experiment that has ended, with a report on the training."""
     report = factory.job("report", {})
+    experiment_id = factory.experiment(results.training)
     with store.begin() as tx:
-        row = tx.experiments.add(
-            paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
-        )
-        tx.experiments.add_training(
-            row.id,
-            digest="d",
-            fold=0,
-            place=0,
-            sharing_key="s",
-            spec={},
-            job_id=results.training.id,
-            evaluation_job_id=results.training.id,
-            needs_training_values=False,
-        )
+        row = tx.experiments.get(experiment_id)
         row.report_job_id, row.report_key = report.id, experiment_report_key(row.id, report.id, 1)
         tx.experiments.finish(row, ExperimentStatus.SUCCEEDED)
         tx.artifacts.keep(row.report_key, "0" * 64, 2)
     store.artifacts.write_bytes(row.report_key, b"{}")
-    return row.id
+    return experiment_id
 
 
 def delete(store: Store, kind: str, object_id: str, mode: DeletionMode) -> Deletion:
@@ -119,17 +107,17 @@ def test_retention_deletes_an_experiment_and_keeps_its_jobs(
     """The days count from the end of an experiment; a running one stays, however old it is."""
     long_ago = utc_now() - timedelta(days=40)
     with store.begin() as tx:
-        going_on = tx.experiments.add(
+        running = tx.experiments.add(
             paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
         )
         ended = tx.experiments.get(experiment_id)
-        going_on.created_at = ended.created_at = ended.finished_at = long_ago
+        running.created_at = ended.created_at = ended.finished_at = long_ago
     policy = RetentionPolicy({"experiment": 60.0}, None, 7.0)
     Upkeep(policy, 3600.0).run(store, 10.0)
     with store.read() as tx:
-        assert {row.id for row in tx.experiments.page(None, 10).items} == {experiment_id, going_on.id}
+        assert {row.id for row in tx.experiments.page(None, 10).items} == {experiment_id, running.id}
     Upkeep(replace(policy, days={"experiment": 30.0}), 3600.0).run(store, 10.0)
     with store.read() as tx:
-        assert [row.id for row in tx.experiments.page(None, 10).items] == [going_on.id]
+        assert [row.id for row in tx.experiments.page(None, 10).items] == [running.id]
         assert [item.node.id for item in tx.trash.page(None, 10).items] == [experiment_id]
         assert tx.jobs.get(results.training.id).deleted_at is None

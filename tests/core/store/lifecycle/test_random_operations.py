@@ -33,7 +33,7 @@ class Walk:
     """A store in which objects are made, deleted, restored and purged at random.
 
     Args:
-        factory: Maker of the objects.
+        factory: Factory of the objects.
         random: Source of decisions.
     """
 
@@ -46,12 +46,12 @@ class Walk:
         """Make a training with its results, and compare its model with an earlier one."""
         results = self.factory.results()
         jobs = [results.training.id, results.ranking.job_id, results.inspection.job_id]
-        made = [results.model.id, results.evaluation.id, results.ranking.id, results.inspection.id]
+        result_ids = [results.model.id, results.evaluation.id, results.ranking.id, results.inspection.id]
         with self.store.read() as tx:
             others = [model for model in tx.models.page(None, 9).items if model.id != results.model.id]
         if others:
             compare = self.factory.job("compare")
-            made.append(self.factory.comparison(compare, results.model, self.random.choice(others)).id)
+            result_ids.append(self.factory.comparison(compare, results.model, self.random.choice(others)).id)
             jobs.append(compare.id)
         with self.store.begin() as tx:
             for job_id in jobs:
@@ -61,16 +61,16 @@ class Walk:
         study = self.factory.study(dataset)
         with self.store.read() as tx:
             (trial,) = tx.studies.trials(study.id)
-        self.ids += [*jobs, *made, dataset.id, study.id, trial.job_id]
+        self.ids += [*jobs, *result_ids, dataset.id, study.id, trial.job_id]
 
     def delete(self, some: list[str]) -> None:
         """Delete objects of one kind, and require the counts and bytes of the preview."""
         kind = kind_of(some[0])
         assert kind is not None
         mine = [each for each in some if kind_of(each) is kind]
-        manner = DeletionMode(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
-        planned = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
-        done = delete_objects(self.store, kind, mine, manner, UNAUDITED)
+        mode = DeletionMode(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
+        planned = preview(self.store, kind, mine, mode, set(), FolderSizes(self.store.artifacts))
+        done = delete_objects(self.store, kind, mine, mode, UNAUDITED)
         assert (planned.counts, planned.size_bytes) == (done.counts, done.size_bytes)
         assert planned.refused_count == done.refused_count
 

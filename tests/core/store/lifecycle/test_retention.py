@@ -57,7 +57,7 @@ def trashed(store: Store) -> set[str]:
 def test_old_objects_are_trashed_and_audited_as_retention(
     store: Store, factory: ObjectFactory, results: TrainingResults
 ) -> None:
-    """Objects go with their results; they have no deleting key, and the audit names retention."""
+    """Objects are trashed with their results; no key has deleted them, and the audit names retention."""
     young = factory.results()
     age(store, 31, *everything(results))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
@@ -277,8 +277,7 @@ def test_old_audit_entries_are_deleted(store: Store) -> None:
     with store.begin() as tx:
         for _ in range(3):
             tx.audit.add(method="POST", path="/", status=200, request_id="", key_id=None, address=None)
-    kept = RetentionPolicy({}, 1.0, 7)
-    Upkeep(kept, HOUR).run(store, UNHURRIED)
+    Upkeep(RetentionPolicy({}, 1.0, 7), HOUR).run(store, UNHURRIED)
     with store.read() as tx:
         assert len(tx.audit.page(None, 10).items) == 3
     Upkeep(RetentionPolicy({}, -1.0, 7), HOUR).run(store, UNHURRIED)
@@ -317,28 +316,31 @@ def test_old_interleaved_lists_are_deleted_and_the_verdict_stays(store: Store) -
     """The shown lists are deleted; their number, and the credits of clicked lists, stay."""
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 2, "seed": 1, "unit": "user", "click_window_seconds": 0}
-        made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
+        shown = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
         content = {"query": "secret", "documents": ["d", "e"], "teams": [0, 1], "rankers": 2}
         rows = [
-            {"id": f"lst_{place}", "interleaving_id": made.id, "assignment": f"{place}", "user": f"u{place}"}
+            {"id": f"lst_{place}", "interleaving_id": shown.id, "assignment": f"{place}", "user": f"u{place}"}
             | {"content": content, "created_at": utc_now()}
             for place in range(3)
         ]
         tx.interleavings.add_lists(rows)
-        tx.interleavings.record_clicks(tx.interleavings.shown_list(made.id, "lst_1"), [1])
-        before = tx.interleavings.credits(made.id, utc_now()), tx.interleavings.counts(made.id)
+        tx.interleavings.record_clicks(tx.interleavings.shown_list(shown.id, "lst_1"), [1])
+        before = tx.interleavings.credits(shown.id, utc_now()), tx.interleavings.counts(shown.id)
     for days in (1.0, None):
         Upkeep(RetentionPolicy({}, None, 7, 90, days), HOUR).run(store, UNHURRIED)
         with store.connect() as connection:
-            assert assigned_lists(connection, made.id, ["0"]) == {"0": ("lst_0", ["d", "e"])}
+            assert assigned_lists(connection, shown.id, ["0"]) == {"0": ("lst_0", ["d", "e"])}
     for _ in range(2):
         Upkeep(RetentionPolicy({}, None, 7, 90, -1.0), HOUR).run(store, UNHURRIED)
         with store.begin() as tx:
-            assert (tx.interleavings.credits(made.id, utc_now()), tx.interleavings.counts(made.id)) == before
-            left = tx.interleavings.shown_list(made.id, "lst_1")
-            assert (left.content, left.clicks, left.user) == ({}, None, "u1")
+            assert (
+                tx.interleavings.credits(shown.id, utc_now()),
+                tx.interleavings.counts(shown.id),
+            ) == before
+            expired = tx.interleavings.shown_list(shown.id, "lst_1")
+            assert (expired.content, expired.clicks, expired.user) == ({}, None, "u1")
         with store.connect() as connection:
-            assert assigned_lists(connection, made.id, ["0", "1"]) == {}
+            assert assigned_lists(connection, shown.id, ["0", "1"]) == {}
 
 
 def served(place: int) -> dict[str, Any]:

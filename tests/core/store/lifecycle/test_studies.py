@@ -21,9 +21,9 @@ def study(factory: ObjectFactory) -> Study:
     return factory.study(factory.dataset())
 
 
-def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
+def delete(store: Store, kind: str, object_id: str, mode: DeletionMode) -> Deletion:
     """Delete one object."""
-    return delete_objects(store, KINDS[kind], [object_id], manner, UNAUDITED)
+    return delete_objects(store, KINDS[kind], [object_id], mode, UNAUDITED)
 
 
 @pytest.mark.both_stores

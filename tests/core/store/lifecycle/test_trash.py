@@ -89,8 +89,8 @@ def test_emptying_the_trash_does_not_free_objects_in_use(store: Store, results: 
 @pytest.mark.both_stores
 def test_each_page_continues_after_the_one_before(store: Store, factory: ObjectFactory) -> None:
     """Pages have each object once, across kinds and times of deletion."""
-    stories = [factory.results() for _ in range(3)]
-    for each in stories:
+    trainings = [factory.results() for _ in range(3)]
+    for each in trainings:
         trash(store, "job", each.training.id)
     found, cursor = [], None
     while True:
@@ -102,11 +102,11 @@ def test_each_page_continues_after_the_one_before(store: Store, factory: ObjectF
             break
     assert len(found) == len(set(found)) == 15
     assert set(found[:5]) == {
-        stories[2].training.id,
-        stories[2].model.id,
-        stories[2].evaluation.id,
-        stories[2].ranking.id,
-        stories[2].inspection.id,
+        trainings[2].training.id,
+        trainings[2].model.id,
+        trainings[2].evaluation.id,
+        trainings[2].ranking.id,
+        trainings[2].inspection.id,
     }
 
 
@@ -179,10 +179,10 @@ def test_holders_of_another_project_are_not_named(
         found = delete_objects(
             store, KINDS["model"], [results.model.id], DeletionMode(trash_days=7), UNAUDITED
         )
-    held = {(each.kind, each.id, each.name, each.reason) for each in found.refused[0].holders}
+    holders = {(each.kind, each.id, each.name, each.reason) for each in found.refused[0].holders}
     reason = "belongs to another project"
-    assert ("comparison", comparison.id, "comparison", reason) in held
-    assert ("job", waiting.id, "job", reason) in held
+    assert ("comparison", comparison.id, "comparison", reason) in holders
+    assert ("job", waiting.id, "job", reason) in holders
 
 
 def test_a_ranking_cannot_be_restored_before_a_model_of_another_project(

@@ -16,7 +16,7 @@ from core.store.sources.files import RemoteFiles
 from core.store.sources.remote_file import DownloadInterrupted
 from core.store.sources.scratch import PartialFile
 from tests.servers.hub import CloudStorageServer, FileServer, HubServer
-from tests.servers.process import free_port
+from tests.servers.process import reserved_port
 
 pytestmark = pytest.mark.long
 
@@ -45,15 +45,15 @@ def server(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]
             f"{root}/data/part-2.csv": b"second",
             f"{root}/README.md": b"# Clicks",
         }
-        know(monkeypatch, scheme, server.url)
+        configure_credentials(monkeypatch, scheme, server.url)
         yield server
 
 
-def know(monkeypatch: pytest.MonkeyPatch, scheme: str, url: str, **changed: Any) -> None:
+def configure_credentials(monkeypatch: pytest.MonkeyPatch, scheme: str, url: str, **changed: Any) -> None:
     """Configure the worker's credentials for a server."""
-    place = {"endpoint" if scheme == "hf" else "endpoint_url": url}
-    known = {"prefixes": [FOLDERS[scheme]], "options": {**OPTIONS[scheme], **place, **changed}}
-    monkeypatch.setenv("RANKERY_CREDENTIALS_HUB", json.dumps(known))
+    endpoint = {"endpoint" if scheme == "hf" else "endpoint_url": url}
+    credentials = {"prefixes": [FOLDERS[scheme]], "options": {**OPTIONS[scheme], **endpoint, **changed}}
+    monkeypatch.setenv("RANKERY_CREDENTIALS_HUB", json.dumps(credentials))
 
 
 def fetch(tmp_path: Path, address: str, pattern: str | None = None) -> list[Downloaded]:
@@ -111,7 +111,7 @@ def test_wrong_credentials_are_reported(
     server: FileServer, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error does not contain the credentials."""
-    know(monkeypatch, scheme, server.url, token="wr0ng")
+    configure_credentials(monkeypatch, scheme, server.url, token="wr0ng")
     with pytest.raises(DatasetError, match="refuses the credentials") as refused:
         fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
     assert "wr0ng" not in str(refused.value)
@@ -122,6 +122,7 @@ def test_an_unreachable_storage_is_reported(
     scheme: str, server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The job is tried again; the error does not contain the address of the endpoint."""
-    know(monkeypatch, scheme, f"http://127.0.0.1:{free_port()}")
-    with pytest.raises((StoreUnavailable, DownloadInterrupted), match="the Hugging Face Hub"):
-        fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
+    with reserved_port() as port:
+        configure_credentials(monkeypatch, scheme, f"http://127.0.0.1:{port}")
+        with pytest.raises((StoreUnavailable, DownloadInterrupted), match="the Hugging Face Hub"):
+            fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")

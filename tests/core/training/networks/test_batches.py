@@ -47,13 +47,15 @@ def test_a_batch_is_whole_queries_within_the_bound(lengths: list[int], max_docum
         assert size % 8 == 0
 
 
-@pytest.mark.parametrize(("lengths", "most", "sizes"), [([10] * 100, 250, {256}), ([7] * 3, 100, {24})])
-def test_usual_batches_share_a_size(lengths: list[int], most: int, sizes: set[int]) -> None:
+@pytest.mark.parametrize(
+    ("lengths", "max_documents", "sizes"), [([10] * 100, 250, {256}), ([7] * 3, 100, {24})]
+)
+def test_usual_batches_share_a_size(lengths: list[int], max_documents: int, sizes: set[int]) -> None:
     """Few shapes are compiled, and batches are about equally large."""
-    _, batches = batches_of(lengths, most)
+    _, batches = batches_of(lengths, max_documents)
     found = {batches.padded_size(batch) for batch in batches.batches}
     assert found == sizes
-    if most == 250:
+    if max_documents == 250:
         assert {batch.n_documents for batch in batches.batches} == {250}
 
 

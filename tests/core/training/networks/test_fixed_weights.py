@@ -15,7 +15,7 @@ CONSTANT, ABSENT = 3, 4  # columns
 
 
 def _dataset() -> RankingDataset:
-    """Three features that vary, one that is 7 everywhere, and one that is always missing."""
+    """Return documents with three features that vary, one that is 7, and one that is always missing."""
     generator = np.random.default_rng(2)
     features = generator.normal(size=(400, 5)).astype(np.float32)
     features[:, CONSTANT], features[:, ABSENT] = 7.0, np.nan

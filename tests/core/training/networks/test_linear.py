@@ -78,7 +78,7 @@ def test_steps_of_adam_are_those_of_numpy(weight_decay: float) -> None:
 
 def test_a_resumed_training_has_the_same_bytes() -> None:
     """A checkpoint in the middle, through its file, changes nothing."""
-    spec, kept = _spec("float64"), []
-    whole = train_network(spec, _DATA, on_iteration=lambda _, take: kept.append(take()))
-    resumed = NetworkCheckpoint.from_bytes(kept[1].to_bytes())
+    spec, checkpoints = _spec("float64"), []
+    whole = train_network(spec, _DATA, on_iteration=lambda _, take: checkpoints.append(take()))
+    resumed = NetworkCheckpoint.from_bytes(checkpoints[1].to_bytes())
     assert train_network(spec, _DATA, resume=resumed).content == whole.content

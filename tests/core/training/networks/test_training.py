@@ -119,7 +119,7 @@ def test_a_linear_scorer_with_mse_finds_least_squares() -> None:
 
 
 @pytest.mark.long
-def test_the_stored_network_scores_what_the_training_measured(
+def test_the_metric_of_the_stored_network_is_that_of_the_training(
     data: tuple[RankingDataset, RankingDataset],
 ) -> None:
     """Its metric on the validation data is that of the best epoch."""
@@ -175,7 +175,7 @@ def test_constant_inputs_change_no_score() -> None:
 def test_diverging_weights_are_an_error_of_the_learning_rate(
     data: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """The error of a training with scores that are not finite names what to change."""
+    """The error of a training with scores that are not finite names the learning rate."""
     scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0}
     spec = specification(loss={"name": "mse"}, scorer=scorer)
     with pytest.raises(InvalidInput, match="too high: scores were not finite in epoch") as caught:
@@ -227,7 +227,7 @@ def test_a_damaged_checkpoint_is_refused(change: Any, data: tuple[RankingDataset
 
 @pytest.mark.long
 def test_a_training_can_be_ended_between_batches(data: tuple[RankingDataset, RankingDataset]) -> None:
-    """Whatever `check` raises ends it, in the preparation, in an epoch and while it measures."""
+    """An exception of `check` ends the preparation, an epoch, or the measurement of metrics."""
     called = 0
 
     def count() -> None:
