@@ -130,7 +130,7 @@ class BiasedObjective:
     Args:
         objective: The loss.
         places: (n_documents,) shown ranks from 0.
-        bias: The terms.
+        bias: Terms by rank.
     """
 
     def __init__(self, objective: Objective, places: Int64Array, bias: AdditiveBias) -> None:
@@ -205,11 +205,11 @@ def _signed_objective(
     factors = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
 
-    def part(values: Float64Array) -> Objective:
+    def objective_of(values: Float64Array) -> Objective:
         if loss.name == "listnet":
             # ListNet divides labels by their sum, so that equal labels become 1 / size. Document weights of
             # size times value therefore produce the targets.
             return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * factors)
         return loss.prepare(values, boundaries, query_weights, factors)
 
-    return SignedObjective(part(np.maximum(targets, 0.0)), part(np.maximum(-targets, 0.0)))
+    return SignedObjective(objective_of(np.maximum(targets, 0.0)), objective_of(np.maximum(-targets, 0.0)))

@@ -175,8 +175,8 @@ class ClickCorrection:
     def weights(self, ranks: Int64Array) -> Float64Array:
         """Return 1 / max(p, `min_propensity`) with the propensity p of each given rank, (n_documents,)."""
         propensities = np.maximum(np.asarray(self.propensities, np.float64), self.min_propensity)
-        found: Float64Array = 1.0 / propensities[ranks - 1]
-        return found
+        weights: Float64Array = 1.0 / propensities[ranks - 1]
+        return weights
 
 
 @dataclass(frozen=True)

@@ -26,30 +26,30 @@ class DualBias:
     Args:
         n_ranks: Ranks from 1.
         step: Learning rate η, at most 1.
-        least: Lower bound at which propensities and relevances, relative to the first rank, are clipped.
+        lower_bound: Bound at which propensities and relevances, relative to the first rank, are clipped.
 
     Attributes:
         logits: (n_ranks,) γ.
     """
 
-    def __init__(self, n_ranks: int, step: float, least: float) -> None:
+    def __init__(self, n_ranks: int, step: float, lower_bound: float) -> None:
         self.logits = np.zeros(n_ranks)
-        self._step, self._least = step, least
-        self._clear()
+        self._step, self._lower_bound = step, lower_bound
+        self._reset_sums()
 
-    def _clear(self) -> None:
+    def _reset_sums(self) -> None:
         self._observed, self._expected = np.zeros(len(self.logits)), np.zeros(len(self.logits))
 
     @property
     def propensities(self) -> Float64Array:
         """Return the propensity of each rank, (n_ranks,), 1 at rank 1."""
-        found: Float64Array = np.exp(self.logits - self.logits[0])
-        return found
+        propensities: Float64Array = np.exp(self.logits - self.logits[0])
+        return propensities
 
     def weights(self, places: Int64Array) -> Float64Array:
         """Return the inverse clipped propensities of ranks, which are counted from 0."""
-        found: Float64Array = 1.0 / np.maximum(self.propensities, self._least)[places]
-        return found
+        weights: Float64Array = 1.0 / np.maximum(self.propensities, self._lower_bound)[places]
+        return weights
 
     def observe(
         self, places: Int64Array, targets: Float64Array, relevances: Float64Array, boundaries: Int64Array
@@ -63,7 +63,7 @@ class DualBias:
             boundaries: (n_queries + 1,) offsets of lists, which must not be empty.
         """
         sizes, starts = np.diff(boundaries), boundaries[:-1]
-        weighted = targets / np.maximum(relevances, self._least)
+        weighted = targets / np.maximum(relevances, self._lower_bound)
         masses = np.add.reduceat(weighted, starts)
         shares = np.exp(self.logits - self.logits.max())[places]
         shares *= np.repeat(masses / np.add.reduceat(shares, starts), sizes)
@@ -76,7 +76,7 @@ class DualBias:
         if least > 0.0:
             ratios = (self._observed + least) / (self._expected + least)
             self.logits = self.logits + self._step * np.log(ratios)
-        self._clear()
+        self._reset_sums()
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return the logits for a checkpoint."""

@@ -37,7 +37,7 @@ class PositionBias(Protocol):
     """Learnt state that is updated once per tree or epoch, from sums over all documents."""
 
     def update(self) -> None:
-        """Update the state from the sums, and clear the sums."""
+        """Update the state from the sums, and reset the sums."""
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return copies of the state's arrays by name."""
@@ -64,9 +64,9 @@ class AdditiveBias:
     def __init__(self, n_ranks: int, step: float, regularization: float) -> None:
         self.terms = np.zeros(n_ranks, np.float32)
         self._step, self._regularization = step, regularization
-        self._clear()
+        self._reset_sums()
 
-    def _clear(self) -> None:
+    def _reset_sums(self) -> None:
         size = len(self.terms)
         self._gradients, self._hessians, self._counts = np.zeros(size), np.zeros(size), np.zeros(size)
 
@@ -78,13 +78,13 @@ class AdditiveBias:
         self._counts += np.bincount(places, minlength=size)
 
     def update(self) -> None:
-        """Take a Newton step, and clear the sums."""
+        """Take a Newton step, and reset the sums."""
         terms = self.terms.astype(np.float64)
         first = self._gradients - terms * self._regularization * self._counts
         second = self._hessians - self._regularization * self._counts
         steps = self._step * first / (np.abs(second) + _CURVATURE)
         self.terms = (terms + steps).astype(np.float32)
-        self._clear()
+        self._reset_sums()
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return the terms for a checkpoint."""
@@ -114,9 +114,9 @@ class RatioBias:
     def __init__(self, n_ranks: int, norm: float) -> None:
         self.clicked, self.unclicked = np.ones(n_ranks), np.ones(n_ranks)
         self._power = 1.0 / (1.0 + norm)
-        self._clear()
+        self._reset_sums()
 
-    def _clear(self) -> None:
+    def _reset_sums(self) -> None:
         self._of_clicked, self._of_unclicked = np.zeros(len(self.clicked)), np.zeros(len(self.clicked))
 
     def observe(self, ahead: Int64Array, behind: Int64Array, losses: Float64Array) -> None:
@@ -132,12 +132,12 @@ class RatioBias:
         self._of_unclicked += np.bincount(behind, _divided(losses, self.clicked[ahead]), size)
 
     def update(self) -> None:
-        """Recompute the ratios from the sums, and clear the sums."""
+        """Recompute the ratios from the sums, and reset the sums."""
         if self._of_clicked[0] >= _MIN_RATIO:
             self.clicked = (self._of_clicked / self._of_clicked[0]) ** self._power
         if self._of_unclicked[0] >= _MIN_RATIO:
             self.unclicked = (self._of_unclicked / self._of_unclicked[0]) ** self._power
-        self._clear()
+        self._reset_sums()
 
     def factors(self, ahead: Int64Array, behind: Int64Array) -> Float64Array:
         """Return 1 / (t⁺_i t⁻_j) of pairs, 1 where a ratio is below 1e-16."""

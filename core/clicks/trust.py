@@ -77,7 +77,7 @@ def trust_em(
         upper, lower = fisher_step(shown, clicked, gamma, upper, lower)
     if np.ptp(gamma) < _MIN_PROBABILITY:
         raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
-    return _identified(upper, lower, _lowest(gamma, total, irrelevant_share))
+    return _identified(upper, lower, _mean_of_lowest(gamma, total, irrelevant_share))
 
 
 def expected_relevance(
@@ -90,8 +90,8 @@ def expected_relevance(
     share = gamma[:, np.newaxis]
     of_clicks = share * upper / (share * upper + (1.0 - share) * lower)
     of_skips = share * (1.0 - upper) / (share * (1.0 - upper) + (1.0 - share) * (1.0 - lower))
-    found: Float64Array = clicked * of_clicks + (shown - clicked) * of_skips
-    return found
+    relevant: Float64Array = clicked * of_clicks + (shown - clicked) * of_skips
+    return relevant
 
 
 def fisher_step(
@@ -118,7 +118,7 @@ def _bounded(probabilities: Float64Array) -> Float64Array:
     return np.clip(probabilities, _MIN_PROBABILITY, _MAX_PROBABILITY)
 
 
-def _lowest(gamma: Float64Array, weights: Float64Array, share: float) -> float:
+def _mean_of_lowest(gamma: Float64Array, weights: Float64Array, share: float) -> float:
     """Return the mean γ over the given share of impressions with the lowest γ."""
     order = np.argsort(gamma, kind="stable")
     ends = np.minimum(np.cumsum(weights[order]), share * weights.sum())

@@ -121,8 +121,8 @@ class UserModel:
 
 def _by_label(values: Numbers, labels: FloatArray) -> Float64Array:
     grades = np.clip(np.nan_to_num(labels, nan=0.0), 0, len(values) - 1).astype(np.int64)
-    found: Float64Array = np.asarray(values, np.float64)[grades]
-    return found
+    probabilities: Float64Array = np.asarray(values, np.float64)[grades]
+    return probabilities
 
 
 _NAVIGATIONAL = UserModel(

@@ -156,9 +156,11 @@ def examination_rows(
     else:
         of_pairs = _mean_examination(log, by_old_rank)
         new, examined = ranking.ranks[pairs].astype(np.int64), of_pairs[pairs]
-        known = np.flatnonzero((of_pairs > 0.0) & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank)))
+        supported_pairs = np.flatnonzero(
+            (of_pairs > 0.0) & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank))
+        )
         supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
-        supported[log.pair_queries[known], ranking.ranks[known] - 1] = True
+        supported[log.pair_queries[supported_pairs], ranking.ranks[supported_pairs] - 1] = True
         unsupported = _unsupported(log, ranking, by_rank, supported)
     weights, clipped = _clipped(1.0 / examined, clip)
     worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]

@@ -19,7 +19,7 @@ class Parameters:
         attractiveness: (n_pairs,) probability of a click on an examined document; for `coec`, clicks over
             expected clicks.
         satisfaction: (n_pairs,) probability that a clicked document ends the search, or None.
-        examination: (n_places,) probability of examination by index, see `examination_indices`, or the
+        examination: (n_examinations,) probability of examination by index, see `examination_indices`, or the
             click-through rate of each rank for `coec`; None for other models.
         continuation: (max_rank + 1,) probability to continue after a click by rank, 0 at index 0, or None.
         persistence: Probability to continue after an unsatisfying document, or None.

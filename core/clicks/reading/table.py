@@ -25,6 +25,7 @@ from core.types import Float64Array, Int32Array, Int64Array
 
 _CLICK = "click"
 _RANK_BOUND = 2**31
+_UNIT_SEPARATOR = "\x1f"  # between the name and the query of a list with several queries
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
 OPEN_BANDIT = MappingProxyType(
     {
@@ -166,7 +167,11 @@ class TableReader:
         first, empty = builder.list_queries.reserve(builder.n_lists)[lists], builder.queries.find("")
         others = np.flatnonzero((queries != first) & (queries != empty) & (first != empty))
         if len(others):
-            parts = (names.take(others), cells.texts("query").take(others), pa.scalar("\x1f", names.type))
+            parts = (
+                names.take(others),
+                cells.texts("query").take(others),
+                pa.scalar(_UNIT_SEPARATOR, names.type),
+            )
             lists[others] = builder.keys.of_array(pc.binary_join_element_wise(*parts))
             builder.n_lists = len(builder.keys)
         return lists
@@ -231,11 +236,11 @@ class _Block:
 
     def codes(self, role: str, codes: Codes) -> Int32Array:
         """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""
-        found = np.full(self.n_rows, UNKNOWN, np.int32)
+        numbers_of_rows = np.full(self.n_rows, UNKNOWN, np.int32)
         if role in self.roles:
-            known = ~self._are_empty(role)
-            found[known] = codes.of_array(self.texts(role).filter(known))
-        return found
+            has_text = ~self._are_empty(role)
+            numbers_of_rows[has_text] = codes.of_array(self.texts(role).filter(has_text))
+        return numbers_of_rows
 
     def ranks(self) -> Int64Array:
         """Return the ranks, `NO_RANK` for missing or invalid cells."""
@@ -274,8 +279,8 @@ class _Block:
         codes = encoded.indices.to_numpy()
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
             builder.action_counts[name] += count
-        known = np.array([builder.number_of_action(name) for name in names], np.int32)
-        actions: Int32Array = known[codes]
+        numbers_by_code = np.array([builder.number_of_action(name) for name in names], np.int32)
+        actions: Int32Array = numbers_by_code[codes]
         return actions
 
     def propensities(self) -> Any:
@@ -284,8 +289,8 @@ class _Block:
             return np.nan
         expected = "expected a propensity above 0 and up to 1"
         values, wrong = self._numbers("propensity", "not_a_propensity", expected)
-        unfit = np.flatnonzero(~((values > 0) & (values <= 1)))
-        self._refuse("propensity", "not_a_propensity", np.setdiff1d(unfit, wrong), expected)
+        invalid = np.flatnonzero(~((values > 0) & (values <= 1)))
+        self._refuse("propensity", "not_a_propensity", np.setdiff1d(invalid, wrong), expected)
         return values
 
     def teams(self) -> Any:
