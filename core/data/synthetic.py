@@ -61,7 +61,7 @@ def synthetic_dataset(
     cuts = polynomial.cuts(polynomial_seed, noise, LABEL_SHARES)
     features = new_matrix(n_queries * documents_per_query, n_features)
     grades = np.empty(len(features), np.int64)
-    for rows, value in polynomial.drawn(features, seed, noise):
+    for rows, value in polynomial.draw_rows(features, seed, noise):
         grades[rows] = np.searchsorted(cuts, value, side="right")
     return _dataset(features, grades, documents_per_query, gains)
 
@@ -114,7 +114,7 @@ def sparse_dataset(
     polynomial = CubicPolynomial.draw(polynomial_seed, n_features)
     features = new_matrix(n_queries * documents_per_query, n_features)
     values = np.empty(len(features))
-    for rows, value in polynomial.drawn(features, seed, noise):
+    for rows, value in polynomial.draw_rows(features, seed, noise):
         values[rows] = value
     lists = values.reshape(n_queries, documents_per_query)
     grades = _sparse_grades(lists, random_stream(GRADES, seed), relevant_per_query)

@@ -324,7 +324,7 @@ class _Block:
         position = self.roles[role]
         column = self._table.names[position]
         for done, place in enumerate(places.tolist()):
-            if self._problems.enough(cause, column):
+            if self._problems.has_enough(cause, column):
                 self._problems.count(cause, column, len(places) - done)
                 return
             text = shortened(cell_text(self._cells[role], place))

@@ -102,7 +102,7 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
         batches: Columns query_id, document_id, rank and score, sorted by query and rank.
         tag: The last word of each line.
     """
-    query, lowest = None, np.float32(np.inf)
+    query, previous = None, np.float32(np.inf)
     highest = np.finfo(np.float32).max
     for batch in batches:
         query_ids, document_ids, ranks, scores = (
@@ -113,11 +113,10 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
         for query_id, document_id, rank, score in zip(
             query_ids.to_pylist(), document_ids.to_pylist(), ranks.to_pylist(), rounded, strict=True
         ):
-            below = (
-                score if query_id != query or score < lowest else np.nextafter(lowest, np.float32(-np.inf))
-            )
-            query, lowest = query_id, below
-            lines.append(f"{word(query_id)} Q0 {word(document_id)} {rank} {below:.9g} {tag}\n")
+            if query_id == query and score >= previous:
+                score = np.nextafter(previous, np.float32(-np.inf))
+            query, previous = query_id, score
+            lines.append(f"{word(query_id)} Q0 {word(document_id)} {rank} {score:.9g} {tag}\n")
         yield "".join(lines)
 
 
