@@ -187,7 +187,7 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
         fold = "" if printed.fold is None else f" Fold{printed.fold}"
         sentence = f"This is {printed.corpus}{fold} as printed ({printed.source})."
         return Recognition(printed.corpus, printed.fold, None, True, sentence, (printed.source,))
-    together = Counts(
+    totals = Counts(
         sum(counts.queries for counts in parts.values()),
         sum(counts.documents for counts in parts.values()),
         max(counts.features for counts in parts.values()),
@@ -196,8 +196,8 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
             default=None,
         ),
     )
-    whole = _printed(together, None)
-    return _unknown(together) if whole is None else _whole(whole, parts, folder)
+    whole = _printed(totals, None)
+    return _unknown(totals) if whole is None else _whole(whole, parts, folder)
 
 
 def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None) -> Recognition:

@@ -98,7 +98,7 @@ def _dcg_of_column(
     """Return the DCG@10 of ranking a query by one column, expected over random orders of equal values.
 
     Only the groups of equal values that reach the top 10 are kept, in `values`, `counts` and `sums`, which
-    have room for two more groups than the cutoff. Documents without a value are the last group.
+    hold at most two more groups than the cutoff. Documents without a value are the last group.
     """
     groups, reached, worst = 0, 0, -np.inf  # groups, their documents, value of the last group
     missing, missing_gain = 0, 0.0
@@ -141,10 +141,14 @@ def _sum_ndcg(
     for block in range(first, last):
         for query in range(cuts[block], cuts[block + 1]):
             start = offsets[query]
-            own = gains[offsets[query] : offsets[query + 1]]
+            query_gains = gains[offsets[query] : offsets[query + 1]]
             for column in range(features.shape[1]):
-                down = _dcg_of_column(features, start, column, 1.0, own, discounts, values, counts, sums)
-                up = _dcg_of_column(features, start, column, -1.0, own, discounts, values, counts, sums)
+                down = _dcg_of_column(
+                    features, start, column, 1.0, query_gains, discounts, values, counts, sums
+                )
+                up = _dcg_of_column(
+                    features, start, column, -1.0, query_gains, discounts, values, counts, sums
+                )
                 descending[block, column] += down / ideal[query]
                 ascending[block, column] += up / ideal[query]
 
@@ -169,16 +173,16 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
         return SingleFeatures(nothing, nothing, np.nan, 0, 0)
     starts, stops = dataset.query_boundaries[queries], dataset.query_boundaries[queries + 1]
     offsets = np.concatenate(([0], np.cumsum(stops - starts)))
-    own = np.concatenate([gains[start:stop] for start, stop in zip(starts, stops, strict=True)])
+    sample_gains = np.concatenate([gains[start:stop] for start, stop in zip(starts, stops, strict=True)])
     discounts = inverse_discounts("log2", CUTOFF)
-    ideal, by_chance = _bounds(own, offsets, discounts)
+    ideal, by_chance = _bounds(sample_gains, offsets, discounts)
     cuts = np.unique(np.linspace(0, len(queries), _BLOCKS + 1).astype(np.int64))
     descending, ascending = np.zeros((2, len(cuts) - 1, n_features))
     rows = np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)])
     sample = dataset.features[rows]
     sums = descending, ascending
     n = len(cuts) - 1
-    over_ranges(_sum_ndcg, n, sample, own, offsets, discounts, cuts, ideal, *sums, work=sample.size)
+    over_ranges(_sum_ndcg, n, sample, sample_gains, offsets, discounts, cuts, ideal, *sums, work=sample.size)
     descending[:, dataset.categorical_columns] = ascending[:, dataset.categorical_columns] = np.nan
     return SingleFeatures(
         descending=descending.sum(axis=0) / len(queries),

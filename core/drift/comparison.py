@@ -155,11 +155,11 @@ def compare(
     for position, column in enumerate(columns):
         earlier_values, later_values = before.values[:, position], after.values[:, position]
         values = np.concatenate([earlier_values, later_values])
-        fine, _ = _bins(values, values, column, _FINE_BINS)
+        fine_bins, _ = _bins(values, values, column, _FINE_BINS)
         is_ordered = column.categories is None
         by_block = [
             distances(counts, later, ordered=is_ordered, sizes=sizes)
-            for counts in _counts(query, fine, len(sizes))
+            for counts in _counts(query, fine_bins, len(sizes))
         ]
         permuted.append(np.sum(by_block, axis=0))
         differences.append(_difference(column, earlier_values, later_values, float(permuted[-1][0])))

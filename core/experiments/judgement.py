@@ -138,7 +138,7 @@ def p_value(paired: PairedDifference, test: Test) -> float:
 
 
 class Judge:
-    """Judge the claims of one table.
+    """Judges the claims of one table.
 
     Args:
         values: Measured values by row and column.

@@ -1,4 +1,4 @@
-"""The vocabulary of a paper's experiments: methods, tables, protocols, printed numbers and claims."""
+"""Parts of a paper's experiments: methods, tables, protocols, printed numbers and claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -341,8 +341,8 @@ def printed_rows(columns: Sequence[str], rows: Mapping[str, str]) -> dict[str, d
 
 def transposed(rows: Mapping[str, Mapping[str, Printed]]) -> dict[str, dict[str, Printed]]:
     """Exchange rows and columns."""
-    turned: dict[str, dict[str, Printed]] = {}
+    by_column: dict[str, dict[str, Printed]] = {}
     for row, cells in rows.items():
         for column, printed in cells.items():
-            turned.setdefault(column, {})[row] = printed
-    return turned
+            by_column.setdefault(column, {})[row] = printed
+    return by_column
