@@ -45,7 +45,8 @@ def arp_loss2_bounds_arp(query: RankedQuery) -> Sides:
 def ndcg_loss1_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     """Return the sides of NDCGcost ≤ NDCG-Loss1 (section 5.2).
 
-    NDCG-Loss1 is Σ_i Σ_{j ≠ i} G_i/D_i log2(1 + e^−(s_i − s_j)). As in ARP-Loss1, the printed terms of j = i are left out.
+    NDCG-Loss1 is Σ_i Σ_{j ≠ i} G_i/D_i log2(1 + e^−(s_i − s_j)). As in ARP-Loss1, the printed terms of j = i
+    are left out.
     """
     return ndcg_cost(query), _loss1(query, query.gains / query.discounts)
 

@@ -83,7 +83,9 @@ class Nodes(NamedTuple):
         )
 
     @classmethod
-    def walked(cls, roots: Iterable[N], value_or_split: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
+    def from_trees(
+        cls, roots: Iterable[N], value_or_split: Callable[[N], float | tuple[Split, N, N]]
+    ) -> "Nodes":
         """Traverse trees of any representation and return their nodes in preorder.
 
         Args:

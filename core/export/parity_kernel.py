@@ -54,7 +54,7 @@ def _last_common_node(
 
 
 @exact
-def walk(
+def score_by_both(
     features: Float32Array,
     model: Nodes,
     loaded: Nodes,
