@@ -66,9 +66,9 @@ def adjacent(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
 def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
     """Return the maximum likelihood estimate of p_k / p_1 (Agarwal et al. 2019, equation 7).
 
-    Maximises Σ_{k≠k'} ĉ ln(p_k r_kk') + c̄ ln(1 − p_k r_kk') with r_kk' = r_k'k, the mean relevance of the
-    documents shown at both ranks; all p and r are bounded from 1e-4 to 1 − 1e-4. The objective is concave in
-    ln p and ln r.
+    Maximises Σ_{k≠k'} ĉ ln(p_k r_kk') + c̄ ln(1 − p_k r_kk'). r_kk' = r_k'k is the mean relevance of the
+    documents shown at both ranks. All p and r are bounded from 1e-4 to 1 − 1e-4. The objective is concave
+    in ln p and ln r.
 
     Raises:
         InvalidInput: A rank is not linked with rank 1. Two ranks are linked if documents shown at both have

@@ -49,8 +49,9 @@ class PositionBias(Protocol):
 class AdditiveBias:
     """An additive term b of the score for each rank, learnt with the model but not part of it.
 
-    b += η D₁ / (|D₂| + 0.001) with D₁ = −Σ g − b λ n and D₂ = −Σ h − λ n over the documents of a rank, g and
-    h the loss's derivatives at s + b (LightGBM 4.1, #5929). Terms are float32, as in LightGBM.
+    b += η D₁ / (|D₂| + 0.001) with D₁ = −Σ g − b λ n and D₂ = −Σ h − λ n. Sums are over the n documents of a
+    rank. g and h are the loss's derivatives at s + b (LightGBM 4.1, #5929). Terms are float32, as in
+    LightGBM.
 
     Args:
         n_ranks: Number of ranks.

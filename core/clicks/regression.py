@@ -165,7 +165,7 @@ class _Trees:
     """Boosted trees for each half of the pairs, fitted to the other half; a step adds a tree for each.
 
     Trees overfit the noise of clicks. If they predicted the pairs to which they are fitted, pairs with few
-    clicks by chance would seem the least relevant, and click rates of irrelevant documents would be too low.
+    clicks by chance would seem the least relevant. Click rates of irrelevant documents would be too low.
     """
 
     def __init__(self, features: Float32Array, start: float, threads: int) -> None:

@@ -39,8 +39,8 @@ def trust_em(
 
     q⁺_k = θ_k ε⁺_k and q⁻_k = θ_k ε⁻_k; θ and ε cannot be identified separately from clicks. E-step:
     `expected_relevance`. M-step of γ: one step of the classifier, as in `core.clicks.regression`. q⁺ and q⁻
-    take a Fisher scoring step on the observed likelihood (ECME, Liu and Rubin 1994), since the paper's M-step
-    needs ten times as many iterations.
+    take a Fisher scoring step on the observed likelihood (ECME, Liu and Rubin 1994). The paper's M-step needs
+    ten times as many iterations.
 
     The likelihood does not change when γ is replaced by a γ + b and q⁺ and q⁻ are adapted. The scale a does
     not matter: slopes are relative to rank 1, and this choice does not change the order of documents by the

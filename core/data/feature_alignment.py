@@ -77,7 +77,7 @@ def align_features(
 ) -> RankingDataset:
     """Select exactly these features of a dataset, in this order.
 
-    Features that the dataset lacks are missing values (NaN), or 0 where all names of the dataset and of
+    Features that the dataset lacks are missing values (NaN). They are 0 where all names of the dataset and of
     `feature_names` are numbered (f1, f2, …), because LETOR text omits zeros.
 
     Args:
@@ -118,7 +118,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
         names: The features; features that are already categorical are unchanged.
 
     Raises:
-        InvalidInput: At `/categorical_feature/…`, for a name that is not a feature, and for a feature with a
+        InvalidInput: At `/categorical_feature/…` for a name that is not a feature. Also for a feature with a
             fraction, a magnitude above 2^24 or too many different values.
     """
     pointers = {name: f"/categorical_feature/{position}" for position, name in enumerate(names)}

@@ -102,7 +102,7 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
         The map with each label as `label_text` writes it.
 
     Raises:
-        InvalidInput: For each key that is not a number or "nan", or repeats the label of an earlier key; for
+        InvalidInput: For each key that is not a number or "nan", or repeats the label of an earlier key. For
             each value that a job cannot use as a label.
 
     Example:

@@ -1,6 +1,6 @@
 """The byte-level parser of LETOR text: one pass for the shape of the file, one to fill the arrays.
 
-Both passes work on chunks of whole lines and count the same rows, even in malformed text: a row is a line
+Both passes work on chunks of whole lines and count the same rows, even in malformed text. A row is a line
 whose first non-blank character is not a #.
 """
 
@@ -55,8 +55,8 @@ def measure(
         text: The whole file.
         cuts: (n_chunks + 1,) boundaries of the chunks, at line starts.
         has_queries: Whether a query token follows the label.
-        shape: (n_chunks, 4) filled with the number of rows, the largest feature id (at most
-            `MAX_FEATURE_ID` + 1), the position of its token, and the smallest feature id.
+        shape: (n_chunks, 4) filled with the number of rows, the largest feature id, the position of its
+            token, and the smallest feature id. The largest is at most `MAX_FEATURE_ID` + 1.
     """
     for chunk in range(first, last):
         _measure_chunk(text, cuts[chunk], cuts[chunk + 1], has_queries, shape[chunk])

@@ -98,8 +98,8 @@ class ReadingOptions:
         format: One of `FORMATS`; `auto` detects it by the content. `csv` is any delimited text.
         non_contiguous_queries: "regroup" gathers the rows of a non-contiguous query where it first appears,
             "error" refuses the file.
-        repeated_features: "last" uses the last value of a feature that is repeated in a LETOR row (as
-            TF-Ranking reads its own sample files), "reject" refuses the file.
+        repeated_features: Treatment of a feature that is repeated in a LETOR row. "last" uses its last value,
+            as TF-Ranking does with its sample files. "reject" refuses the file.
         columns: Roles of a table's columns.
         feature_names: Names by feature id ("17") for LETOR and LightGBM text, by column for tables.
     """

@@ -29,11 +29,12 @@ def synthetic_dataset(
 ) -> RankingDataset:
     """Draw queries whose labels follow a random cubic polynomial.
 
-    Features are uniform in [-1, 1). The polynomial has a linear term in every feature and random products of
-    two and of three features, twice as many of each as there are features. Coefficients are normal, and the
-    linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 are bins of the
-    polynomial's value, whose limits give `LABEL_SHARES` over a reference sample. (Burges, Ragno and Le 2006,
-    section 6.3.1, with five labels in the shares of web search; the paper does not specify the terms.)
+    Features are uniform in [-1, 1). The polynomial has a linear term in every feature. It also has random
+    products of two and of three features, twice as many of each as there are features. Coefficients are
+    normal, and the linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 are bins
+    of the polynomial's value, whose limits give `LABEL_SHARES` over a reference sample. (Burges, Ragno and
+    Le 2006, section 6.3.1, with five labels in the shares of web search. The paper does not specify the
+    terms.)
 
     The polynomial and the cuts depend on `polynomial_seed`, `n_features` and `noise` only: for
     training, validation and test data, use one polynomial and different seeds. With the same seed, a smaller
@@ -46,7 +47,7 @@ def synthetic_dataset(
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
-        gains: Five increasing numbers that replace the labels 0 to 4, such as `GAINS_2006`; they are the
+        gains: Five increasing numbers that replace the labels 0 to 4, such as `GAINS_2006`. They are the
             gains of a metric or loss whose gain is linear. The labels 0 to 4 if None.
 
     Raises:
@@ -80,8 +81,8 @@ def sparse_dataset(
 
     The documents of a query with the highest values of the polynomial of `synthetic_dataset` are relevant,
     and higher values have higher labels. The labels 1 to 4 have the proportions of `LABEL_SHARES`. With the
-    defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3);
-    its features and the proportions of its other labels are not imitated.
+    defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3).
+    Its features and the proportions of its other labels are not imitated.
 
     The losses of that paper differ only on queries with more relevant documents than the cutoff: set
     `relevant_per_query` to get such queries.

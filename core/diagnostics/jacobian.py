@@ -1,7 +1,7 @@
 """Test whether a λ function is the gradient of a cost, and of a convex one (Burges et al. 2006, section 4).
 
-A λ function is the gradient of a cost if its Jacobian is symmetric (equation 5), and the cost is convex if
-the Jacobian is also positive semi-definite.
+A λ function is the gradient of a cost if its Jacobian is symmetric (equation 5). The cost is convex if the
+Jacobian is also positive semi-definite.
 """
 
 from collections.abc import Iterable, Sequence

@@ -54,7 +54,7 @@ def ndcg_loss1_bounds_ndcg_cost(query: RankedQuery) -> Sides:
 def ndcg_loss2_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     """Return the sides of NDCGcost ≤ NDCG-Loss2 + C2 + C3 (equation 16).
 
-    C2 and C3 depend only on the ranking and are constant in the M-step, but the bound needs them: for two
+    C2 and C3 depend only on the ranking and are constant in the M-step, but the bound needs them. For two
     documents with the same label, NDCG-Loss2 is 0 and NDCGcost is not.
     """
     return ndcg_cost(query), _loss2(query, query.gains, _delta(query))

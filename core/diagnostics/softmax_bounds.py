@@ -1,6 +1,6 @@
 """Bounds of softmax cross entropy on binary labels (Bruch et al. 2019, theorems 1 to 3), in nats.
 
-Each function that is named `…_bounds_…` returns the lower and the upper side for one query; the theorem on
+Each function that is named `…_bounds_…` returns the lower and the upper side for one query. The theorem on
 means over queries follows by Jensen's inequality. Documents with a label above 0 are relevant. The proofs do
 not hold for graded labels, as the paper notes.
 """

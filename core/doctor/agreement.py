@@ -178,7 +178,7 @@ def run_findings(joined: JudgedRun) -> Iterator[Finding]:
 def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report labels on different scales.
 
-    At most 20 distinct labels are compared as grades: no label may be new, and no label that is expected in
+    At most 20 distinct labels are compared as grades. No label may be new, and no label that is expected in
     20 or more documents may be absent. More labels are counts or measurements, compared by their maximum.
     """
     (train_labels, train_counts), (other_labels, other_counts) = _label_counts(train), _label_counts(other)

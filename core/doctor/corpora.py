@@ -165,7 +165,7 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
     """Recognise a public corpus by the counts of its parts.
 
     Only counts are compared: changed labels or features with the same counts are not detected. Papers print
-    the parts' counts of Fold1 only. Another fold is recognised by the total counts of its parts; its number
+    the parts' counts of Fold1 only. Another fold is recognised by the total counts of its parts. Its number
     is derived from the number of queries of each part and from the folder name.
 
     Args:

@@ -20,8 +20,9 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
     """Report documents with equal values of all common features.
 
     Documents without any feature value are ignored. Where features are few or coarse, documents of different
-    queries are often equal by chance. The finding is therefore a warning only if the shared documents are at
-    least twice as frequent as documents that training queries share with each other, and at least 5% of all.
+    queries are often equal by chance. The finding is therefore a warning only under two conditions. The
+    shared documents are at least 5% of all, and at least twice as frequent as documents that training queries
+    share with each other.
     """
     column_of = {name: column for column, name in enumerate(train.feature_names)}
     common = [(column_of[name], at) for at, name in enumerate(other.feature_names) if name in column_of]

@@ -28,7 +28,7 @@ class Finding:
         unit: The objects: queries, documents, features or values; for click logs also lists, pairs, users,
             impressions, rows or actions.
         examples: Some affected objects, at most 10.
-        example_kind: Kind of the examples: query id, feature name or document id; for click logs also a pair
+        example_kind: Kind of the examples: query id, feature name or document id. For click logs also a pair
             of query and document, an action name or a user number.
     """
 

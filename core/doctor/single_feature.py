@@ -24,7 +24,7 @@ class SingleFeatures:
     Attributes:
         descending: (n_features,) the largest value first; NaN without a usable query, and for categorical
             features, whose codes have no order.
-        ascending: (n_features,) the smallest value first; NaN likewise.
+        ascending: (n_features,) the smallest value first; NaN where `descending` is NaN.
         by_chance: Expected NDCG@10 of a random order; NaN without a usable query.
         queries: Number of queries in the sample.
         documents: Number of documents of these queries.
@@ -97,8 +97,8 @@ def _dcg_of_column(
 ) -> float:
     """Return the DCG@10 of ranking a query by one column, expected over random orders of equal values.
 
-    Only the groups of equal values that reach the top 10 are kept, in `values`, `counts` and `sums`, which
-    hold at most two more groups than the cutoff. Documents without a value are the last group.
+    Only the groups of equal values that reach the top 10 are kept, in `values`, `counts` and `sums`. These
+    arrays hold at most two more groups than the cutoff. Documents without a value are the last group.
     """
     groups, reached, worst = 0, 0, -np.inf  # groups, their documents, value of the last group
     missing, missing_gain = 0, 0.0
@@ -162,7 +162,7 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
     below 0 or NaN gains nothing.
 
     The seed draws at most 1,000 queries and 2^24 values. Queries whose documents have equal gains are not
-    drawn, since every order of them is equally good; nor are queries with more values than this bound.
+    drawn, since every order of them is equally good. Queries with more than 2^24 values are not drawn.
     """
     labels = np.nan_to_num(np.maximum(dataset.labels, 0.0, dtype=np.float64))
     gains = labels if labels.max() > LARGEST_EXP2_LABEL else np.exp2(labels) - 1.0

@@ -82,8 +82,8 @@ class ColumnDrift:
     Attributes:
         name: The column.
         kind: `number` or `category`.
-        psi: Population stability index, on at most eleven quantile bins of the earlier sample, or on its nine
-            largest categories and the others; and on a bin of missing values.
+        psi: Population stability index. Bins are at most eleven quantile bins of the earlier sample, or its
+            nine largest categories and one bin of the others. Missing values have a bin.
         distance: Kolmogorov-Smirnov distance of numbers, total variation of categories; missing values count
             as a value below all numbers, or as a category.
         p: Probability of such a distance in any column if nothing differs, see `adjusted_p_values`.

@@ -45,8 +45,8 @@ def distances(
 ) -> Float64Array:
     """Return the distance between the two samples for each assignment, (n_memberships,).
 
-    For ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`; for
-    categories the total variation, `1/2 Σ |a_i - b_i|`, which is the sum of those of blocks of categories.
+    For ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`. For
+    categories it is the total variation, `1/2 Σ |a_i - b_i|`, which is additive over blocks of categories.
 
     Args:
         counts: (n_queries, n_bins) number of documents of each query in each bin.

@@ -24,7 +24,7 @@ def mean_intervals(
     """Return the 95% interval of each column's mean over the population of queries.
 
     From 1,000 queries on, it is the percentile bootstrap, which is too narrow for fewer queries with skewed
-    values and many zeros. For fewer queries, an end on a bounded side follows Gaffke 2005: the bound is added
+    values and many zeros. For fewer queries, an end on a bounded side follows Gaffke 2005. The bound is added
     to the values, and weights are drawn from the flat Dirichlet distribution. For values of 0 and 1 this is
     the interval of Clopper and Pearson 1934. On an unbounded side, the end is the outer end of Student's t
     interval and of its transformation for skewed values (Hall 1992).

@@ -101,7 +101,7 @@ def _count_extremes(
     """Count, for each block and column, the random assignments whose absolute sum reaches the threshold.
 
     The signed sums of each 8 queries are tabulated for all 256 signs, so that an assignment costs one
-    addition for 8 queries; a table serves a whole block of assignments while it is in the cache.
+    addition for 8 queries. A table is used for a whole block of assignments while it is in the cache.
     """
     n_columns = padded.shape[1]
     all_sums, table = np.empty((_BLOCK, n_columns)), np.empty((256, n_columns))

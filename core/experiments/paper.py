@@ -161,8 +161,8 @@ class Entry:
         metric: Metric; for curves, `dataset/metric` in a job's history.
         part: Part of the data that is measured.
         measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an iteration
-            that other load did not disturb. For timed epochs, the milliseconds of an epoch, the ratio of the
-            first timing to the second, or the slope of log milliseconds over log documents.
+            that other load did not disturb. For timed epochs, the milliseconds of an epoch, the ratio of two
+            timings, first to second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
         label_map: Label map of the training.

@@ -22,8 +22,8 @@ _SHARE_MISSING = 0.3
 def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Iterator[str]:
     """Write golden vectors as lines of JSON.
 
-    Each line has the `features` of a document by their names in the engine, null where missing; the `score`
-    that the engine must compute; and the score of the model, as `lightgbm` for a forest, else as `rankery`.
+    Each line has the `features` of a document by their names in the engine, null where missing. `score` is
+    the score that the engine must compute. The score of the model is `lightgbm` for a forest, else `rankery`.
 
     Args:
         export: The export.

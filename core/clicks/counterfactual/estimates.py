@@ -119,8 +119,8 @@ def evaluate_rankings(
     """Estimate a metric of the logged ranking and of new rankings, over lists whose query is in all rankings.
 
     `examination` needs no logged propensities: the sum of click · weight(new rank) / p estimates the metric
-    of relevance. p is the mean examination of the document over the lists of its query, so for one ranking
-    per query the examination of its rank (Joachims et al. 2017). The other estimators need logged
+    of relevance. p is the mean examination of the document over the lists of its query. For one ranking per
+    query, p is the examination of its rank (Joachims et al. 2017). The other estimators need logged
     propensities and estimate the metric of clicks; see `importance_weights`.
 
     Args:

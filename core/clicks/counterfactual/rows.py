@@ -135,7 +135,7 @@ def examination_rows(
 ) -> Rows:
     """Return clicks with the values click · weight(new rank) / p, for p the mean examination of the document.
 
-    The mean is over all lists of the query; a list that does not show the document counts as 0, which is the
+    The mean is over all lists of the query. A list that does not show the document counts as 0. This is the
     policy-aware propensity of Oosterhuis and de Rijke (2020). Without a ranking, the new rank is the old
     rank, and p its examination.
 

@@ -36,7 +36,7 @@ def browsing_pass(
     """Return the expected sums of one EM iteration.
 
     With p = θα, an impression without a click is attractive with probability (1−θ)α / (1−p) and examined with
-    (1−α)θ / (1−p); a clicked impression is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
+    (1−α)θ / (1−p). A clicked impression is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
     A click at the same rank is not a click above.
 
     Args:

@@ -17,8 +17,8 @@ _MAX_LISTED = 4  # maximum number of components in a sentence
 class Movement:
     """The movement of documents between ranks.
 
-    Examination and attractiveness are identified up to a factor within each component of the graph that
-    joins a pair with each rank at which it was shown.
+    A graph joins each pair with the ranks at which it was shown. Examination and attractiveness are
+    identified up to a factor within each component of this graph.
 
     Attributes:
         components: Ranks of each component, largest component first.

@@ -56,9 +56,9 @@ def with_intervals(
 def relevance_interval(model: ClickModel) -> Interval:
     """Return the 95% interval of each pair's relevance.
 
-    The ends are quantiles of a beta distribution (gamma for `coec`) with the greater of two variances: over
-    bootstrap resamples, and of the posterior given the counts. The posterior variance matters where a pair
-    has too few clicks for resamples to differ.
+    The ends are quantiles of a beta distribution (gamma for `coec`). Its variance is the greater of the
+    variance over bootstrap resamples and the variance of the posterior given the counts. The posterior
+    variance matters where a pair has too few clicks for resamples to differ.
 
     Args:
         model: The model.
@@ -79,7 +79,8 @@ def posterior(
         attraction: Pseudo-counts of attractive and other examinations; for `coec`, of clicks and expected
             clicks. None for the model's pseudo-counts, raised to at least 0.5. The mean is then the model's
             estimate, unless a pseudo-count is 0 or, for `coec`, below 0.5.
-        satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's, raised alike.
+        satisfaction: Pseudo-counts of satisfied and other clicks. None for the model's pseudo-counts,
+            raised to at least 0.5.
     """
     sums, prior = model.sums.values, tuple(max(count, _MIN_PSEUDO_COUNT) for count in model.spec.prior)
     clicks, examined = sums[:, CLICKED], sums[:, EXAMINED]

@@ -56,7 +56,7 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
 
     Raises:
         InvalidInput: At `/ranking_id` when run and dataset have no query or no document in common, so that
-            every metric would be 0; at `/dataset_id` when a query of the dataset repeats a document, so that
+            every metric would be 0. At `/dataset_id` when a query of the dataset repeats a document, so that
             a run is ambiguous.
     """
     written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
