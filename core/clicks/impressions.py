@@ -113,11 +113,11 @@ def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
     numbers = np.full(log.n_lists, -1, np.int32)
     if log.versions is not None and log.list_versions is not None:
         names, numbers = list(log.versions), log.list_versions
-    for place, name in enumerate(versions):
+    for index, name in enumerate(versions):
         if name not in names:
             listed = ", ".join(names[:10]) or "none"
             raise InvalidInput.at(
-                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {listed}"
+                f"/versions/{index}", f"{name!r} is not a version in the log; versions: {listed}"
             )
     is_of_versions: BoolArray = np.isin(numbers, [names.index(name) for name in versions])
     return is_of_versions

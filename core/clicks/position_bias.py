@@ -23,14 +23,14 @@ class ShownQueries:
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
         document_weights: (n_documents,) factors of the loss terms that push the document up.
-        places: (n_documents,) shown ranks from 0.
+        rank_indices: (n_documents,) shown ranks from 0.
     """
 
     labels: Float64Array
     boundaries: Int64Array
     query_weights: Float64Array
     document_weights: Float64Array
-    places: Int64Array
+    rank_indices: Int64Array
 
 
 class PositionBias(Protocol):
@@ -71,12 +71,12 @@ class AdditiveBias:
         size = len(self.terms)
         self._gradients, self._hessians, self._counts = np.zeros(size), np.zeros(size), np.zeros(size)
 
-    def observe(self, places: Int64Array, gradient: Float32Array, hessian: Float32Array) -> None:
-        """Add derivatives to the sums; places are ranks from 0."""
+    def observe(self, rank_indices: Int64Array, gradient: Float32Array, hessian: Float32Array) -> None:
+        """Add derivatives to the sums; `rank_indices` are ranks from 0."""
         size = len(self.terms)
-        self._gradients -= np.bincount(places, gradient, size)
-        self._hessians -= np.bincount(places, hessian, size)
-        self._counts += np.bincount(places, minlength=size)
+        self._gradients -= np.bincount(rank_indices, gradient, size)
+        self._hessians -= np.bincount(rank_indices, hessian, size)
+        self._counts += np.bincount(rank_indices, minlength=size)
 
     def update(self) -> None:
         """Take a Newton step, and reset the sums."""

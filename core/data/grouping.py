@@ -96,13 +96,13 @@ def _permute(matrix: Float32Array, order: Int64Array, done: np.ndarray, row: Flo
         # Follow each cycle of the permutation once, with its first row saved in the buffer.
         for column in range(len(row)):
             row[column] = matrix[first, column]
-        place = first
-        while order[place] != first:
-            source = order[place]
+        target = first
+        while order[target] != first:
+            source = order[target]
             for column in range(len(row)):
-                matrix[place, column] = matrix[source, column]
-            done[place] = True
-            place = source
+                matrix[target, column] = matrix[source, column]
+            done[target] = True
+            target = source
         for column in range(len(row)):
-            matrix[place, column] = row[column]
-        done[place] = True
+            matrix[target, column] = row[column]
+        done[target] = True

@@ -91,12 +91,12 @@ class StoredFeatures:
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         for group in np.unique(groups).tolist():
             of_group = np.flatnonzero(groups == group)
-            places = rows[of_group] - self._starts[group]
+            rows_in_group = rows[of_group] - self._starts[group]
             first, last = int(of_group[0]), int(of_group[-1]) + 1
             if last - first == len(of_group) and len(present) == len(self._columns):  # no temporary copy
-                np.take(self._group(group), places, axis=0, out=values[first:last], mode="clip")
+                np.take(self._group(group), rows_in_group, axis=0, out=values[first:last], mode="clip")
             else:
-                values[np.ix_(of_group, present)] = self._group(group)[places]
+                values[np.ix_(of_group, present)] = self._group(group)[rows_in_group]
         if len(rows) and rows[-1] == self._rows[-1]:
             self._loaded_group = None  # the last row has been read
         return values

@@ -104,9 +104,10 @@ def _find_incoherent(
 def _is_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, start: int, stop: int
 ) -> bool:
-    least = np.inf  # smallest label so far; rows without a larger label cannot be misranked and are skipped
+    # Smallest label so far; rows without a larger label cannot be misranked and are skipped.
+    smallest_label = np.inf
     for lower in range(start, stop):
-        if below[lower] and labels[lower] > least:
+        if below[lower] and labels[lower] > smallest_label:
             pushed_harder = 0
             for upper in range(start, lower):  # no early exit, so that the loop is vectorised
                 pushed_harder |= (
@@ -114,7 +115,7 @@ def _is_incoherent(
                 )
             if pushed_harder:
                 return True
-        least = min(least, labels[lower])
+        smallest_label = min(smallest_label, labels[lower])
     return False
 
 
@@ -148,8 +149,8 @@ def _mark_query(
     top = min(start + cutoff, stop)
     for row in range(start, stop):
         deficit = 0
-        for place in range(start, top):
-            deficit += int(ideal[place] == ranked[row]) - int(ranked[place] == ranked[row])
+        for top_row in range(start, top):
+            deficit += int(ideal[top_row] == ranked[row]) - int(ranked[top_row] == ranked[row])
         if row < top:
             false[row] = deficit < 0
         else:

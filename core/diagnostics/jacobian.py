@@ -110,10 +110,10 @@ def _columns(
     """Return the changes of the gradient when the scores of the n-th documents of all queries are moved."""
     lengths = np.diff(query_boundaries)
     columns = []
-    for place in range(int(lengths[steps > 0.0].max(initial=0))):
-        moved = np.flatnonzero((lengths > place) & (steps > 0.0))
+    for position in range(int(lengths[steps > 0.0].max(initial=0))):
+        moved = np.flatnonzero((lengths > position) & (steps > 0.0))
         change = np.zeros(len(scores))
-        change[query_boundaries[moved] + place] = steps[moved]
+        change[query_boundaries[moved] + position] = steps[moved]
         ahead = objective.terms(scores + change, iteration).gradient
         columns.append(ahead - objective.terms(scores - change, iteration).gradient)
     return columns

@@ -57,16 +57,16 @@ def _insert(
     sums: Float64Array,
 ) -> int:
     """Add a document to the groups of equal values, best group first; return the number of groups."""
-    place = groups
-    while place > 0 and values[place - 1] <= value:
-        place -= 1
-    if place < groups and values[place] == value:
-        counts[place] += 1
-        sums[place] += gain
+    index = groups
+    while index > 0 and values[index - 1] <= value:
+        index -= 1
+    if index < groups and values[index] == value:
+        counts[index] += 1
+        sums[index] += gain
         return groups
-    for later in range(groups, place, -1):
+    for later in range(groups, index, -1):
         values[later], counts[later], sums[later] = values[later - 1], counts[later - 1], sums[later - 1]
-    values[place], counts[place], sums[place] = value, 1, gain
+    values[index], counts[index], sums[index] = value, 1, gain
     return groups + 1
 
 
@@ -76,8 +76,8 @@ def _expected_dcg(groups: int, counts: Int64Array, sums: Float64Array, discounts
     dcg, rank = 0.0, 0
     for group in range(groups):
         shared = 0.0
-        for place in range(rank, min(rank + counts[group], CUTOFF)):
-            shared += discounts[place]
+        for shared_rank in range(rank, min(rank + counts[group], CUTOFF)):
+            shared += discounts[shared_rank]
         dcg += sums[group] / counts[group] * shared
         rank += counts[group]
     return dcg

@@ -312,7 +312,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
         return _NETWORK.format(
             n_features=network.n_features,
             tables="\n".join(_table(name, array) for name, array in tables_of(network).items()),
-            layers="\n".join(_layer(place, layer) for place, layer in enumerate(network.layers)),
+            layers="\n".join(_layer(index, layer) for index, layer in enumerate(network.layers)),
             n_layers=len(network.layers),
             widest=max(inputs.n_inputs, *(len(layer.bias) for layer in network.layers)),
             enums=enums,
@@ -347,11 +347,11 @@ class CSum(_C[SumSource], MembersTarget):
 
     def code(self, source: SumSource, function: str) -> str:
         """Return the code of the members, and the function that adds their weighted scores."""
-        members = [self._member(place, part) for place, part in enumerate(source.parts, start=1)]
-        terms = " + ".join(f"weighted_of_{place}(features)" for place in range(1, len(members) + 1))
+        members = [self._member(number, part) for number, part in enumerate(source.parts, start=1)]
+        terms = " + ".join(f"weighted_of_{number}(features)" for number in range(1, len(members) + 1))
         return f"{''.join(members)}{function}(const double *features)\n{{\n    return {terms};\n}}\n"
 
-    def _member(self, place: int, part: Part) -> str:
+    def _member(self, number: int, part: Part) -> str:
         source, function = part.source, "static double score"
         if isinstance(source, TreeSource):
             code = self.of_trees.code(source, function)
@@ -364,12 +364,14 @@ class CSum(_C[SumSource], MembersTarget):
             value=f"{cast}features[columns[i]]",
             weight=part.member.weight,
         )
-        return f"/* Member {place} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{place}", code + weighted)
+        return f"/* Member {number} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{number}", code + weighted)
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the code of each member, without the member's number in names, as in a separate export."""
         _, *codes = _MEMBER_HEADING.split(content.decode())
-        return [_member_of(re.sub(rf"_of_{place}\b", "", code)) for place, code in enumerate(codes, start=1)]
+        return [
+            _member_of(re.sub(rf"_of_{number}\b", "", code)) for number, code in enumerate(codes, start=1)
+        ]
 
 
 def _member_of(code: str) -> WrittenMember:
@@ -394,7 +396,7 @@ def _table(name: str, array: npt.NDArray[Any]) -> str:
     return f"static const {kind} {name}[] = {{\n{lines}\n}};"
 
 
-def _layer(place: int, layer: Layer) -> str:
+def _layer(index: int, layer: Layer) -> str:
     n_inputs, n_units = layer.weights.shape
-    names = ", ".join(name or "NULL" for name in layer_names(place, layer))
+    names = ", ".join(name or "NULL" for name in layer_names(index, layer))
     return f"    {{{n_inputs}, {n_units}, {names}}},"

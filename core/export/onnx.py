@@ -227,9 +227,9 @@ def _nodes_of(onnx: Any, operator: Any) -> Nodes:
 def _network(graph: "_Graph", network: Network, features: str) -> str:
     """Add the nodes of a network and return the name of its output."""
     units = _inputs(graph, network.inputs, features)
-    for place, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.layers):
         units = _layer(graph, layer, units)
-        if place < len(network.layers) - 1:
+        if index < len(network.layers) - 1:
             if layer.norm_scales is not None:
                 units = _layer_norm(graph, layer, units)
             units = graph.add(_ACTIVATIONS[network.activation], units)

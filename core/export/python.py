@@ -154,7 +154,7 @@ if value >= 0.0:
     return value / (1.0 + value)""",
 }
 _MEMBER = """\
-def _member_{place}():
+def _member_{number}():
 {code}
     return score
 """
@@ -265,8 +265,8 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
                 f"{name.upper()} = {_literal(array)}" for name, array in tables_of(network).items()
             ),
             layers="\n".join(
-                f"    ({', '.join(str(name and name.upper()) for name in layer_names(place, layer))}),"
-                for place, layer in enumerate(network.layers)
+                f"    ({', '.join(str(name and name.upper()) for name in layer_names(index, layer))}),"
+                for index, layer in enumerate(network.layers)
             ),
         )
         body = _LAYERS_BODY.format(
@@ -310,24 +310,24 @@ class PythonSum(_Python[SumSource], MembersTarget):
 
     def code(self, source: SumSource) -> tuple[str, str]:
         """Return the functions of the members with their weights, and the function that adds their scores."""
-        places = range(1, len(source.parts) + 1)
+        numbers = range(1, len(source.parts) + 1)
         tables = _SUM_TABLES.format(
-            members="\n\n".join(map(self._member, places, source.parts)),
+            members="\n\n".join(map(self._member, numbers, source.parts)),
             weights=tuple(part.member.weight for part in source.parts),
             columns=tuple(tuple(part.columns.tolist()) for part in source.parts),
             rounds=tuple(part.member.precision == "float32" for part in source.parts),
-            scores=", ".join(f"_member_{place}()" for place in places),
+            scores=", ".join(f"_member_{number}()" for number in numbers),
         )
         return tables, _SUM_BODY
 
-    def _member(self, place: int, part: Part) -> str:
+    def _member(self, number: int, part: Part) -> str:
         source = part.source
         if isinstance(source, TreeSource):
             tables, body = self.of_trees.code(source)
         else:
             tables, body = self.of_networks.code(source)
         code = f"{tables}\n\ndef score(features):\n{body}".rstrip()
-        return _MEMBER.format(place=place, code=textwrap.indent(code, "    "))
+        return _MEMBER.format(number=number, code=textwrap.indent(code, "    "))
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the modules of the members."""

@@ -327,8 +327,8 @@ class SolrNetwork(_SolrNetwork):
         network, last = source.network, len(source.network.layers) - 1
         layers = ",".join(
             f'{{"matrix":[{",".join(_row(row) for row in layer.weights.T)}],"bias":{_row(layer.bias)},'
-            f'"activation":"{network.activation if place < last else "identity"}"}}'
-            for place, layer in enumerate(network.layers)
+            f'"activation":"{network.activation if index < last else "identity"}"}}'
+            for index, layer in enumerate(network.layers)
         )
         return f'"layers":[{layers}]'
 

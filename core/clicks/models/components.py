@@ -133,10 +133,10 @@ def _record_ranks(
                 continue
             start, stop = boundaries[entry], boundaries[entry + 1]
             for i in range(start, stop):
-                pair, place = pairs[i], np.int32(ranks[i]) - 1
+                pair, rank_index = pairs[i], np.int32(ranks[i]) - 1
                 impressions[pair] += 1.0
                 if first_ranks[pair] < 0:
-                    first_ranks[pair] = place
-                elif first_ranks[pair] != place:
+                    first_ranks[pair] = rank_index
+                elif first_ranks[pair] != rank_index:
                     moved[pair] = True
-                    edges[block, first_ranks[pair], place] = True
+                    edges[block, first_ranks[pair], rank_index] = True

@@ -129,18 +129,18 @@ class ClickModel:
     def _rows(self, name: str, values: Float64Array) -> list[dict[str, Any]]:
         interval = self.intervals.get(name)
         rows = []
-        for place, value in enumerate(values):
-            row: dict[str, Any] = self._rank_of_parameter(name, place) | {"value": float(value)}
+        for index, value in enumerate(values):
+            row: dict[str, Any] = self._rank_of_parameter(name, index) | {"value": float(value)}
             if interval is not None:
-                row |= {"lower": float(interval.lower[place]), "upper": float(interval.upper[place])}
+                row |= {"lower": float(interval.lower[index]), "upper": float(interval.upper[index])}
             rows.append(row)
         return rows
 
-    def _rank_of_parameter(self, name: str, place: int) -> dict[str, int]:
+    def _rank_of_parameter(self, name: str, index: int) -> dict[str, int]:
         """Return the rank that a value of a shared parameter belongs to, for `ubm` also the last click."""
         if name == "persistence":
             return {}
         if self.spec.model != "ubm":
-            return {"rank": place + 1}
-        rank, previous = np.argwhere(examination_indices("ubm", self.max_rank) == place)[0]
+            return {"rank": index + 1}
+        rank, previous = np.argwhere(examination_indices("ubm", self.max_rank) == index)[0]
         return {"rank": int(rank), "last_click": int(previous)}

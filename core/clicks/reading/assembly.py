@@ -159,8 +159,8 @@ class Assembly:
         writer.append("ranks", rows["rank"] - (self._report.rank_base - 1))
         gains = np.zeros(len(rows), np.float32)
         clicks = np.zeros(len(rows), np.bool_)
-        for place, weight in enumerate(self._weights):
-            acted = (actions >> np.uint32(place)) & np.uint32(1) != 0
+        for bit, weight in enumerate(self._weights):
+            acted = (actions >> np.uint32(bit)) & np.uint32(1) != 0
             gains += weight * acted
             clicks |= acted & (weight > 0)
         writer.append("clicks", clicks)

@@ -115,10 +115,10 @@ def texts_in(value: Json, name: str, content: str) -> list[str]:
         InvalidLine: The member is of another type, or an entry is empty or of another type.
     """
     texts = []
-    for place, entry in enumerate(list_in(value, name), start=1):
+    for position, entry in enumerate(list_in(value, name), start=1):
         text = _text(entry)
         if not text:
-            raise InvalidLine(f"expected {content} in {name!r}, but entry {place} is {json_text(entry)}")
+            raise InvalidLine(f"expected {content} in {name!r}, but entry {position} is {json_text(entry)}")
         texts.append(text)
     return texts
 

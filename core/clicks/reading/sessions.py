@@ -58,13 +58,13 @@ class SessionReader:
             user=name_of(value, "user"),
             version=name_of(value, "version"),
         )
-        for place, document in enumerate(documents):
-            self._read_document(number, place, document)
+        for position, document in enumerate(documents):
+            self._read_document(number, position, document)
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(documents)
         for clicked in texts_in(value, "clicks", "ids of documents"):
             self._add_action(number, clicked, _CLICK)
 
-    def _read_document(self, number: int, place: int, document: Any) -> None:
+    def _read_document(self, number: int, position: int, document: Any) -> None:
         builder = self._builder
         if isinstance(document, str | int) and not isinstance(document, bool):
             document = {"id": document}
@@ -76,7 +76,7 @@ class SessionReader:
         propensity = _propensity(document)
         builder.has_propensities |= not math.isnan(propensity)
         builder.has_teams |= team is not None
-        rank = builder.first_rank + place if rank is None else rank
+        rank = builder.first_rank + position if rank is None else rank
         builder.add_row(number, name, rank, IMPRESSION, propensity, NO_TEAM if team is None else team)
         actions = texts_in(document, "actions", "names of actions")
         if _is_clicked(document) and _CLICK not in actions:

@@ -49,16 +49,17 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
         InvalidInput: A requested column does not exist.
         DatasetError: There is no column for the document, or none for clicks or actions.
     """
-    names = {name.lower(): place for place, name in reversed(list(enumerate(table.names)))}
+    column_by_name = {name.lower(): column for column, name in reversed(list(enumerate(table.names)))}
     roles = {}
     for role, name in columns.items():
         if name not in table.names:
             raise InvalidInput.at(f"/columns/{role}", f"no column {name!r}; found {listed(table.names)}")
         roles[role] = table.names.index(name)
     for role, usual in ROLES.items():
-        free = (names[name] for name in usual if name in names and names[name] not in roles.values())
-        if role not in roles and (place := next(free, None)) is not None:
-            roles[role] = place
+        detected = (column_by_name[name] for name in usual if name in column_by_name)
+        free = (column for column in detected if column not in roles.values())
+        if role not in roles and (column := next(free, None)) is not None:
+            roles[role] = column
     for role, needed in (("document", ("document",)), ("click", ("click", "action"))):
         if not roles.keys() & set(needed):
             expected = f"expected a column for the {role}, such as {ROLES[role][0]}"
@@ -319,15 +320,15 @@ class _Block:
         self._refuse(role, cause, wrong, expected)
         return values, wrong
 
-    def _refuse(self, role: str, cause: str, places: Int64Array, expected: str) -> None:
+    def _refuse(self, role: str, cause: str, rows: Int64Array, expected: str) -> None:
         """Record a problem for each of some cells."""
         position = self.roles[role]
         column = self._table.names[position]
-        for done, place in enumerate(places.tolist()):
+        for done, row in enumerate(rows.tolist()):
             if self._problems.has_enough(cause, column):
-                self._problems.count(cause, column, len(places) - done)
+                self._problems.count(cause, column, len(rows) - done)
                 return
-            text = shortened(cell_text(self._cells[role], place))
-            record = self._table.record(self._row + place)
+            text = shortened(cell_text(self._cells[role], row))
+            record = self._table.record(self._row + row)
             detail = f"{expected}, but found {text!r}" if text else f"{expected}, but the cell is empty"
             self._problems.add(cause, record, position, column, detail, text)

@@ -79,6 +79,6 @@ def _of_text(text: str) -> int | None:
 
 def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:
     times = [None if text is None else time_of(text) for text in texts]
-    wrong = [place for place, text in enumerate(texts) if text is not None and times[place] is None]
+    wrong = [index for index, text in enumerate(texts) if text is not None and times[index] is None]
     values = np.array([NO_TIME if time is None else time for time in times], np.int64)
     return values, np.array(wrong, np.int64)

@@ -57,8 +57,8 @@ class UbiReader:
             time=time_of(value.get("timestamp")),
             user=name_of(value, "client_id", "user_id"),
         )
-        for place, hit in enumerate(texts_in(value, "query_response_hit_ids", "ids of documents")):
-            builder.add_row(number, hit, place, HIT)
+        for position, hit in enumerate(texts_in(value, "query_response_hit_ids", "ids of documents")):
+            builder.add_row(number, hit, position, HIT)
 
     def _read_event(self, value: Json) -> None:
         builder, action = self._builder, required_text(value, "action_name", "the name of an action")

@@ -46,8 +46,8 @@ class SumExport(ScoredExport[SumEngine]):
     def edge_cases(self, engine: SumEngine, base: Float32Array, random: np.random.Generator) -> Float32Array:
         """Replace features of each document by extreme values or thresholds of one member."""
         rows, members = base.copy(), random.integers(len(self.source.parts), size=len(base))
-        for place, part in enumerate(self.source.parts):
-            cells = np.ix_(members == place, part.columns)
+        for index, part in enumerate(self.source.parts):
+            cells = np.ix_(members == index, part.columns)
             if isinstance(part.source, NetworkSource):
                 rows[cells] = cases.edge_cases(part.source, engine, base[cells], random)
             elif not inexpressible_part(part.source.text):

@@ -53,14 +53,14 @@ class SumSource(Source):
     def parts(self) -> tuple[Part, ...]:
         """Return the members; their names in the engine end with their numbers, from 1."""
         return tuple(
-            Part(member, columns, self._source_of(place, member, columns))
-            for place, (member, columns) in enumerate(self.sum_model.parts, start=1)
+            Part(member, columns, self._source_of(number, member, columns))
+            for number, (member, columns) in enumerate(self.sum_model.parts, start=1)
         )
 
-    def _source_of(self, place: int, member: Member, columns: Int64Array) -> TreeSource | NetworkSource:
+    def _source_of(self, number: int, member: Member, columns: Int64Array) -> TreeSource | NetworkSource:
         common: dict[str, Any] = {
             "content": member.content,
-            "name": f"{self.name}-{place}",
+            "name": f"{self.name}-{number}",
             "features": tuple(self.features[column] for column in columns.tolist()),
             "options": self.options,
         }
@@ -171,8 +171,8 @@ class MembersTarget(SumTarget):
         if max(map(len, members)) > 1:
             names = [arithmetic.engine for arithmetic in self.of_trees.arithmetics(source.options)]
         return tuple(
-            self._engine(name, written, [engines[min(place, len(engines) - 1)] for engines in members])
-            for place, name in enumerate(names)
+            self._engine(name, written, [engines[min(index, len(engines) - 1)] for engines in members])
+            for index, name in enumerate(names)
         )
 
     def _read_member(
