@@ -76,9 +76,9 @@ class DualBias:
 
     def update(self) -> None:
         """Take a step towards the minimum of the loss, and reset the sums."""
-        least = _MIN_SHARE * self._observed.sum()
-        if least > 0.0:
-            ratios = (self._observed + least) / (self._expected + least)
+        smoothing = _MIN_SHARE * self._observed.sum()
+        if smoothing > 0.0:
+            ratios = (self._observed + smoothing) / (self._expected + smoothing)
             self.logits = self.logits + self._step * np.log(ratios)
         self._reset_sums()
 

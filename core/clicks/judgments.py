@@ -78,9 +78,10 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
     spec = JudgmentSpec() if spec is None else spec
     judged = model.impressions >= spec.min_impressions
     if not judged.any():
-        most = int(model.impressions.max(initial=0))
+        max_impressions = int(model.impressions.max(initial=0))
         raise InvalidInput.at(
-            "/min_impressions", f"no query-document pair has so many impressions; the maximum is {most}"
+            "/min_impressions",
+            f"no query-document pair has so many impressions; the maximum is {max_impressions}",
         )
     mean, variance = posterior(model, *(_priors(model, judged) if spec.shrink else (None, None)))
     if model.relevance_variance is not None:

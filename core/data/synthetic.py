@@ -170,9 +170,9 @@ def _check(
     bounds: Mapping[str, tuple[float, float, float]], noise: float, gains: Sequence[float] | None
 ) -> None:
     problems = [
-        InputProblem(f"/{name}", f"must be at least {least}{_at_most(greatest)}; found {value}")
-        for name, (value, least, greatest) in {**bounds, "noise": (noise, 0, np.inf)}.items()
-        if not (least <= value <= greatest and value < np.inf)
+        InputProblem(f"/{name}", f"must be at least {minimum}{_at_most(maximum)}; found {value}")
+        for name, (value, minimum, maximum) in {**bounds, "noise": (noise, 0, np.inf)}.items()
+        if not (minimum <= value <= maximum and value < np.inf)
     ]
     if gains is not None and not _are_gains(gains):
         expected = f"must be {len(LABEL_SHARES)} increasing numbers, at least 0 and finite"
@@ -181,8 +181,8 @@ def _check(
         raise InvalidInput(*problems)
 
 
-def _at_most(greatest: float) -> str:
-    return f" and at most {greatest}" if greatest < np.inf else ""
+def _at_most(maximum: float) -> str:
+    return f" and at most {maximum}" if maximum < np.inf else ""
 
 
 def _are_gains(gains: Sequence[float]) -> bool:
