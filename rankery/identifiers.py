@@ -35,12 +35,12 @@ class NormalisedIds:
 
     Attributes:
         texts: Arrow's large_string (n,), null where an id is missing.
-        unfit: int64 positions of values that are not ids.
+        invalid: int64 positions of values that are not ids.
         respelled: Whether the fraction of a text was removed: `1.0` became `1`.
     """
 
     texts: Any
-    unfit: "NDArray[np.int64]"
+    invalid: "NDArray[np.int64]"
     respelled: bool = False
 
 
@@ -147,8 +147,8 @@ def normalise_column(column: Any) -> NormalisedIds:
     if types.is_dictionary(kind):
         distinct = normalise_column(column.dictionary)
         codes = pc.fill_null(column.indices.cast(pa.int64()), -1)  # some writers use unsigned indices
-        unfit = np.isin(codes.to_numpy(), distinct.unfit)
-        return NormalisedIds(distinct.texts.take(column.indices), np.flatnonzero(unfit), distinct.respelled)
+        invalid = np.isin(codes.to_numpy(), distinct.invalid)
+        return NormalisedIds(distinct.texts.take(column.indices), np.flatnonzero(invalid), distinct.respelled)
     if types.is_floating(kind):
         return _normalise_floats(column)
     if types.is_decimal(kind):
@@ -188,7 +188,7 @@ def _normalise_objects(values: list[Any]) -> NormalisedIds:
         if not is_missing(value):
             places.setdefault(type(value), []).append(place)
     texts: list[str | None] = [None] * len(values)
-    unfit: list[int] = []
+    invalid: list[int] = []
     respelled = False
     for kind, of_kind in places.items():
         given = [values[place] for place in of_kind]
@@ -198,9 +198,9 @@ def _normalise_objects(values: list[Any]) -> NormalisedIds:
             found = _normalise_same_type(given)
         for place, text in zip(of_kind, found.texts.to_pylist(), strict=True):
             texts[place] = text
-        unfit += [of_kind[place] for place in found.unfit.tolist()]
+        invalid += [of_kind[place] for place in found.invalid.tolist()]
         respelled |= found.respelled
-    return NormalisedIds(pa.array(texts, pa.large_string()), np.array(sorted(unfit), np.int64), respelled)
+    return NormalisedIds(pa.array(texts, pa.large_string()), np.array(sorted(invalid), np.int64), respelled)
 
 
 def _normalise_same_type(values: Any) -> NormalisedIds:
@@ -230,9 +230,9 @@ def _normalise_texts(texts: Any) -> NormalisedIds:
     lengths: Any = pc.binary_length(whole)
     is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_LIMIT_DIGITS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))
-    unfit = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _EXACT_LIMIT]
+    invalid = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _EXACT_LIMIT]
     respelled = bool(pc.any(has_point).as_py())
-    return NormalisedIds(pc.cast(whole, pa.large_string()), np.array(unfit, np.int64), respelled)
+    return NormalisedIds(pc.cast(whole, pa.large_string()), np.array(invalid, np.int64), respelled)
 
 
 def _normalise_floats(column: Any) -> NormalisedIds:
@@ -253,8 +253,8 @@ def _normalise_decimals(texts: Any) -> NormalisedIds:
     import pyarrow.compute as pc
 
     fits = pc.match_substring_regex(texts, _WHOLE_DECIMAL)
-    unfit = np.flatnonzero(~pc.fill_null(fits, True).to_numpy(zero_copy_only=False))
-    return NormalisedIds(pc.replace_substring_regex(texts, _WHOLE_DECIMAL, r"\1"), unfit)
+    invalid = np.flatnonzero(~pc.fill_null(fits, True).to_numpy(zero_copy_only=False))
+    return NormalisedIds(pc.replace_substring_regex(texts, _WHOLE_DECIMAL, r"\1"), invalid)
 
 
 def _all_invalid(column: Any) -> NormalisedIds:

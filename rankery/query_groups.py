@@ -89,7 +89,7 @@ def normalised_ids(argument: str, ids: Any, n_documents: int, noun: str) -> "pa.
 
     check_one_per_document(argument, np.asarray(ids), n_documents)
     found = normalise_ids(ids)
-    for place in found.unfit[:1].tolist():
+    for place in found.invalid[:1].tolist():
         value = np.asarray(ids, object)[place]
         raise InvalidArgument(
             f"{argument}: expected {EXPECTED}, but document {place}, counted from 0, has {value!r}"

@@ -54,7 +54,7 @@ class LossBinding:
         if correction is None or self._kind == "none":
             return
         ranks = correction.ranks_of(dataset)
-        self._places = ranks - 1
+        self._rank_indices = ranks - 1
         n_ranks = int(ranks.max(initial=1))
         if self._kind == "ips":
             weights = np.where(dataset.labels > 0.0, correction.weights(ranks), 1.0)
@@ -109,7 +109,7 @@ class LossBinding:
                 boundaries,
                 np.ones(len(boundaries) - 1) if query_weights is None else query_weights,
                 np.ones(len(labels)) if weights is None else weights,
-                self._places[rows],
+                self._rank_indices[rows],
             )
             if isinstance(self.bias, DualBias):
                 return DualObjective(cast("ListNet", self._loss), queries, self.bias)
@@ -120,7 +120,7 @@ class LossBinding:
             )
         objective = self._loss.prepare(labels, boundaries, query_weights, weights, first_query)
         if self._kind == "additive":
-            return BiasedObjective(objective, self._places[rows], cast("AdditiveBias", self.bias))
+            return BiasedObjective(objective, self._rank_indices[rows], cast("AdditiveBias", self.bias))
         return objective
 
 
@@ -129,17 +129,17 @@ class BiasedObjective:
 
     Args:
         objective: The loss.
-        places: (n_documents,) shown ranks from 0.
-        bias: The terms.
+        rank_indices: (n_documents,) shown ranks from 0.
+        bias: Terms by rank.
     """
 
-    def __init__(self, objective: Objective, places: Int64Array, bias: AdditiveBias) -> None:
-        self._objective, self._places, self._bias = objective, places, bias
-        none = np.zeros(len(places), np.float32)
+    def __init__(self, objective: Objective, rank_indices: Int64Array, bias: AdditiveBias) -> None:
+        self._objective, self._rank_indices, self._bias = objective, rank_indices, bias
+        none = np.zeros(len(rank_indices), np.float32)
         self._last: tuple[Float32Array, Float32Array] = none, none
 
     def _biased_scores(self, scores: FloatArray) -> Float64Array:
-        return np.asarray(scores, np.float64) + self._bias.terms[self._places]
+        return np.asarray(scores, np.float64) + self._bias.terms[self._rank_indices]
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian."""
@@ -158,7 +158,7 @@ class BiasedObjective:
 
     def observe(self) -> None:
         """Add the derivatives of the last call to the bias's sums by rank."""
-        self._bias.observe(self._places, *self._last)
+        self._bias.observe(self._rank_indices, *self._last)
 
 
 class SignedObjective:
@@ -205,11 +205,11 @@ def _signed_objective(
     factors = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
 
-    def part(values: Float64Array) -> Objective:
+    def objective_of(values: Float64Array) -> Objective:
         if loss.name == "listnet":
             # ListNet divides labels by their sum, so that equal labels become 1 / size. Document weights of
             # size times value therefore produce the targets.
             return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * factors)
         return loss.prepare(values, boundaries, query_weights, factors)
 
-    return SignedObjective(part(np.maximum(targets, 0.0)), part(np.maximum(-targets, 0.0)))
+    return SignedObjective(objective_of(np.maximum(targets, 0.0)), objective_of(np.maximum(-targets, 0.0)))

@@ -157,26 +157,26 @@ class ClickCorrection:
             raise InvalidInput.at(
                 "/clicks/column", f"{self.column!r} must hold a whole number for each document: {error}"
             ) from error
-        least, most = int(ranks.min(initial=1)), int(ranks.max(initial=1))
-        if least < 1:
-            raise InvalidInput.at("/clicks/column", f"{self.column!r} holds {least}; ranks begin at 1")
-        if most > MAX_RANK:
+        minimum, maximum = int(ranks.min(initial=1)), int(ranks.max(initial=1))
+        if minimum < 1:
+            raise InvalidInput.at("/clicks/column", f"{self.column!r} holds {minimum}; ranks begin at 1")
+        if maximum > MAX_RANK:
             raise InvalidInput.at(
-                "/clicks/column", f"{self.column!r} holds {most:,}; the greatest rank is {MAX_RANK:,}"
+                "/clicks/column", f"{self.column!r} holds {maximum:,}; the greatest rank is {MAX_RANK:,}"
             )
-        if self.propensities is not None and most > len(self.propensities):
+        if self.propensities is not None and maximum > len(self.propensities):
             raise InvalidInput.at(
                 "/clicks/propensities",
                 f"holds {len(self.propensities)} ranks, and documents of the training data were shown at rank"
-                f" {most}",
+                f" {maximum}",
             )
         return ranks
 
     def weights(self, ranks: Int64Array) -> Float64Array:
         """Return 1 / max(p, `min_propensity`) with the propensity p of each given rank, (n_documents,)."""
         propensities = np.maximum(np.asarray(self.propensities, np.float64), self.min_propensity)
-        found: Float64Array = 1.0 / propensities[ranks - 1]
-        return found
+        weights: Float64Array = 1.0 / propensities[ranks - 1]
+        return weights
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,10 @@ def _log_findings(log: ClickLog) -> Iterator[Finding]:
 
 
 def _single_documents(log: ClickLog) -> Iterator[Finding]:
-    """Yield a finding if lists fell apart; in logs with propensities, a row may be a slot of a page."""
+    """Yield a finding if many lists are single documents below rank 1: rows that belong to one list.
+
+    Logs with propensities are exempt: each row may be a slot of a page.
+    """
     starts = log.list_boundaries[:-1][np.diff(log.list_boundaries) == 1]
     single = int((log.ranks[starts] > 1).sum())
     if log.propensities is None and single > _MAX_SINGLE_SHARE * log.n_lists:
@@ -256,12 +259,12 @@ def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
     many = np.flatnonzero((lists >= _BOT_LISTS) & (lists > _BOT_MULTIPLE * median))
     if len(many):
         many = many[np.argsort(-lists[many], kind="stable")]
-        more = f"more than {_BOT_MULTIPLE} times the lists of the median user, and at least {_BOT_LISTS}"
+        predicate = f"more than {_BOT_MULTIPLE} times the lists of the median user, and at least {_BOT_LISTS}"
         yield Finding.of_share(
             "bots",
             "warning",
             (len(many), int((lists > 0).sum()), "users"),
-            (f"has {more}", f"have {more}"),
+            (f"has {predicate}", f"have {predicate}"),
             advice="Leave robots and monitors out of the log.",
             examples=tuple(f"user {user}: {lists[user]:,} lists" for user in many[:MAX_EXAMPLES].tolist()),
             example_kind="user",

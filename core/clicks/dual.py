@@ -26,57 +26,61 @@ class DualBias:
     Args:
         n_ranks: Ranks from 1.
         step: Learning rate η, at most 1.
-        least: Lower bound at which propensities and relevances, relative to the first rank, are clipped.
+        lower_bound: Bound at which propensities and relevances, relative to the first rank, are clipped.
 
     Attributes:
         logits: (n_ranks,) γ.
     """
 
-    def __init__(self, n_ranks: int, step: float, least: float) -> None:
+    def __init__(self, n_ranks: int, step: float, lower_bound: float) -> None:
         self.logits = np.zeros(n_ranks)
-        self._step, self._least = step, least
-        self._clear()
+        self._step, self._lower_bound = step, lower_bound
+        self._reset_sums()
 
-    def _clear(self) -> None:
+    def _reset_sums(self) -> None:
         self._observed, self._expected = np.zeros(len(self.logits)), np.zeros(len(self.logits))
 
     @property
     def propensities(self) -> Float64Array:
         """Return the propensity of each rank, (n_ranks,), 1 at rank 1."""
-        found: Float64Array = np.exp(self.logits - self.logits[0])
-        return found
+        propensities: Float64Array = np.exp(self.logits - self.logits[0])
+        return propensities
 
-    def weights(self, places: Int64Array) -> Float64Array:
+    def weights(self, rank_indices: Int64Array) -> Float64Array:
         """Return the inverse clipped propensities of ranks, which are counted from 0."""
-        found: Float64Array = 1.0 / np.maximum(self.propensities, self._least)[places]
-        return found
+        weights: Float64Array = 1.0 / np.maximum(self.propensities, self._lower_bound)[rank_indices]
+        return weights
 
     def observe(
-        self, places: Int64Array, targets: Float64Array, relevances: Float64Array, boundaries: Int64Array
+        self,
+        rank_indices: Int64Array,
+        targets: Float64Array,
+        relevances: Float64Array,
+        boundaries: Int64Array,
     ) -> None:
         """Add lists to the sums.
 
         Args:
-            places: (n_documents,) shown ranks from 0.
+            rank_indices: (n_documents,) shown ranks from 0.
             targets: (n_documents,) targets of the clicks, 0 for documents without a click.
             relevances: (n_documents,) relevance relative to the document shown first.
             boundaries: (n_queries + 1,) offsets of lists, which must not be empty.
         """
         sizes, starts = np.diff(boundaries), boundaries[:-1]
-        weighted = targets / np.maximum(relevances, self._least)
+        weighted = targets / np.maximum(relevances, self._lower_bound)
         masses = np.add.reduceat(weighted, starts)
-        shares = np.exp(self.logits - self.logits.max())[places]
+        shares = np.exp(self.logits - self.logits.max())[rank_indices]
         shares *= np.repeat(masses / np.add.reduceat(shares, starts), sizes)
-        self._observed += np.bincount(places, weighted, len(self.logits))
-        self._expected += np.bincount(places, shares, len(self.logits))
+        self._observed += np.bincount(rank_indices, weighted, len(self.logits))
+        self._expected += np.bincount(rank_indices, shares, len(self.logits))
 
     def update(self) -> None:
         """Take a step towards the minimum of the loss, and reset the sums."""
-        least = _MIN_SHARE * self._observed.sum()
-        if least > 0.0:
-            ratios = (self._observed + least) / (self._expected + least)
+        smoothing = _MIN_SHARE * self._observed.sum()
+        if smoothing > 0.0:
+            ratios = (self._observed + smoothing) / (self._expected + smoothing)
             self.logits = self.logits + self._step * np.log(ratios)
-        self._clear()
+        self._reset_sums()
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return the logits for a checkpoint."""
@@ -102,7 +106,7 @@ class DualObjective:
         self._queries = queries
         self._boundaries = np.append(queries.boundaries[:-1][filled], queries.boundaries[-1])
         self._sizes = np.diff(self._boundaries)
-        shown = np.lexsort((queries.places, np.repeat(np.arange(len(self._sizes)), self._sizes)))
+        shown = np.lexsort((queries.rank_indices, np.repeat(np.arange(len(self._sizes)), self._sizes)))
         self._first = np.repeat(shown[self._boundaries[:-1]], self._sizes)
         clicks = np.add.reduceat(queries.labels, self._boundaries[:-1]) if len(self._sizes) else np.empty(0)
         shares = queries.labels / np.repeat(np.where(clicks > 0.0, clicks, 1.0), self._sizes)
@@ -113,7 +117,7 @@ class DualObjective:
     def _bound(self, scores: FloatArray) -> Objective:
         self._scores = checked_scores(scores)
         queries = self._queries
-        weights = queries.document_weights * self._bias.weights(queries.places)
+        weights = queries.document_weights * self._bias.weights(queries.rank_indices)
         return self._loss.prepare(queries.labels, queries.boundaries, queries.query_weights, weights)
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
@@ -134,4 +138,4 @@ class DualObjective:
             return
         with np.errstate(over="ignore"):
             relevances = np.exp(self._loss.sigma * (self._scores - self._scores[self._first]))
-        self._bias.observe(self._queries.places, self._targets, relevances, self._boundaries)
+        self._bias.observe(self._queries.rank_indices, self._targets, relevances, self._boundaries)

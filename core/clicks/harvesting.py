@@ -48,7 +48,7 @@ def pivot(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
     Raises:
         InvalidInput: For some rank, the documents shown there and at rank 1 have no clicks at one of the two.
     """
-    _require(clicks, [(0, k) for k in range(1, len(clicks))], "adjacent or all-pairs")
+    _require_clicks_at_both(clicks, [(0, k) for k in range(1, len(clicks))], "adjacent or all-pairs")
     return np.append(1.0, clicks[1:, 0] / clicks[0, 1:])
 
 
@@ -58,7 +58,7 @@ def adjacent(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
     Raises:
         InvalidInput: The documents shown at some rank and at the next have no clicks at one of the two.
     """
-    _require(clicks, [(k - 1, k) for k in range(1, len(clicks))], "all-pairs")
+    _require_clicks_at_both(clicks, [(k - 1, k) for k in range(1, len(clicks))], "all-pairs")
     below, above = np.diagonal(clicks, -1), np.diagonal(clicks, 1)
     return np.append(1.0, np.cumprod(below / above))
 
@@ -66,43 +66,43 @@ def adjacent(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
 def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
     """Return the maximum likelihood estimate of p_k / p_1 (Agarwal et al. 2019, equation 7).
 
-    Maximises Σ_{k≠k'} ĉ ln(p_k r_kk') + c̄ ln(1 − p_k r_kk') with r_kk' = r_k'k, the mean relevance of the
-    documents shown at both ranks; all p and r are bounded from 1e-4 to 1 − 1e-4. The objective is concave in
-    ln p and ln r.
+    Maximises Σ_{k≠k'} ĉ ln(p_k r_kk') + c̄ ln(1 − p_k r_kk'). r_kk' = r_k'k is the mean relevance of the
+    documents shown at both ranks. All p and r are bounded from 1e-4 to 1 − 1e-4. The objective is concave
+    in ln p and ln r.
 
     Raises:
         InvalidInput: A rank is not linked with rank 1. Two ranks are linked if documents shown at both have
             clicks at each of them.
     """
-    _require_links(clicks)
+    _require_links_to_first_rank(clicks)
     from scipy import optimize
 
     n_ranks = len(clicks)
     upper = np.triu_indices(n_ranks, 1)
-    of_pair = np.zeros((n_ranks, n_ranks), np.int64)
-    of_pair[upper] = np.arange(len(upper[0]))
-    of_pair += of_pair.T
+    index_of_pair = np.zeros((n_ranks, n_ranks), np.int64)
+    index_of_pair[upper] = np.arange(len(upper[0]))
+    index_of_pair += index_of_pair.T
     others = ~np.eye(n_ranks, dtype=np.bool_)
     total = max(float((clicks + skips).sum()), 1.0)
 
     def cost(logarithms: Float64Array) -> tuple[float, Float64Array]:
-        of_clicks = logarithms[:n_ranks, np.newaxis] + logarithms[n_ranks:][of_pair]
-        missed = -np.expm1(of_clicks)
-        value = (clicks * of_clicks + skips * np.log(missed))[others].sum()
-        slope = np.where(others, clicks - skips * np.exp(of_clicks) / missed, 0.0)
-        both = np.bincount(of_pair[others], slope[others], len(upper[0]))
+        log_click_probabilities = logarithms[:n_ranks, np.newaxis] + logarithms[n_ranks:][index_of_pair]
+        skip_probabilities = -np.expm1(log_click_probabilities)
+        value = (clicks * log_click_probabilities + skips * np.log(skip_probabilities))[others].sum()
+        slope = np.where(others, clicks - skips * np.exp(log_click_probabilities) / skip_probabilities, 0.0)
+        both = np.bincount(index_of_pair[others], slope[others], len(upper[0]))
         return -value / total, -np.append(slope.sum(axis=1), both) / total
 
     bounds = [(np.log(_MIN_PROBABILITY), np.log(_MAX_PROBABILITY))] * (n_ranks + len(upper[0]))
     start = np.full(len(bounds), np.log(0.5))
     # SciPy's L-BFGS-B calls LAPACK, whose threads block each other on a busy machine.
     options = {"maxfun": 100_000, "ftol": 1e-15, "xtol": 1e-12, "gtol": 1e-10}
-    found = optimize.minimize(cost, start, jac=True, method="TNC", bounds=bounds, options=options)
-    propensities: Float64Array = np.exp(found.x[:n_ranks] - found.x[0])
+    solution = optimize.minimize(cost, start, jac=True, method="TNC", bounds=bounds, options=options)
+    propensities: Float64Array = np.exp(solution.x[:n_ranks] - solution.x[0])
     return propensities
 
 
-def _require(clicks: Float64Array, links: list[tuple[int, int]], alternative: str) -> None:
+def _require_clicks_at_both(clicks: Float64Array, links: list[tuple[int, int]], alternative: str) -> None:
     for k, other in links:
         if clicks[k, other] <= 0.0 or clicks[other, k] <= 0.0:
             raise InvalidInput.at(
@@ -112,7 +112,7 @@ def _require(clicks: Float64Array, links: list[tuple[int, int]], alternative: st
             )
 
 
-def _require_links(clicks: Float64Array) -> None:
+def _require_links_to_first_rank(clicks: Float64Array) -> None:
     linked = np.zeros(len(clicks), np.bool_)
     linked[0] = True
     links = (clicks > 0.0) & (clicks.T > 0.0)

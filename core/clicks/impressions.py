@@ -48,34 +48,34 @@ def impressions_of(
     log: ClickLog,
     n_ranks: int,
     *,
-    moving: bool,
-    whole: bool = False,
+    moved_only: bool,
+    complete_only: bool = False,
     versions: Sequence[str] = (),
-    among: BoolArray | None = None,
+    allowed: BoolArray | None = None,
 ) -> Impressions:
     """Select the impressions that an estimate uses.
 
     Args:
         log: The log.
         n_ranks: Number of ranks; impressions at greater ranks are ignored.
-        moving: Whether to ignore pairs that these lists show at only one of these ranks.
-        whole: Whether to ignore lists that end before rank `n_ranks`.
+        moved_only: Whether to ignore pairs that these lists show at only one of these ranks.
+        complete_only: Whether to ignore lists that end before rank `n_ranks`.
         versions: Names of the versions whose lists count; all by default.
-        among: (n_pairs,) whether each pair may be used; all by default.
+        allowed: (n_pairs,) whether each pair may be used; all by default.
 
     Raises:
         InvalidInput: At `/versions/…` for a version that the log does not have.
     """
     list_of_impression = log.list_of_impression
     lists = _lists_of(log, versions)
-    if whole:
+    if complete_only:
         ends = log.list_boundaries[1:]
         lists &= (np.diff(log.list_boundaries) > 0) & (log.ranks[np.maximum(ends - 1, 0)] >= n_ranks)
     rows = np.flatnonzero((log.ranks <= n_ranks) & lists[list_of_impression])
     pairs, ranks = log.pairs[rows], log.ranks[rows].astype(np.int64)
-    is_selected = _ranks_per_pair(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
-    if among is not None:
-        is_selected &= among
+    is_selected = _ranks_per_pair(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moved_only else 1)
+    if allowed is not None:
+        is_selected &= allowed
     is_used = is_selected[pairs]
     rows, pairs, ranks = rows[is_used], pairs[is_used], ranks[is_used]
     numbers = np.cumsum(is_selected) - 1
@@ -113,11 +113,11 @@ def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
     numbers = np.full(log.n_lists, -1, np.int32)
     if log.versions is not None and log.list_versions is not None:
         names, numbers = list(log.versions), log.list_versions
-    for place, name in enumerate(versions):
+    for index, name in enumerate(versions):
         if name not in names:
             listed = ", ".join(names[:10]) or "none"
             raise InvalidInput.at(
-                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {listed}"
+                f"/versions/{index}", f"{name!r} is not a version in the log; versions: {listed}"
             )
     is_of_versions: BoolArray = np.isin(numbers, [names.index(name) for name in versions])
     return is_of_versions

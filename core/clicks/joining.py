@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from core.clicks.judgments import Judgments
-from core.clicks.log import ClickLog
+from core.clicks.log import BoolArray, ClickLog
 from core.data import RankingDataset
 from core.data.texts import Texts
 from core.errors import InvalidInput
@@ -55,13 +55,14 @@ def judged_dataset(
         )
     labels = np.zeros(features.n_documents, np.float32)
     labels[judged] = judgments.grades[pairs[judged]]
-    return _rows(features, is_kept, labels, _columns(judgments, pairs, judged))
+    return _select_rows(features, is_kept, labels, _judgment_columns(judgments, pairs, judged))
 
 
-def _rows(
-    features: RankingDataset, kept: Any, labels: Float32Array, columns: Mapping[str, Texts]
+def _select_rows(
+    features: RankingDataset, is_kept: BoolArray, labels: Float32Array, columns: Mapping[str, Texts]
 ) -> RankingDataset:
-    rows = np.flatnonzero(kept)
+    """Return the kept documents, with the given labels and with the given columns added."""
+    rows = np.flatnonzero(is_kept)
     queries = np.repeat(np.arange(features.n_queries), np.diff(features.query_boundaries))[rows]
     remaining, counts = np.unique(queries, return_counts=True)
     document_columns = {
@@ -87,7 +88,7 @@ def _rows(
     )
 
 
-def _columns(judgments: Judgments, pairs: Int64Array, judged: Any) -> dict[str, Texts]:
+def _judgment_columns(judgments: Judgments, pairs: Int64Array, judged: BoolArray) -> dict[str, Texts]:
     values = (judgments.impressions, judgments.relevances, judgments.lower, judgments.upper)
     columns = {}
     for name, numbers, form in zip(COLUMNS, values, ("%.0f", "%.4g", "%.4g", "%.4g"), strict=True):

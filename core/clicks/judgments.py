@@ -64,9 +64,9 @@ class Judgments:
 def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgments:
     """Grade the pairs of a log by their relevance in a click model.
 
-    A relevance equal to a cut has the lower grade. Shrinkage is empirical Bayes: the prior of all pairs is a
-    beta distribution (gamma for `coec`), fitted by moments to the variation of judged pairs beyond chance
-    (Kleinman 1973). Attractiveness and satisfaction have separate priors.
+    A relevance equal to a cut has the lower grade. Shrinkage is empirical Bayes. The prior of all pairs is a
+    beta distribution (gamma for `coec`). It is fitted by moments to the variation of judged pairs beyond
+    chance (Kleinman 1973). Attractiveness and satisfaction have separate priors.
 
     Args:
         model: The click model.
@@ -78,9 +78,10 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
     spec = JudgmentSpec() if spec is None else spec
     judged = model.impressions >= spec.min_impressions
     if not judged.any():
-        most = int(model.impressions.max(initial=0))
+        max_impressions = int(model.impressions.max(initial=0))
         raise InvalidInput.at(
-            "/min_impressions", f"no query-document pair has so many impressions; the maximum is {most}"
+            "/min_impressions",
+            f"no query-document pair has so many impressions; the maximum is {max_impressions}",
         )
     mean, variance = posterior(model, *(_priors(model, judged) if spec.shrink else (None, None)))
     if model.relevance_variance is not None:

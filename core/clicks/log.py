@@ -116,8 +116,10 @@ class ClickLog:
         boundaries = np.concatenate([[0], np.cumsum(kept)])[self.list_boundaries]
         return replace(self, list_boundaries=boundaries, **self._taken(_OF_IMPRESSIONS, kept))
 
-    def _taken(self, names: Iterable[str], places: Int64Array | BoolArray) -> dict[str, Any]:
-        return {name: None if (values := getattr(self, name)) is None else values[places] for name in names}
+    def _taken(self, names: Iterable[str], positions: Int64Array | BoolArray) -> dict[str, Any]:
+        return {
+            name: None if (values := getattr(self, name)) is None else values[positions] for name in names
+        }
 
     def pairs_of(
         self, query_ids: Iterable[str], document_ids: Iterable[str], query_boundaries: Int64Array

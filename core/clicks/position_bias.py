@@ -23,21 +23,21 @@ class ShownQueries:
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
         document_weights: (n_documents,) factors of the loss terms that push the document up.
-        places: (n_documents,) shown ranks from 0.
+        rank_indices: (n_documents,) shown ranks from 0.
     """
 
     labels: Float64Array
     boundaries: Int64Array
     query_weights: Float64Array
     document_weights: Float64Array
-    places: Int64Array
+    rank_indices: Int64Array
 
 
 class PositionBias(Protocol):
     """Learnt state that is updated once per tree or epoch, from sums over all documents."""
 
     def update(self) -> None:
-        """Update the state from the sums, and clear the sums."""
+        """Update the state from the sums, and reset the sums."""
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return copies of the state's arrays by name."""
@@ -49,8 +49,9 @@ class PositionBias(Protocol):
 class AdditiveBias:
     """An additive term b of the score for each rank, learnt with the model but not part of it.
 
-    b += η D₁ / (|D₂| + 0.001) with D₁ = −Σ g − b λ n and D₂ = −Σ h − λ n over the documents of a rank, g and
-    h the loss's derivatives at s + b (LightGBM 4.1, #5929). Terms are float32, as in LightGBM.
+    b += η D₁ / (|D₂| + 0.001) with D₁ = −Σ g − b λ n and D₂ = −Σ h − λ n. Sums are over the n documents of a
+    rank. g and h are the loss's derivatives at s + b (LightGBM 4.1, #5929). Terms are float32, as in
+    LightGBM.
 
     Args:
         n_ranks: Number of ranks.
@@ -64,27 +65,27 @@ class AdditiveBias:
     def __init__(self, n_ranks: int, step: float, regularization: float) -> None:
         self.terms = np.zeros(n_ranks, np.float32)
         self._step, self._regularization = step, regularization
-        self._clear()
+        self._reset_sums()
 
-    def _clear(self) -> None:
+    def _reset_sums(self) -> None:
         size = len(self.terms)
         self._gradients, self._hessians, self._counts = np.zeros(size), np.zeros(size), np.zeros(size)
 
-    def observe(self, places: Int64Array, gradient: Float32Array, hessian: Float32Array) -> None:
-        """Add derivatives to the sums; places are ranks from 0."""
+    def observe(self, rank_indices: Int64Array, gradient: Float32Array, hessian: Float32Array) -> None:
+        """Add derivatives to the sums; `rank_indices` are ranks from 0."""
         size = len(self.terms)
-        self._gradients -= np.bincount(places, gradient, size)
-        self._hessians -= np.bincount(places, hessian, size)
-        self._counts += np.bincount(places, minlength=size)
+        self._gradients -= np.bincount(rank_indices, gradient, size)
+        self._hessians -= np.bincount(rank_indices, hessian, size)
+        self._counts += np.bincount(rank_indices, minlength=size)
 
     def update(self) -> None:
-        """Take a Newton step, and clear the sums."""
+        """Take a Newton step, and reset the sums."""
         terms = self.terms.astype(np.float64)
         first = self._gradients - terms * self._regularization * self._counts
         second = self._hessians - self._regularization * self._counts
         steps = self._step * first / (np.abs(second) + _CURVATURE)
         self.terms = (terms + steps).astype(np.float32)
-        self._clear()
+        self._reset_sums()
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return the terms for a checkpoint."""
@@ -114,9 +115,9 @@ class RatioBias:
     def __init__(self, n_ranks: int, norm: float) -> None:
         self.clicked, self.unclicked = np.ones(n_ranks), np.ones(n_ranks)
         self._power = 1.0 / (1.0 + norm)
-        self._clear()
+        self._reset_sums()
 
-    def _clear(self) -> None:
+    def _reset_sums(self) -> None:
         self._of_clicked, self._of_unclicked = np.zeros(len(self.clicked)), np.zeros(len(self.clicked))
 
     def observe(self, ahead: Int64Array, behind: Int64Array, losses: Float64Array) -> None:
@@ -132,12 +133,12 @@ class RatioBias:
         self._of_unclicked += np.bincount(behind, _divided(losses, self.clicked[ahead]), size)
 
     def update(self) -> None:
-        """Recompute the ratios from the sums, and clear the sums."""
+        """Recompute the ratios from the sums, and reset the sums."""
         if self._of_clicked[0] >= _MIN_RATIO:
             self.clicked = (self._of_clicked / self._of_clicked[0]) ** self._power
         if self._of_unclicked[0] >= _MIN_RATIO:
             self.unclicked = (self._of_unclicked / self._of_unclicked[0]) ** self._power
-        self._clear()
+        self._reset_sums()
 
     def factors(self, ahead: Int64Array, behind: Int64Array) -> Float64Array:
         """Return 1 / (t⁺_i t⁻_j) of pairs, 1 where a ratio is below 1e-16."""

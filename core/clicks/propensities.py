@@ -22,8 +22,9 @@ _MIN_ORDERED_Z_SCORE = 5.0
 _HARVESTING_METHODS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
     {"pivot": pivot, "adjacent": adjacent, "all-pairs": all_pairs}
 )
-BY_FEATURES = ("regression-em", "trust-em")
-METHODS = ("shuffled", *_HARVESTING_METHODS, *BY_FEATURES)
+# Methods that predict relevance from the features of documents.
+FEATURE_METHODS = ("regression-em", "trust-em")
+METHODS = ("shuffled", *_HARVESTING_METHODS, *FEATURE_METHODS)
 Counts = tuple[Float64Array, Float64Array]  # impressions and clicks, (n_pairs, n_ranks) each
 
 
@@ -164,8 +165,8 @@ def estimate_propensities(
     Args:
         log: The log.
         plan: Method and options.
-        features: (n_pairs, n_features) features of the log's pairs, for `BY_FEATURES`; rows of only NaN are
-            ignored.
+        features: (n_pairs, n_features) features of the log's pairs, for `FEATURE_METHODS`; rows of only NaN
+            are ignored.
         on_resample: Called with the estimates done and their total; may raise to stop.
         threads: Threads of the classifier.
 
@@ -183,10 +184,10 @@ def estimate_propensities(
     used = impressions_of(
         log,
         n_ranks,
-        moving=has_features is None,
-        whole=is_shuffled,
+        moved_only=has_features is None,
+        complete_only=is_shuffled,
         versions=plan.versions or (),
-        among=has_features,
+        allowed=has_features,
     )
     if has_features is None and not len(used.pairs):
         raise InvalidInput.at(
@@ -231,12 +232,12 @@ def error_of(estimated: Float64Array, true: Float64Array) -> float:
 
 def _has_features(log: ClickLog, plan: PropensityPlan, features: Float32Array | None) -> BoolArray | None:
     """Return whether each pair has features, (n_pairs,); None for methods that need no features."""
-    if plan.method not in BY_FEATURES:
+    if plan.method not in FEATURE_METHODS:
         return None
     if features is None or len(features) != log.n_pairs:
         raise InvalidInput.at("/dataset_id", f"{plan.method} needs the features of the documents")
-    found: BoolArray = np.logical_not(np.isnan(features).all(axis=1))
-    return found
+    has_features: BoolArray = np.logical_not(np.isnan(features).all(axis=1))
+    return has_features
 
 
 def _fit(
@@ -248,7 +249,7 @@ def _fit(
     """
     if plan.method == "shuffled":
         return lambda counts: _rates(counts)[np.newaxis]
-    if features is None or plan.method not in BY_FEATURES:
+    if features is None or plan.method not in FEATURE_METHODS:
         return lambda counts: _HARVESTING_METHODS[plan.method](*contrasts(*counts))[np.newaxis]
     if not len(used.pairs):
         raise InvalidInput.at("/dataset_id", "has no features of any document of the log")
@@ -257,8 +258,8 @@ def _fit(
 
     def fitted(counts: Counts) -> Float64Array:
         if plan.method == "regression-em":
-            found = regression_em(*counts, used_features, plan.classifier, **options)
-            return found.propensities[np.newaxis]
+            estimate = regression_em(*counts, used_features, plan.classifier, **options)
+            return estimate.propensities[np.newaxis]
         share = plan.irrelevant_share
         affine = trust_em(*counts, used_features, plan.classifier, irrelevant_share=share, **options)
         return np.stack([affine.slopes, affine.intercepts])

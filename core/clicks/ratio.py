@@ -50,7 +50,9 @@ class RatioObjective:
         scaled = loss.sigma * (values[ahead] - values[behind])
         missed = np.exp(-np.logaddexp(0.0, scaled))  # σ(−z)
         self._pair_losses = weights * np.logaddexp(0.0, self._sign * scaled)
-        factors = weights * self._bias.factors(self._queries.places[ahead], self._queries.places[behind])
+        factors = weights * self._bias.factors(
+            self._queries.rank_indices[ahead], self._queries.rank_indices[behind]
+        )
         queries = self._query_of[ahead]
         by_query = self._queries.query_weights
         if loss.normalization == "lightgbm":
@@ -79,8 +81,8 @@ class RatioObjective:
 
     def observe(self) -> None:
         """Add the losses of the pairs at the scores of the last call to the sums of the ratios."""
-        places = self._queries.places
-        self._bias.observe(places[self._ahead], places[self._behind], self._pair_losses)
+        rank_indices = self._queries.rank_indices
+        self._bias.observe(rank_indices[self._ahead], rank_indices[self._behind], self._pair_losses)
 
     def _current_weights(self, scores: Float64Array) -> Float64Array:
         """Return the weights of the pairs at the current ranks, without the ratios."""

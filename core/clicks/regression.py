@@ -100,7 +100,7 @@ def regression_em(
     model = classifier_of(classifier, features, start, threads)
     gamma = np.full(len(shown), rates[0])
     for _ in range(iterations):
-        relevant = clicked + skipped * _missed(theta, gamma)
+        relevant = clicked + skipped * _relevance_of_skipped(theta, gamma)
         theta = np.minimum(clicks / relevant.sum(axis=0), 1.0)
         theta[0] = 1.0
         gamma = sigmoid(model.step(relevant.sum(axis=1), total))
@@ -121,17 +121,17 @@ def require_clicks(clicks: Float64Array) -> None:
         raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
 
 
-def _missed(theta: Float64Array, gamma: Float64Array) -> Float64Array:
+def _relevance_of_skipped(theta: Float64Array, gamma: Float64Array) -> Float64Array:
     """Return P(relevant | no click), (n_pairs, n_ranks)."""
     product = np.minimum(gamma[:, np.newaxis] * theta, 1.0 - 1e-12)
-    found: Float64Array = (1.0 - theta) * gamma[:, np.newaxis] / (1.0 - product)
-    return found
+    relevances: Float64Array = (1.0 - theta) * gamma[:, np.newaxis] / (1.0 - product)
+    return relevances
 
 
 def sigmoid(logits: Float64Array) -> Float64Array:
     """Return 1 / (1 + e^−x), with x limited to ±30."""
-    found: Float64Array = 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
-    return found
+    probabilities: Float64Array = 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
+    return probabilities
 
 
 class _Logistic:
@@ -164,8 +164,8 @@ class _Logistic:
 class _Trees:
     """Boosted trees for each half of the pairs, fitted to the other half; a step adds a tree for each.
 
-    Trees learn the random part of clicks by heart. Fitted to the same pairs, they would take those with few
-    clicks by chance as the least relevant, and the click rates of irrelevant documents would be too low.
+    Trees overfit the noise of clicks. If they predicted the pairs to which they are fitted, pairs with few
+    clicks by chance would seem the least relevant. Click rates of irrelevant documents would be too low.
     """
 
     def __init__(self, features: Float32Array, start: float, threads: int) -> None:

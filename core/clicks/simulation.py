@@ -106,7 +106,7 @@ def simulate(
         (200, [1.0, 0.897])
     """
     tops, rows = _tops(dataset, rankers, plan.cutoff)
-    drawn = _Drawn.of(dataset.n_queries, len(rankers), plan)
+    drawn = _DrawnLists.of(dataset.n_queries, len(rankers), plan)
     lengths = np.minimum(np.diff(dataset.query_boundaries), plan.cutoff)
     boundaries = np.concatenate([[0], np.cumsum(lengths[drawn.queries])]).astype(np.int64)
     simulation = _Simulation(users, plan, tops, users.attractions(dataset.labels[rows]), dataset.labels[rows])
@@ -141,7 +141,7 @@ def simulate(
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _DrawnLists:
     """The queries, rankers and users of the lists."""
 
     queries: Int32Array
@@ -149,7 +149,7 @@ class _Drawn:
     users: Int32Array | None
 
     @classmethod
-    def of(cls, n_queries: int, n_rankers: int, plan: SimulationPlan) -> "_Drawn":
+    def of(cls, n_queries: int, n_rankers: int, plan: SimulationPlan) -> "_DrawnLists":
         stream = np.random.default_rng([plan.seed, _QUERIES])
         return cls(
             stream.integers(n_queries, size=plan.lists, dtype=np.int32),
@@ -179,7 +179,7 @@ class _Simulation:
     def chunk(
         self, number: int, rankers: Int32Array, queries: Int32Array
     ) -> tuple[Int32Array, Int16Array, BoolArray]:
-        """Return the pairs, ranks and clicks of lists, list after list."""
+        """Draw a chunk of lists; return its pairs, ranks and clicks, list after list."""
         stream = np.random.default_rng([self._plan.seed, _CLICKS, number])
         lists = self._tops[rankers, queries]
         _swap(lists, self._plan, stream)

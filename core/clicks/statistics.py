@@ -45,7 +45,7 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
         counts |= {
             "rows": report.rows,
             "rank_base": report.rank_base,
-            "rank_base_detected": report.is_detected,
+            "rank_base_detected": report.rank_base_detected,
             "actions": dict(sorted(report.actions.items(), key=lambda item: -item[1])[:_MAX_ENTRIES]),
         }
     return counts
@@ -66,7 +66,7 @@ def clicked_lists(log: ClickLog) -> int:
 
 def rank_counts(log: ClickLog) -> list[dict[str, Any]]:
     """Return impressions and clicks of the first 20 ranks."""
-    most = min(log.max_rank, _MAX_ENTRIES)
+    n_ranks = min(log.max_rank, _MAX_ENTRIES)
     shown, clicked = np.zeros((2, log.max_rank + 1), np.int64)
     for block in blocks(log.n_impressions):
         ranks = log.ranks[block]
@@ -74,7 +74,7 @@ def rank_counts(log: ClickLog) -> list[dict[str, Any]]:
         clicked += np.bincount(ranks[log.clicks[block]], minlength=len(shown))
     return [
         {"rank": rank, "impressions": int(shown[rank]), "clicks": int(clicked[rank])}
-        for rank in range(1, most + 1)
+        for rank in range(1, n_ranks + 1)
     ]
 
 

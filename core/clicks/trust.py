@@ -39,8 +39,8 @@ def trust_em(
 
     q⁺_k = θ_k ε⁺_k and q⁻_k = θ_k ε⁻_k; θ and ε cannot be identified separately from clicks. E-step:
     `expected_relevance`. M-step of γ: one step of the classifier, as in `core.clicks.regression`. q⁺ and q⁻
-    take a Fisher scoring step on the observed likelihood (ECME, Liu and Rubin 1994), since the paper's M-step
-    needs ten times as many iterations.
+    take a Fisher scoring step on the observed likelihood (ECME, Liu and Rubin 1994). The paper's M-step needs
+    ten times as many iterations.
 
     The likelihood does not change when γ is replaced by a γ + b and q⁺ and q⁻ are adapted. The scale a does
     not matter: slopes are relative to rank 1, and this choice does not change the order of documents by the
@@ -77,7 +77,7 @@ def trust_em(
         upper, lower = fisher_step(shown, clicked, gamma, upper, lower)
     if np.ptp(gamma) < _MIN_PROBABILITY:
         raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
-    return _identified(upper, lower, _lowest(gamma, total, irrelevant_share))
+    return _identified(upper, lower, _mean_of_lowest(gamma, total, irrelevant_share))
 
 
 def expected_relevance(
@@ -90,8 +90,8 @@ def expected_relevance(
     share = gamma[:, np.newaxis]
     of_clicks = share * upper / (share * upper + (1.0 - share) * lower)
     of_skips = share * (1.0 - upper) / (share * (1.0 - upper) + (1.0 - share) * (1.0 - lower))
-    found: Float64Array = clicked * of_clicks + (shown - clicked) * of_skips
-    return found
+    relevant: Float64Array = clicked * of_clicks + (shown - clicked) * of_skips
+    return relevant
 
 
 def fisher_step(
@@ -118,7 +118,7 @@ def _bounded(probabilities: Float64Array) -> Float64Array:
     return np.clip(probabilities, _MIN_PROBABILITY, _MAX_PROBABILITY)
 
 
-def _lowest(gamma: Float64Array, weights: Float64Array, share: float) -> float:
+def _mean_of_lowest(gamma: Float64Array, weights: Float64Array, share: float) -> float:
     """Return the mean γ over the given share of impressions with the lowest γ."""
     order = np.argsort(gamma, kind="stable")
     ends = np.minimum(np.cumsum(weights[order]), share * weights.sum())

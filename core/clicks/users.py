@@ -88,8 +88,8 @@ class UserModel:
         """Return θ of the ranks from 1, (n_ranks,); 1 where examination depends on the ranks above."""
         if self.is_sequential:
             return np.ones(n_ranks)
-        places = np.minimum(np.arange(n_ranks), len(self.examination) - 1)
-        examined: Float64Array = np.asarray(self.examination)[places] ** self.severity
+        indices = np.minimum(np.arange(n_ranks), len(self.examination) - 1)
+        examined: Float64Array = np.asarray(self.examination)[indices] ** self.severity
         return examined
 
     def click_bounds(self, n_ranks: int) -> tuple[Float64Array, Float64Array]:
@@ -121,8 +121,8 @@ class UserModel:
 
 def _by_label(values: Numbers, labels: FloatArray) -> Float64Array:
     grades = np.clip(np.nan_to_num(labels, nan=0.0), 0, len(values) - 1).astype(np.int64)
-    found: Float64Array = np.asarray(values, np.float64)[grades]
-    return found
+    probabilities: Float64Array = np.asarray(values, np.float64)[grades]
+    return probabilities
 
 
 _NAVIGATIONAL = UserModel(

@@ -18,7 +18,7 @@ _SUPPORTED_FORMATS = (
 _PARQUET = b"PAR1"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _UTF_16 = "UTF-16 text; save it as UTF-8"
-_LIKE_NAMES = (b"PARE", b"ORC")  # signatures that the name of a column may begin with
+_AMBIGUOUS_SIGNATURES = (b"PARE", b"ORC")  # signatures that the name of a column may begin with
 _UNSUPPORTED_SIGNATURES = {
     b"PK\x03\x04": "a ZIP archive (Excel sheets are ZIP archives, too)",
     b"PK\x05\x06": "an empty ZIP archive",
@@ -96,7 +96,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     judgments = None if has_query_sizes else _detect_qrels(start.removeprefix(BYTE_ORDER_MARK))
     if judgments:
         return judgments
-    at = _first_data(text, file)
+    at = _first_data_position(text, file)
     lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
     tokens = [line.partition(b"#")[0].split() for line in lines]
     line = 1 + _line_feeds(text[:at])
@@ -122,7 +122,7 @@ def binary_kind(text: Bytes) -> str | None:
     """Return the format of a file that is not UTF-8 text, for messages; None where it may be UTF-8 text."""
     start = text[:_SAMPLE_BYTES].tobytes()
     for signature, name in _UNSUPPORTED_SIGNATURES.items():
-        if start.startswith(signature) and (signature not in _LIKE_NAMES or _CONTROL.search(start)):
+        if start.startswith(signature) and (signature not in _AMBIGUOUS_SIGNATURES or _CONTROL.search(start)):
             return name
     if start[257:262] == b"ustar":
         return "a tar archive"
@@ -144,7 +144,7 @@ def _detect_qrels(start: bytes) -> Content | None:
     return None
 
 
-def _first_data(text: Bytes, file: str) -> int:
+def _first_data_position(text: Bytes, file: str) -> int:
     """Return the position of the first line that is neither blank nor a comment."""
     at = len(BYTE_ORDER_MARK) if text[:3].tobytes() == BYTE_ORDER_MARK else 0
     match = _DATA_LINE.search(text[at:].data)
@@ -190,7 +190,7 @@ def _run_description(tokens: list[list[bytes]]) -> str | None:
 
 
 def _table_description(header: bytes, *, has_comments: bool) -> str | None:
-    """Return why a line is not the header of a readable table; None if it is no header."""
+    """Describe a table that cannot be read, given its header; return None for other lines."""
     if header.count(b"|") > 1:
         return "columns separated by '|'; separate them by commas, semicolons or tabs"
     if has_comments and _delimiter(header):

@@ -131,7 +131,7 @@ class RankingDataset:
             feature_names=_names("/feature_names", feature_names, matrix.shape[1], "f"),
             query_weights=_weights("/query_weights", query_weights, n_queries),
             document_weights=_weights("/document_weights", document_weights, matrix.shape[0]),
-            query_columns=_columns(query_columns or {}, n_queries),
+            query_columns=_query_columns(query_columns or {}, n_queries),
             document_columns=_document_columns(document_columns or {}, matrix.shape[0]),
             categories=categories_of(categories or {}),
         )
@@ -161,14 +161,14 @@ class RankingDataset:
                 else self.features[span]
             )
 
-            def taken(texts: Texts) -> Texts:
+            def select_texts(texts: Texts) -> Texts:
                 return texts[span]
         else:
             starts = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths)
             rows = starts + np.arange(boundaries[-1])
             features = select_rows(self.features, rows)
 
-            def taken(texts: Texts) -> Texts:
+            def select_texts(texts: Texts) -> Texts:
                 return texts.take(rows)
 
         return RankingDataset(
@@ -176,7 +176,7 @@ class RankingDataset:
             labels=self.labels[rows],
             query_boundaries=boundaries,
             query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
-            document_ids=taken(self.document_ids),
+            document_ids=select_texts(self.document_ids),
             feature_names=self.feature_names,
             query_weights=None if self.query_weights is None else self.query_weights[chosen],
             document_weights=None if self.document_weights is None else self.document_weights[rows],
@@ -187,7 +187,7 @@ class RankingDataset:
                 }
             ),
             document_columns=MappingProxyType(
-                {name: taken(column) for name, column in self.document_columns.items()}
+                {name: select_texts(column) for name, column in self.document_columns.items()}
             ),
             categories=self.categories,
         )
@@ -296,7 +296,7 @@ def _weights(pointer: str, weights: npt.ArrayLike | None, length: int) -> Float6
     return values
 
 
-def _columns(columns: Mapping[str, Sequence[str]], n_queries: int) -> Mapping[str, tuple[str, ...]]:
+def _query_columns(columns: Mapping[str, Sequence[str]], n_queries: int) -> Mapping[str, tuple[str, ...]]:
     for name, values in columns.items():
         if len(values) != n_queries:
             raise InvalidInput.at(

@@ -77,7 +77,7 @@ def align_features(
 ) -> RankingDataset:
     """Select exactly these features of a dataset, in this order.
 
-    Features that the dataset lacks are missing values (NaN), or 0 where all names of the dataset and of
+    Features that the dataset lacks are missing values (NaN). They are 0 where all names of the dataset and of
     `feature_names` are numbered (f1, f2, …), because LETOR text omits zeros.
 
     Args:
@@ -118,7 +118,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
         names: The features; features that are already categorical are unchanged.
 
     Raises:
-        InvalidInput: At `/categorical_feature/…`, for a name that is not a feature, and for a feature with a
+        InvalidInput: At `/categorical_feature/…` for a name that is not a feature. Also for a feature with a
             fraction, a magnitude above 2^24 or too many different values.
     """
     pointers = {name: f"/categorical_feature/{position}" for position, name in enumerate(names)}
@@ -132,7 +132,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
     categories, features = dict(dataset.categories), copy_features(dataset.features)
     for name in new:
         column = column_of[name]
-        categories[name] = _whole_numbers(features[:, column], pointers[name])
+        categories[name] = _number_categories(features[:, column], pointers[name])
         features[:, column] = categories[name].codes_of_numbers(features[:, column])
     return dataset.with_features(features, dataset.feature_names, categories)
 
@@ -156,10 +156,10 @@ def unseen_values(
     dataset: RankingDataset, feature_names: Collection[str], categories: Mapping[str, Categories]
 ) -> list[UnseenValues]:
     """Find, for each of a model's features, the values that `align_features` turns into missing values."""
-    unseen_by_feature, known = [], frozenset(feature_names)
+    unseen_by_feature, model_features = [], frozenset(feature_names)
     for column, name in enumerate(dataset.feature_names):
         dataset_categories, model_categories = dataset.categories.get(name), categories.get(name)
-        if name not in known or (dataset_categories is None and model_categories is None):
+        if name not in model_features or (dataset_categories is None and model_categories is None):
             continue
         values = dataset.features[:, column]
         unseen = ~np.isnan(values) & np.isnan(model_codes(dataset, column, model_categories))
@@ -184,7 +184,7 @@ def model_codes(dataset: RankingDataset, column: int, model_categories: Categori
     return values if model_categories is None else model_categories.codes_of_numbers(values)
 
 
-def _whole_numbers(values: Float32Array, pointer: str) -> Categories:
+def _number_categories(values: Float32Array, pointer: str) -> Categories:
     distinct = np.unique(values[~np.isnan(values)])
     if np.any((np.abs(distinct) > MAX_FLOAT32_WHOLE) | (distinct != np.floor(distinct))):
         raise InvalidInput.at(

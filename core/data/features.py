@@ -53,8 +53,8 @@ class SelectedFeatures:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         chosen, wanted = self.rows[rows], self.columns[columns]
         if _are_all(wanted, self.matrix.shape[1]):
-            found: Float32Array = self.matrix[chosen]
-            return found
+            selected: Float32Array = self.matrix[chosen]
+            return selected
         if 2 * wanted.size > self.matrix.shape[1]:  # whole rows are read faster
             return self._filled(np.take(self.matrix[chosen], wanted, axis=-1), wanted)
         pairs = chosen[..., None] if chosen.ndim and wanted.ndim else chosen

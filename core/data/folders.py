@@ -154,7 +154,7 @@ class DataRoots:
         """Open a file of a folder that `recognise` or `find` found.
 
         Raises:
-            DatasetError: The file is gone, may not be read, or is not a plain file below a root.
+            DatasetError: The file is missing, may not be read, or is not a plain file below a root.
         """
         with contextlib.ExitStack() as stack:
             try:

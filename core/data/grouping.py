@@ -17,8 +17,8 @@ class Grouping:
         query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
         order: The rows sorted by query, None where the file is already sorted.
-        scattered: For each query whose rows are not contiguous: its position, the row where its first run
-            ends, and the row where its second run begins, in ascending order of the latter.
+        scattered: The queries whose rows are not contiguous. Each has its position, the row where its first
+            run ends, and the row where its second run begins. Sorted by the latter row.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
     """
@@ -96,13 +96,13 @@ def _permute(matrix: Float32Array, order: Int64Array, done: np.ndarray, row: Flo
         # Follow each cycle of the permutation once, with its first row saved in the buffer.
         for column in range(len(row)):
             row[column] = matrix[first, column]
-        place = first
-        while order[place] != first:
-            source = order[place]
+        target = first
+        while order[target] != first:
+            source = order[target]
             for column in range(len(row)):
-                matrix[place, column] = matrix[source, column]
-            done[place] = True
-            place = source
+                matrix[target, column] = matrix[source, column]
+            done[target] = True
+            target = source
         for column in range(len(row)):
-            matrix[place, column] = row[column]
-        done[place] = True
+            matrix[target, column] = row[column]
+        done[target] = True

@@ -102,7 +102,7 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
         The map with each label as `label_text` writes it.
 
     Raises:
-        InvalidInput: For each key that is not a number or "nan", or repeats the label of an earlier key; for
+        InvalidInput: For each key that is not a number or "nan", or repeats the label of an earlier key. For
             each value that a job cannot use as a label.
 
     Example:
@@ -128,7 +128,7 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
     return mapped
 
 
-def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
+def map_labels(dataset: RankingDataset, mapping: LabelMap) -> RankingDataset:
     """Replace labels by the map, all simultaneously; labels that are not in the map are unchanged.
 
     Example:
@@ -136,32 +136,32 @@ def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
         >>> map_labels(dataset, {"-1": 0, "0": 1, "nan": 0}).labels.tolist()
         [0.0, 1.0, 0.0]
     """
-    if not mapped:
+    if not mapping:
         return dataset
     labels = dataset.labels.copy()
-    for key, value in mapped.items():
+    for key, value in mapping.items():
         source = np.float32(key)
         labels[np.isnan(dataset.labels) if np.isnan(source) else dataset.labels == source] = value
     return dataset.with_labels(labels)
 
 
-def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap) -> LabelRange:
+def map_range(label_range: LabelRange, known_labels: Iterable[float], mapping: LabelMap) -> LabelRange:
     """Return the range of labels after mapping, without the labels themselves.
 
     Args:
         label_range: The range of all labels.
-        known: Labels that certainly occur. The result is exact if these are all labels. Otherwise it covers
-            only these labels and the ends of the range, so that a label that its `check` refuses certainly
-            occurs.
-        mapped: The map, as `label_map` returns it.
+        known_labels: Labels that certainly occur. The result is exact if these are all labels. Otherwise it
+            covers only these labels and the ends of the range, so that a label that its `check` refuses
+            certainly occurs.
+        mapping: The map, as `label_map` returns it.
     """
-    if not mapped:
+    if not mapping:
         return label_range
     ends = (label for label in (label_range.minimum, label_range.maximum) if label is not None)
-    labels = [mapped.get(label_text(label), label) for label in (*known, *ends)]
-    missing = 0 if MISSING in mapped else label_range.missing
+    labels = [mapping.get(label_text(label), label) for label in (*known_labels, *ends)]
+    missing = 0 if MISSING in mapping else label_range.missing
     if label_range.missing and not missing:
-        labels.append(mapped[MISSING])
+        labels.append(mapping[MISSING])
     return LabelRange(
         minimum=min(labels, default=None),
         maximum=max(labels, default=None),

@@ -115,26 +115,26 @@ def document_ids(names: Any, boundaries: Int64Array) -> Texts:
     return Texts(pc.coalesce(names, numbers.array))
 
 
-def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the feature names: f1, f2, … or f0, f1, … by id, or the names that the upload gives.
+def feature_names(first_id: int, n_features: int, names_by_id: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the feature names: f1, f2, … or f0, f1, … by id, or the names in `names_by_id`.
 
     Args:
         first_id: The id of the first feature.
         n_features: Number of features.
-        given: Names by id.
+        names_by_id: Names by id.
 
     Raises:
         InvalidInput: For names of features that the file does not have, or equal names.
     """
     numbers = [str(first_id + column) for column in range(n_features)]
-    unknown = sorted(set(given).difference(numbers))
+    unknown = sorted(set(names_by_id).difference(numbers))
     if unknown:
         detail = (
             f"must be a feature of the file, {numbers[0]} to {numbers[-1]}; the names of a list start at"
             " feature 1"
         )
         raise InvalidInput(*(InputProblem(pointer_of("feature_names", number), detail) for number in unknown))
-    names = tuple(given.get(number, f"f{number}") for number in numbers)
+    names = tuple(names_by_id.get(number, f"f{number}") for number in numbers)
     if len(set(names)) < len(names):
         raise InvalidInput.at("/feature_names", "must all be different")
     return names
@@ -144,9 +144,9 @@ def _group(source: FileText, rows: Rows, spellings: SeveralSpellings) -> Groupin
     runs = np.flatnonzero(rows.query_starts)
     starts = rows.query_starts[runs]
     lengths = rows.query_lengths[runs]
-    given = pa.array(list(map(source.slice, starts.tolist(), (starts + lengths).tolist())), pa.large_string())
-    normalised = _normalised(source, given, starts, lengths)
-    spellings.take(given, normalised)
+    texts = pa.array(list(map(source.slice, starts.tolist(), (starts + lengths).tolist())), pa.large_string())
+    normalised = _normalised(source, texts, starts, lengths)
+    spellings.take(texts, normalised)
     ids = normalised.texts
     if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MAX_PROBLEMS].tolist():
         raise _error_at(source, "expected a query id", missing, starts, lengths)
@@ -155,8 +155,8 @@ def _group(source: FileText, rows: Rows, spellings: SeveralSpellings) -> Groupin
 
 def _normalised(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> NormalisedIds:
     ids = normalise_column(texts)
-    if unfit := ids.unfit[:MAX_PROBLEMS].tolist():
-        raise _error_at(source, f"expected {EXPECTED}", unfit, starts, lengths)
+    if invalid := ids.invalid[:MAX_PROBLEMS].tolist():
+        raise _error_at(source, f"expected {EXPECTED}", invalid, starts, lengths)
     return ids
 
 

@@ -1,6 +1,6 @@
 """The byte-level parser of LETOR text: one pass for the shape of the file, one to fill the arrays.
 
-Both passes work on chunks of whole lines and count the same rows, even in malformed text: a row is a line
+Both passes work on chunks of whole lines and count the same rows, even in malformed text. A row is a line
 whose first non-blank character is not a #.
 """
 
@@ -55,8 +55,8 @@ def measure(
         text: The whole file.
         cuts: (n_chunks + 1,) boundaries of the chunks, at line starts.
         has_queries: Whether a query token follows the label.
-        shape: (n_chunks, 4) filled with the number of rows, the largest feature id (at most
-            `MAX_FEATURE_ID` + 1), the position of its token, and the smallest feature id.
+        shape: (n_chunks, 4) filled with the number of rows, the largest feature id, the position of its
+            token, and the smallest feature id. The largest is at most `MAX_FEATURE_ID` + 1.
     """
     for chunk in range(first, last):
         _measure_chunk(text, cuts[chunk], cuts[chunk + 1], has_queries, shape[chunk])
@@ -126,10 +126,10 @@ def fill(
         last_rows: (n_chunks, n_features) -1; the last row with each feature, to detect repeated features.
             With no columns, features may repeat.
         problems: (n_chunks, MAX_PROBLEMS, 3) filled with error code, start and stop of the invalid token.
-        undecided: (n_chunks, room, 3) filled with (row, line start, line start) of each row that has a number
-            left to Python's `float`.
-        counts: (n_chunks, 3) numbers of problems and of undecided rows, which may exceed the room for them,
-            and of comments that continue after the document id.
+        undecided: (n_chunks, capacity, 3) filled with (row, line start, line start) of each row that has a
+            number left to Python's `float`.
+        counts: (n_chunks, 3) numbers of problems and of undecided rows, which may exceed the capacity, and of
+            comments that continue after the document id.
     """
     for chunk in range(first, last):
         _fill_chunk(
@@ -196,10 +196,10 @@ def _fill_chunk(
                 at = skip_blanks(text, at, size)
                 n_longer += at < size and text[at] != LINE_FEED
             else:
-                _note(problems, n_problems, error, token, at)
+                _record(problems, n_problems, error, token, at)
                 n_problems += 1
             if is_undecided and error == FINE:
-                _note(undecided, n_undecided, row, line, line)
+                _record(undecided, n_undecided, row, line, line)
                 n_undecided += 1
             row += _ONE
         at = line_stop(text, at, size) + _ONE
@@ -207,9 +207,9 @@ def _fill_chunk(
 
 
 @exact_inlined
-def _note(notes: Int64Array, n: int, value: int, start: np.uint64, stop: np.uint64) -> None:
-    if n < len(notes):
-        notes[n, 0], notes[n, 1], notes[n, 2] = value, start, stop
+def _record(records: Int64Array, n: int, value: int, start: np.uint64, stop: np.uint64) -> None:
+    if n < len(records):
+        records[n, 0], records[n, 1], records[n, 2] = value, start, stop
 
 
 @exact_inlined

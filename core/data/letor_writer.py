@@ -108,14 +108,14 @@ def _writable_columns(file: BinaryIO) -> set[str]:
 
 
 def _feature_texts(features: Float32Array) -> list[str]:
-    shown = (features != 0) | np.signbit(features)
-    shown[:, -1] = True
+    is_written = (features != 0) | np.signbit(features)
+    is_written[:, -1] = True
     columns = [f"{column + 1}:" for column in range(features.shape[1])]
     pairs = [
         columns[column] + text
-        for column, text in zip(np.nonzero(shown)[1].tolist(), _texts(features[shown]), strict=True)
+        for column, text in zip(np.nonzero(is_written)[1].tolist(), _texts(features[is_written]), strict=True)
     ]
-    ends = np.cumsum(np.count_nonzero(shown, axis=1)).tolist()
+    ends = np.cumsum(np.count_nonzero(is_written, axis=1)).tolist()
     return [" ".join(pairs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 

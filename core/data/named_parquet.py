@@ -38,7 +38,7 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
     """
     with opened_parquet(file) as parquet:
         layout = Layout.in_schema(parquet.schema_arrow)
-        names = _names(layout, parquet.schema_arrow.names)
+        names = _exported_names(layout, parquet.schema_arrow.names)
         sink = _Sink()
         schema = _schema(layout, parquet.schema_arrow, names)
         with pq.ParquetWriter(cast("Any", sink), schema, compression="zstd") as writer:
@@ -47,9 +47,9 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, use_threads=False)
                 for first in range(0, table.num_rows, rows):
-                    writer.write_table(_named(layout, table.slice(first, rows), schema))
-                    yield sink.taken()
-        yield sink.taken()
+                    writer.write_table(_exported_table(layout, table.slice(first, rows), schema))
+                    yield sink.take()
+        yield sink.take()
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def named_file(file: BinaryIO) -> NamedFile | None:
         layout = Layout.in_schema(parquet.schema_arrow)
         if layout.categories:
             return None
-        names = _names(layout, parquet.schema_arrow.names)
+        names = _exported_names(layout, parquet.schema_arrow.names)
         empty = io.BytesIO()
         pq.ParquetWriter(empty, _schema(layout, parquet.schema_arrow, names)).close()
     stored_bytes, metadata = read_footer(file)
@@ -120,7 +120,7 @@ def columns_of(schema: pa.Schema) -> Columns | None:
         columns = Columns(**{**values, **lists})
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
-    return columns if {name for _, name in columns.mentions()} == set(schema.names) else None
+    return columns if {name for _, name in columns.pointers_and_names()} == set(schema.names) else None
 
 
 class _Sink:
@@ -156,13 +156,14 @@ class _Sink:
     def seekable(self) -> bool:
         return False
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
+        """Return the bytes written since the last call."""
         content = b"".join(self._blocks)
         self._blocks.clear()
         return content
 
 
-def _names(layout: Layout, columns: Sequence[str]) -> list[str]:
+def _exported_names(layout: Layout, columns: Sequence[str]) -> list[str]:
     """Return the exported name of each column of the layout; the stored name is appended to a duplicate."""
     original_names = {
         **dict(zip(layout.feature_columns, layout.feature_names, strict=True)),
@@ -208,7 +209,7 @@ def _schema(layout: Layout, stored: pa.Schema, names: Sequence[str]) -> pa.Schem
     return pa.schema(fields, metadata={_KEY: json.dumps(roles).encode()})
 
 
-def _named(layout: Layout, table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _exported_table(layout: Layout, table: pa.Table, schema: pa.Schema) -> pa.Table:
     features = dict(zip(layout.feature_columns, layout.feature_names, strict=True))
     columns: list[Any] = []
     for column in table.column_names:

@@ -24,8 +24,8 @@ def read_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uin
     """Read the number, `nan` or `inf` that a token consists of.
 
     Returns:
-        The kind of the token, such as `DECIDED`; the end of the token; and the value, which rounds to the
-        correct float32 where the kind is `DECIDED` or `INFINITE`.
+        The kind of the token, such as `DECIDED`, the end of the token, and the value. The value rounds to
+        the correct float32 where the kind is `DECIDED` or `INFINITE`.
     """
     short, stop, value = read_short_decimal(text, at, size)
     if short and (stop >= size or is_token_end(text[stop])):

@@ -70,7 +70,7 @@ class Columns:
     def __post_init__(self) -> None:
         problems = []
         first: dict[str, str] = {}
-        for pointer, name in self.mentions():
+        for pointer, name in self.pointers_and_names():
             if first.setdefault(name, pointer) != pointer:
                 detail = f"column {name!r} already has the role {first[name]}"
                 problems.append(InputProblem(pointer, detail))
@@ -79,7 +79,7 @@ class Columns:
         if problems:
             raise InvalidInput(*problems)
 
-    def mentions(self) -> Iterator[tuple[str, str]]:
+    def pointers_and_names(self) -> Iterator[tuple[str, str]]:
         """Yield the JSON pointer and the column name of each column that has a role."""
         for role in ROLES:
             name = getattr(self, role)
@@ -98,8 +98,8 @@ class ReadingOptions:
         format: One of `FORMATS`; `auto` detects it by the content. `csv` is any delimited text.
         non_contiguous_queries: "regroup" gathers the rows of a non-contiguous query where it first appears,
             "error" refuses the file.
-        repeated_features: "last" uses the last value of a feature that is repeated in a LETOR row (as
-            TF-Ranking reads its own sample files), "reject" refuses the file.
+        repeated_features: Treatment of a feature that is repeated in a LETOR row. "last" uses its last value,
+            as TF-Ranking does with its sample files. "reject" refuses the file.
         columns: Roles of a table's columns.
         feature_names: Names by feature id ("17") for LETOR and LightGBM text, by column for tables.
     """
@@ -191,17 +191,17 @@ def reading_options(values: Mapping[str, Any]) -> ReadingOptions:
         for name in values
         if name not in _MEMBERS
     ]
-    given = {name: value for name, value in values.items() if name in _MEMBERS and value is not None}
+    values_by_name = {name: value for name, value in values.items() if name in _MEMBERS and value is not None}
     readers = {"columns": _columns, "feature_names": _feature_names}
     for name, read in readers.items():
-        if name in given:
+        if name in values_by_name:
             try:
-                given[name] = read(given[name])
+                values_by_name[name] = read(values_by_name[name])
             except InvalidInput as invalid:
                 problems += invalid.problems
-                del given[name]
+                del values_by_name[name]
     try:
-        options = ReadingOptions(**given)
+        options = ReadingOptions(**values_by_name)
     except InvalidInput as invalid:
         problems += invalid.problems
     if problems:

@@ -35,9 +35,9 @@ def write_parquet(
     """
     layout = Layout.of(dataset)
     writer = _Writer(dataset, layout)
-    least, most = _ROW_GROUP_ROWS
-    step = min(max(_ROW_GROUP_CELLS // max(dataset.n_features, 1), least), most)
-    with pq.ParquetWriter(file, layout.schema(), **layout.packing()) as parquet:
+    min_rows, max_rows = _ROW_GROUP_ROWS
+    step = min(max(_ROW_GROUP_CELLS // max(dataset.n_features, 1), min_rows), max_rows)
+    with pq.ParquetWriter(file, layout.schema(), **layout.encoding()) as parquet:
         for first in range(0, dataset.n_documents, step):
             last = min(first + step, dataset.n_documents)
             parquet.write_table(writer.rows(first, last), row_group_size=step)

@@ -47,42 +47,42 @@ def read_footer(file: BinaryIO) -> tuple[int, bytes]:
     return start, file.read(length)
 
 
-def renamed_footer(metadata: bytes, named: bytes, names: Sequence[str]) -> bytes:
+def renamed_footer(metadata: bytes, named_metadata: bytes, names: Sequence[str]) -> bytes:
     """Return a Parquet footer with new column names: metadata, their length and the magic number.
 
     Args:
         metadata: Metadata of the file, as `read_footer` returns it.
-        named: Metadata of a file without rows that has the same columns with the new names. Its schema and
-            key-value metadata replace those of the file.
+        named_metadata: Metadata of a file without rows that has the same columns with the new names. Its
+            schema and key-value metadata replace those of the file.
         names: New names of the columns in order; nested columns are not supported.
 
     Raises:
         DatasetError: The metadata are damaged.
     """
     try:
-        pieces = list(_renamed(metadata, named, names))
+        pieces = list(_renamed(metadata, named_metadata, names))
     except (IndexError, ValueError) as error:
         raise DatasetError.at("the metadata of the Parquet file are damaged") from error
     content = b"".join(pieces)
     return content + _LENGTH.pack(len(content)) + _MAGIC
 
 
-def _renamed(metadata: bytes, named: bytes, names: Sequence[str]) -> Iterator[bytes]:
+def _renamed(metadata: bytes, named_metadata: bytes, names: Sequence[str]) -> Iterator[bytes]:
     """Yield the metadata in pieces, with the spans that hold names replaced."""
-    others = dict(_top_level(named))
+    named_spans = dict(_top_level(named_metadata))
     paths = [_path(name) for name in names]
-    done = 0
+    copied = 0
     for field, (start, end) in _top_level(metadata):
         if field in (_SCHEMA, _KEY_VALUES):
-            yield metadata[done:start]
-            yield named[slice(*others[field])]
-            done = end
+            yield metadata[copied:start]
+            yield named_metadata[slice(*named_spans[field])]
+            copied = end
         elif field == _ROW_GROUPS:
             for number, (start_of_path, end_of_path) in enumerate(_path_spans(metadata, start)):
-                yield metadata[done:start_of_path]
+                yield metadata[copied:start_of_path]
                 yield paths[number % len(paths)]
-                done = end_of_path
-    yield metadata[done:]
+                copied = end_of_path
+    yield metadata[copied:]
 
 
 def _top_level(metadata: bytes) -> Iterator[tuple[int, tuple[int, int]]]:

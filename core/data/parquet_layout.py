@@ -27,7 +27,7 @@ _WEIGHTS = ("query_weight", "document_weight")
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a file.
+    """Columns of a stored dataset.
 
     Attributes:
         version: Version of this layout.
@@ -48,8 +48,8 @@ class Layout:
     @classmethod
     def of(cls, dataset: RankingDataset) -> "Layout":
         """Return the layout of a dataset that is to be written."""
-        given = zip(_WEIGHTS, (dataset.query_weights, dataset.document_weights), strict=True)
-        weights = tuple(name for name, values in given if values is not None)
+        weights_by_name = zip(_WEIGHTS, (dataset.query_weights, dataset.document_weights), strict=True)
+        weights = tuple(name for name, values in weights_by_name if values is not None)
         # Workers of earlier releases can read files without document columns or categories, too.
         version = LAYOUT_VERSION if dataset.categories else 3 if dataset.document_columns else 2
         columns = tuple(dataset.query_columns), weights, tuple(dataset.document_columns)
@@ -115,7 +115,7 @@ class Layout:
             metadata={_KEY: json.dumps({"layout": self.version, **names}).encode()},
         )
 
-    def packing(self) -> dict[str, Any]:
+    def encoding(self) -> dict[str, Any]:
         """Return the encoding and compression of the columns."""
         # No dictionary encoding of features, as their values seldom repeat. With byte-stream split, LZ4
         # compresses as well as Zstandard, in a third less time.

@@ -66,7 +66,9 @@ class CubicPolynomial:
         value: Float64Array = linear + quadratic + cubic
         return value
 
-    def drawn(self, features: Float32Array, seed: int, noise: float) -> Iterator[tuple[slice, Float64Array]]:
+    def draw_rows(
+        self, features: Float32Array, seed: int, noise: float
+    ) -> Iterator[tuple[slice, Float64Array]]:
         """Fill `features` with uniform numbers and yield blocks of rows with the noisy value of each.
 
         Args:
@@ -82,7 +84,7 @@ class CubicPolynomial:
             yield slice(first, first + len(block)), value
 
     def cuts(self, polynomial_seed: int, noise: float, shares: Sequence[float]) -> Float64Array:
-        """Return the lower limits of all classes but the lowest, given the share of each class."""
+        """Return the lowest value of each grade above 0, given the share of each grade."""
         noise_stream = random_stream(NOISE, polynomial_seed, REFERENCE)
         value = self.value(self.reference) + noise * noise_stream.standard_normal(len(self.reference))
         cuts: Float64Array = np.quantile(value, np.cumsum(shares[:-1]))

@@ -31,7 +31,7 @@ from core.types import Float32Array, Int32Array, Int64Array
 
 CHUNK_BYTES = 2**22
 _CHUNKS_PER_THREAD = 4  # in one kernel call: balances the load, and keeps progress reports frequent
-_UNDECIDED_ROOM = 64  # per chunk, rows with a number halfway between two float32; more are rare
+_UNDECIDED_CAPACITY = 64  # per chunk, rows with a number halfway between two float32; more are rare
 
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 _VALUE = "a number such as 0.5, -2e-3 or nan after the colon"
@@ -159,13 +159,13 @@ class Rows:
             raise DatasetError(*self._source.errors(spans), more=n_problems > len(spans))
 
     def _fill_block(
-        self, block: slice, first_rows: Int64Array, room: int = _UNDECIDED_ROOM
+        self, block: slice, first_rows: Int64Array, capacity: int = _UNDECIDED_CAPACITY
     ) -> tuple[list[Span], int]:
         """Parse the rows of some chunks; return invalid tokens in file order, and the number of all."""
         n_chunks = block.stop - block.start
         n_seen = self.features.shape[1] if self._reject_repeated else 0
         problems: Int64Array = np.empty((n_chunks, MAX_PROBLEMS, 3), np.int64)
-        undecided: Int64Array = np.empty((n_chunks, room, 3), np.int64)
+        undecided: Int64Array = np.empty((n_chunks, capacity, 3), np.int64)
         counts: Int64Array = np.zeros((n_chunks, 3), np.int64)
         cuts = self._cuts[block.start : block.stop + 1]
         over_ranges(
@@ -189,7 +189,7 @@ class Rows:
             work=int(cuts[-1] - cuts[0]),
         )
         max_undecided = int(counts[:, 1].max())
-        if max_undecided > room:
+        if max_undecided > capacity:
             return self._fill_block(block, first_rows, max_undecided)
         self.has_longer_comments |= bool(counts[:, 2].any())
         spans = [

@@ -43,14 +43,14 @@ def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
         raise InvalidInput.at("/fraction", "cannot be applied to a dataset with a single query")
     n_held_out = min(max(round(fraction * n_queries), 1), n_queries - 1)
     generator = _generator(seed)
-    order = _neighbours(dataset, generator)
+    order = _stratified_order(dataset, generator)
     # One query of each run is drawn. To have at least two queries per run, the smaller side is drawn.
     n_drawn = min(n_held_out, n_queries - n_held_out)
     cuts = np.arange(n_drawn + 1) * n_queries // n_drawn
     drawn = cuts[:-1] + generator.integers(0, np.diff(cuts))
     held_out = np.zeros(n_queries, np.bool_)
     held_out[order[drawn]] = True
-    return _parted(dataset, held_out if n_drawn == n_held_out else ~held_out)
+    return _split(dataset, held_out if n_drawn == n_held_out else ~held_out)
 
 
 def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> Split:
@@ -71,7 +71,7 @@ def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> S
     fold_of = fold_numbers(dataset, folds, seed)
     if not 1 <= fold <= folds:
         raise InvalidInput.at("/fold", f"must be 1 to {folds}, the number of folds; found {fold}")
-    return _parted(dataset, fold_of == fold)
+    return _split(dataset, fold_of == fold)
 
 
 def fold_numbers(dataset: RankingDataset, folds: int, seed: int) -> Int64Array:
@@ -92,7 +92,7 @@ def fold_numbers(dataset: RankingDataset, folds: int, seed: int) -> Int64Array:
     if not 2 <= folds <= n_queries:
         raise InvalidInput.at("/folds", f"must be 2 to {n_queries}, the number of queries; found {folds}")
     generator = _generator(seed)
-    order = _neighbours(dataset, generator)
+    order = _stratified_order(dataset, generator)
     runs = np.tile(np.arange(1, folds + 1), (-(-n_queries // folds), 1))
     fold_of = np.empty(n_queries, np.int64)
     fold_of[order] = generator.permuted(runs, axis=1).ravel()[:n_queries]
@@ -122,7 +122,7 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
         raise InvalidInput.at(
             "/values", f"must list at least one value of {column}, and must leave at least one query"
         )
-    return _parted(dataset, held_out)
+    return _split(dataset, held_out)
 
 
 def bootstrap_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
@@ -140,11 +140,11 @@ def bootstrap_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
         which all queries have weight 0 is drawn again.
     """
     generator = _generator(seed)
-    given = np.ones(dataset.n_queries) if dataset.query_weights is None else dataset.query_weights
+    dataset_weights = np.ones(dataset.n_queries) if dataset.query_weights is None else dataset.query_weights
     weights = np.zeros(dataset.n_queries)
-    while not weights.any() and given.any():
+    while not weights.any() and dataset_weights.any():
         drawn = generator.integers(0, dataset.n_queries, dataset.n_queries)
-        weights = given * np.bincount(drawn, minlength=dataset.n_queries)
+        weights = dataset_weights * np.bincount(drawn, minlength=dataset.n_queries)
     return replace(dataset, query_weights=weights)
 
 
@@ -166,14 +166,14 @@ def _generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _neighbours(dataset: RankingDataset, generator: np.random.Generator) -> Int64Array:
+def _stratified_order(dataset: RankingDataset, generator: np.random.Generator) -> Int64Array:
     """Return the queries sorted by having a relevant document, then by length; ties are in random order."""
     starts = dataset.query_boundaries[:-1]
     has_relevant = np.maximum.reduceat(dataset.labels > 0, starts)
     return np.lexsort((generator.permutation(len(starts)), np.diff(dataset.query_boundaries), has_relevant))
 
 
-def _parted(dataset: RankingDataset, held_out: npt.NDArray[np.bool_]) -> Split:
+def _split(dataset: RankingDataset, held_out: npt.NDArray[np.bool_]) -> Split:
     return (
         dataset.select_queries(np.flatnonzero(~held_out)),
         dataset.select_queries(np.flatnonzero(held_out)),

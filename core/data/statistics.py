@@ -61,7 +61,7 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
 
         - `queries`, `documents`, `features`;
         - `labels`, the number of documents of each label in ascending order, for at most the 100 commonest
-          labels; documents without a label (NaN) are counted in `label_range.missing` only;
+          labels (documents without a label, NaN, are counted in `label_range.missing` only);
         - `label_range`, the fields of `LabelRange`;
         - `documents_per_query` with its `min`, `median`, `mean` and `max`, its `quantiles`, and a `histogram`
           of neighbouring ranges, ends included;

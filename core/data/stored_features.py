@@ -60,7 +60,7 @@ class StoredFeatures:
             self._parquet.metadata.row_group(group).num_rows for group in range(self._parquet.num_row_groups)
         ]
         self._starts = np.concatenate(([0], np.cumsum(self._sizes, dtype=np.int64)))
-        self._held: tuple[int, Float32Array] | None = None
+        self._loaded_group: tuple[int, Float32Array] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,8 +81,8 @@ class StoredFeatures:
         if not chosen.ndim:
             only: Float32Array = self._read(chosen[None])[0][columns]
             return only
-        found: Float32Array = self._read(chosen)[:, columns]
-        return found
+        features: Float32Array = self._read(chosen)[:, columns]
+        return features
 
     def _read(self, rows: Int64Array) -> Float32Array:
         """Return the features of some rows of the file."""
@@ -91,22 +91,23 @@ class StoredFeatures:
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         for group in np.unique(groups).tolist():
             of_group = np.flatnonzero(groups == group)
-            places = rows[of_group] - self._starts[group]
+            rows_in_group = rows[of_group] - self._starts[group]
             first, last = int(of_group[0]), int(of_group[-1]) + 1
             if last - first == len(of_group) and len(present) == len(self._columns):  # no temporary copy
-                np.take(self._group(group), places, axis=0, out=values[first:last], mode="clip")
+                np.take(self._group(group), rows_in_group, axis=0, out=values[first:last], mode="clip")
             else:
-                values[np.ix_(of_group, present)] = self._group(group)[places]
+                values[np.ix_(of_group, present)] = self._group(group)[rows_in_group]
         if len(rows) and rows[-1] == self._rows[-1]:
-            self._held = None  # the last row has been read
+            self._loaded_group = None  # the last row has been read
         return values
 
     def _group(self, group: int) -> Float32Array:
-        if self._held is None or self._held[0] != group:
-            self._held = None  # released before the next group is read, so that memory holds one group
+        if self._loaded_group is None or self._loaded_group[0] != group:
+            # Released before the next group is read, so that memory holds one group.
+            self._loaded_group = None
             with self._reporting():
-                self._held = group, self._matrix(group)
-        return self._held[1]
+                self._loaded_group = group, self._matrix(group)
+        return self._loaded_group[1]
 
     def _matrix(self, group: int) -> Float32Array:
         """Read a row group, some columns at a time, so that there is no second full copy in memory."""

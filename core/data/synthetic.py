@@ -29,11 +29,12 @@ def synthetic_dataset(
 ) -> RankingDataset:
     """Draw queries whose labels follow a random cubic polynomial.
 
-    Features are uniform in [-1, 1). The polynomial has a linear term in every feature and random products of
-    two and of three features, twice as many of each as there are features. Coefficients are normal, and the
-    linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 are bins of the
-    polynomial's value, whose limits give `LABEL_SHARES` over a reference sample. (Burges, Ragno and Le 2006,
-    section 6.3.1, with five labels in the shares of web search; the paper does not specify the terms.)
+    Features are uniform in [-1, 1). The polynomial has a linear term in every feature. It also has random
+    products of two and of three features, twice as many of each as there are features. Coefficients are
+    normal, and the linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 are bins
+    of the polynomial's value, whose limits give `LABEL_SHARES` over a reference sample. (Burges, Ragno and
+    Le 2006, section 6.3.1, with five labels in the shares of web search. The paper does not specify the
+    terms.)
 
     The polynomial and the cuts depend on `polynomial_seed`, `n_features` and `noise` only: for
     training, validation and test data, use one polynomial and different seeds. With the same seed, a smaller
@@ -46,7 +47,7 @@ def synthetic_dataset(
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
-        gains: Five increasing numbers that replace the labels 0 to 4, such as `GAINS_2006`; they are the
+        gains: Five increasing numbers that replace the labels 0 to 4, such as `GAINS_2006`. They are the
             gains of a metric or loss whose gain is linear. The labels 0 to 4 if None.
 
     Raises:
@@ -61,7 +62,7 @@ def synthetic_dataset(
     cuts = polynomial.cuts(polynomial_seed, noise, LABEL_SHARES)
     features = new_matrix(n_queries * documents_per_query, n_features)
     grades = np.empty(len(features), np.int64)
-    for rows, value in polynomial.drawn(features, seed, noise):
+    for rows, value in polynomial.draw_rows(features, seed, noise):
         grades[rows] = np.searchsorted(cuts, value, side="right")
     return _dataset(features, grades, documents_per_query, gains)
 
@@ -80,8 +81,8 @@ def sparse_dataset(
 
     The documents of a query with the highest values of the polynomial of `synthetic_dataset` are relevant,
     and higher values have higher labels. The labels 1 to 4 have the proportions of `LABEL_SHARES`. With the
-    defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3);
-    its features and the proportions of its other labels are not imitated.
+    defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3).
+    Its features and the proportions of its other labels are not imitated.
 
     The losses of that paper differ only on queries with more relevant documents than the cutoff: set
     `relevant_per_query` to get such queries.
@@ -114,7 +115,7 @@ def sparse_dataset(
     polynomial = CubicPolynomial.draw(polynomial_seed, n_features)
     features = new_matrix(n_queries * documents_per_query, n_features)
     values = np.empty(len(features))
-    for rows, value in polynomial.drawn(features, seed, noise):
+    for rows, value in polynomial.draw_rows(features, seed, noise):
         values[rows] = value
     lists = values.reshape(n_queries, documents_per_query)
     grades = _sparse_grades(lists, random_stream(GRADES, seed), relevant_per_query)
@@ -169,9 +170,9 @@ def _check(
     bounds: Mapping[str, tuple[float, float, float]], noise: float, gains: Sequence[float] | None
 ) -> None:
     problems = [
-        InputProblem(f"/{name}", f"must be at least {least}{_at_most(greatest)}; found {value}")
-        for name, (value, least, greatest) in {**bounds, "noise": (noise, 0, np.inf)}.items()
-        if not (least <= value <= greatest and value < np.inf)
+        InputProblem(f"/{name}", f"must be at least {minimum}{_at_most(maximum)}; found {value}")
+        for name, (value, minimum, maximum) in {**bounds, "noise": (noise, 0, np.inf)}.items()
+        if not (minimum <= value <= maximum and value < np.inf)
     ]
     if gains is not None and not _are_gains(gains):
         expected = f"must be {len(LABEL_SHARES)} increasing numbers, at least 0 and finite"
@@ -180,8 +181,8 @@ def _check(
         raise InvalidInput(*problems)
 
 
-def _at_most(greatest: float) -> str:
-    return f" and at most {greatest}" if greatest < np.inf else ""
+def _at_most(maximum: float) -> str:
+    return f" and at most {maximum}" if maximum < np.inf else ""
 
 
 def _are_gains(gains: Sequence[float]) -> bool:

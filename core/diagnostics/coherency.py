@@ -31,8 +31,8 @@ def incoherent_queries(
         (n_queries,) whether each query is incoherent.
     """
     push, ranked, boundaries = _ranked(gradient, scores, labels, query_boundaries)
-    everything = np.ones(len(push), np.bool_)
-    return _any_incoherent(push, ranked, everything, everything, boundaries)
+    all_documents = np.ones(len(push), np.bool_)
+    return _any_incoherent(push, ranked, all_documents, all_documents, boundaries)
 
 
 def strictly_incoherent_queries(
@@ -60,7 +60,7 @@ def strictly_incoherent_queries(
     ideal = ranked[order_by_score(ranked, boundaries)]
     false, missed = np.zeros((2, len(push)), np.bool_)
     n = len(boundaries) - 1
-    over_ranges(_mark, n, ranked, ideal, boundaries, cutoff, false, missed, work=len(push))
+    over_ranges(_mark_documents, n, ranked, ideal, boundaries, cutoff, false, missed, work=len(push))
     return _any_incoherent(push, ranked, false, missed, boundaries)
 
 
@@ -75,10 +75,12 @@ def _ranked(
 def _any_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, query_boundaries: Int64Array
 ) -> Mask:
-    found = np.zeros(len(query_boundaries) - 1, np.bool_)
-    n = len(found)
-    over_ranges(_find_incoherent, n, push, labels, above, below, query_boundaries, found, work=len(push))
-    return found
+    is_incoherent = np.zeros(len(query_boundaries) - 1, np.bool_)
+    n = len(is_incoherent)
+    over_ranges(
+        _find_incoherent, n, push, labels, above, below, query_boundaries, is_incoherent, work=len(push)
+    )
+    return is_incoherent
 
 
 @bare
@@ -90,10 +92,10 @@ def _find_incoherent(
     above: Mask,
     below: Mask,
     query_boundaries: Int64Array,
-    found: Mask,
+    is_incoherent: Mask,
 ) -> None:
     for query in range(first, last):
-        found[query] = _is_incoherent(
+        is_incoherent[query] = _is_incoherent(
             push, labels, above, below, query_boundaries[query], query_boundaries[query + 1]
         )
 
@@ -102,22 +104,23 @@ def _find_incoherent(
 def _is_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, start: int, stop: int
 ) -> bool:
-    least = np.inf  # smallest label so far; rows without a larger label cannot be misranked and are skipped
+    # Smallest label so far; rows without a larger label cannot be misranked and are skipped.
+    smallest_label = np.inf
     for lower in range(start, stop):
-        if below[lower] and labels[lower] > least:
-            found = 0
+        if below[lower] and labels[lower] > smallest_label:
+            pushed_harder = 0
             for upper in range(start, lower):  # no early exit, so that the loop is vectorised
-                found |= (
+                pushed_harder |= (
                     int(above[upper]) & int(labels[upper] < labels[lower]) & int(push[upper] > push[lower])
                 )
-            if found:
+            if pushed_harder:
                 return True
-        least = min(least, labels[lower])
+        smallest_label = min(smallest_label, labels[lower])
     return False
 
 
 @bare
-def _mark(
+def _mark_documents(
     first: int,
     last: int,
     ranked: Float64Array,
@@ -146,8 +149,8 @@ def _mark_query(
     top = min(start + cutoff, stop)
     for row in range(start, stop):
         deficit = 0
-        for place in range(start, top):
-            deficit += int(ideal[place] == ranked[row]) - int(ranked[place] == ranked[row])
+        for top_row in range(start, top):
+            deficit += int(ideal[top_row] == ranked[row]) - int(ranked[top_row] == ranked[row])
         if row < top:
             false[row] = deficit < 0
         else:

@@ -115,11 +115,13 @@ def _symmetry(
         np.concatenate([labels[rows] for rows in sample]),
         boundaries,
     )
-    frozen, across = (jacobians(loss, *judged, iteration, across_ranks=swap) for swap in (False, True))
+    within_ranks, across_ranks = (
+        jacobians(loss, *judged, iteration, across_ranks=crosses) for crosses in (False, True)
+    )
     return {
-        "asymmetric-jacobians": asymmetric_share(frozen),
-        "asymmetric-across-ranks": asymmetric_share(across),
-        "indefinite-jacobians": indefinite_share(frozen),
+        "asymmetric-jacobians": asymmetric_share(within_ranks),
+        "asymmetric-across-ranks": asymmetric_share(across_ranks),
+        "indefinite-jacobians": indefinite_share(within_ranks),
     }
 
 
@@ -128,10 +130,10 @@ def _sample(
 ) -> Int64Array:
     """Draw queries with a relevant document and 2 to `longest` documents, in dataset order."""
     lengths = np.diff(query_boundaries)
-    fit = (np.maximum.reduceat(labels, query_boundaries[:-1]) > 0.0) & (lengths >= 2)
+    is_eligible = (np.maximum.reduceat(labels, query_boundaries[:-1]) > 0.0) & (lengths >= 2)
     if longest is not None:
-        fit &= lengths <= longest
-    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(fit))[:size]
+        is_eligible &= lengths <= longest
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(is_eligible))[:size]
     return np.sort(drawn)
 
 

@@ -1,7 +1,7 @@
 """Test whether a λ function is the gradient of a cost, and of a convex one (Burges et al. 2006, section 4).
 
-A λ function is the gradient of a cost if its Jacobian is symmetric (equation 5), and the cost is convex if
-the Jacobian is also positive semi-definite.
+A λ function is the gradient of a cost if its Jacobian is symmetric (equation 5). The cost is convex if the
+Jacobian is also positive semi-definite.
 """
 
 from collections.abc import Iterable, Sequence
@@ -110,10 +110,10 @@ def _columns(
     """Return the changes of the gradient when the scores of the n-th documents of all queries are moved."""
     lengths = np.diff(query_boundaries)
     columns = []
-    for place in range(int(lengths[steps > 0.0].max(initial=0))):
-        moved = np.flatnonzero((lengths > place) & (steps > 0.0))
+    for position in range(int(lengths[steps > 0.0].max(initial=0))):
+        moved = np.flatnonzero((lengths > position) & (steps > 0.0))
         change = np.zeros(len(scores))
-        change[query_boundaries[moved] + place] = steps[moved]
+        change[query_boundaries[moved] + position] = steps[moved]
         ahead = objective.terms(scores + change, iteration).gradient
         columns.append(ahead - objective.terms(scores - change, iteration).gradient)
     return columns

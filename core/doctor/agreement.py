@@ -178,7 +178,7 @@ def run_findings(joined: JudgedRun) -> Iterator[Finding]:
 def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report labels on different scales.
 
-    At most 20 distinct labels are compared as grades: no label may be new, and no label that is expected in
+    At most 20 distinct labels are compared as grades. No label may be new, and no label that is expected in
     20 or more documents may be absent. More labels are counts or measurements, compared by their maximum.
     """
     (train_labels, train_counts), (other_labels, other_counts) = _label_counts(train), _label_counts(other)
@@ -197,7 +197,7 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         )
     if not differs:
         return
-    concerned = np.isin(other.labels, other_labels[unexpected])
+    affected = np.isin(other.labels, other_labels[unexpected])
     yield Finding(
         code="label-scale",
         severity="warning",
@@ -205,10 +205,10 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
         f" data are {_format_labels(train_labels)}",
         advice="Metrics on the two datasets cannot be compared, and a model is trained and evaluated on"
         " different preferences. Convert the labels to one scale, for example with label_map.",
-        count=int(concerned.sum()),
+        count=int(affected.sum()),
         total=other.n_documents,
         unit="documents",
-        examples=queries_of(other, concerned),
+        examples=queries_of(other, affected),
     )
 
 

@@ -165,7 +165,7 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
     """Recognise a public corpus by the counts of its parts.
 
     Only counts are compared: changed labels or features with the same counts are not detected. Papers print
-    the parts' counts of Fold1 only. Another fold is recognised by the total counts of its parts; its number
+    the parts' counts of Fold1 only. Another fold is recognised by the total counts of its parts. Its number
     is derived from the number of queries of each part and from the folder name.
 
     Args:
@@ -187,7 +187,7 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
         fold = "" if printed.fold is None else f" Fold{printed.fold}"
         sentence = f"This is {printed.corpus}{fold} as printed ({printed.source})."
         return Recognition(printed.corpus, printed.fold, None, True, sentence, (printed.source,))
-    together = Counts(
+    totals = Counts(
         sum(counts.queries for counts in parts.values()),
         sum(counts.documents for counts in parts.values()),
         max(counts.features for counts in parts.values()),
@@ -196,8 +196,8 @@ def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recogni
             default=None,
         ),
     )
-    whole = _printed(together, None)
-    return _unknown(together) if whole is None else _whole(whole, parts, folder)
+    whole = _printed(totals, None)
+    return _unknown(totals) if whole is None else _whole(whole, parts, folder)
 
 
 def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None) -> Recognition:

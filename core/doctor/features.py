@@ -55,8 +55,8 @@ def _leaking(dataset: RankingDataset, leaking: Flags, single: SingleFeatures) ->
     )
 
 
-def _constant(dataset: RankingDataset, concerned: Flags) -> Finding:
-    count, total = int(concerned.sum()), dataset.n_features
+def _constant(dataset: RankingDataset, affected: Flags) -> Finding:
+    count, total = int(affected.sum()), dataset.n_features
     return Finding.of_share(
         "constant-features",
         "error" if count == total else "info",
@@ -66,16 +66,16 @@ def _constant(dataset: RankingDataset, concerned: Flags) -> Finding:
         if count == total
         else "Constant features have no information and may be removed. In LETOR files, they are often ids"
         " that no row uses.",
-        examples=feature_examples(dataset, concerned),
+        examples=feature_examples(dataset, affected),
         example_kind="feature",
     )
 
 
-def _constant_in_queries(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bool) -> Finding:
+def _constant_in_queries(dataset: RankingDataset, affected: Flags, *, nothing_to_rank: bool) -> Finding:
     return Finding.of_share(
         "query-constant-features",
         "error" if nothing_to_rank else "info",
-        (int(concerned.sum()), dataset.n_features, "features"),
+        (int(affected.sum()), dataset.n_features, "features"),
         (
             "has the same value for all documents of a query, in every query",
             "have the same value for all documents of a query, in every query",
@@ -85,7 +85,7 @@ def _constant_in_queries(dataset: RankingDataset, concerned: Flags, *, nothing_t
         if nothing_to_rank
         else "Query features, such as the length of the query, cannot rank documents alone; a model can only"
         " combine them with other features. Remove them if they were meant to describe documents.",
-        examples=feature_examples(dataset, concerned),
+        examples=feature_examples(dataset, affected),
         example_kind="feature",
     )
 

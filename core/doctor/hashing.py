@@ -69,8 +69,8 @@ def _hash_texts(
 ) -> None:
     for i in range(first, last):
         value = np.uint64(0xCBF29CE484222325)
-        for place in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-            value = (value ^ np.uint64(content[place])) * np.uint64(0x100000001B3)  # FNV-1a
+        for position in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+            value = (value ^ np.uint64(content[position])) * np.uint64(0x100000001B3)  # FNV-1a
         hashes[i] = value
 
 

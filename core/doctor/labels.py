@@ -57,46 +57,46 @@ def _missing(dataset: RankingDataset, count: int) -> Finding:
 
 
 def _negative(dataset: RankingDataset) -> Finding:
-    concerned = dataset.labels < 0
-    labels = np.unique(dataset.labels[concerned])[:_MAPPED_IN_ADVICE].tolist()
+    affected = dataset.labels < 0
+    labels = np.unique(dataset.labels[affected])[:_MAPPED_IN_ADVICE].tolist()
     mapped = ", ".join(f'"{label_text(label)}": 0' for label in labels)
     return Finding.of_share(
         "negative-labels",
         "warning",
-        (int(concerned.sum()), dataset.n_documents, "documents"),
+        (int(affected.sum()), dataset.n_documents, "documents"),
         ("has a label below 0", "have a label below 0"),
         advice="Training and evaluation jobs refuse negative labels. Map them in the job, for example with"
         f" label_map {{{mapped}}}.",
-        examples=queries_of(dataset, concerned),
+        examples=queries_of(dataset, affected),
     )
 
 
 def _beyond_gain(dataset: RankingDataset, maximum: float) -> Finding:
-    concerned = dataset.labels > LARGEST_EXP2_LABEL
+    affected = dataset.labels > LARGEST_EXP2_LABEL
     beyond = f"a label above {LARGEST_EXP2_LABEL:g}, up to {label_text(maximum)}"
     return Finding.of_share(
         "labels-beyond-exp2",
         "warning",
-        (int(concerned.sum()), dataset.n_documents, "documents"),
+        (int(affected.sum()), dataset.n_documents, "documents"),
         (f"has {beyond}", f"have {beyond}"),
         advice=f"The default gain 2^y − 1 is limited to labels up to {LARGEST_EXP2_LABEL:g}. Train with a"
         " linear gain or a list of gains, or map the labels to a few grades, such as 0 to 4. With the default"
         " gain, metrics depend almost only on the largest label.",
-        examples=queries_of(dataset, concerned),
+        examples=queries_of(dataset, affected),
     )
 
 
 def _steep_gain(dataset: RankingDataset, maximum: float) -> Finding:
-    concerned = dataset.labels > _STEEP_ABOVE
+    affected = dataset.labels > _STEEP_ABOVE
     steep = f"a label above {_STEEP_ABOVE:g}, up to {label_text(maximum)}"
     return Finding.of_share(
         "labels-steep-under-exp2",
         "warning",
-        (int(concerned.sum()), dataset.n_documents, "documents"),
+        (int(affected.sum()), dataset.n_documents, "documents"),
         (f"has {steep}", f"have {steep}"),
         advice=f"With the default gain 2^y − 1, the label {label_text(maximum)} is worth"
         f" {2.0**maximum - 1.0:,.0f} times the label 1, so other labels have almost no effect. Set the gain"
         ' of loss and contract to "linear" or to a list of gains by label, or map the labels to grades with'
         " label_map.",
-        examples=queries_of(dataset, concerned),
+        examples=queries_of(dataset, affected),
     )

@@ -12,7 +12,7 @@ from core.doctor.report import Finding, queries_of, query_examples
 
 # Share of the documents; a smaller share is more likely due to duplicate pages than to a leak.
 _WARNING_SHARE = 0.05
-_NATURAL_FACTOR = 2.0  # times the share of documents that training queries have in common
+_TRAINING_FACTOR = 2.0  # times the share of documents that training queries have in common
 _MAX_GAP_FACTOR = 2.0  # times the number of queries; ids up to this are a numbering with gaps
 
 
@@ -20,8 +20,9 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
     """Report documents with equal values of all common features.
 
     Documents without any feature value are ignored. Where features are few or coarse, documents of different
-    queries are often equal by chance. The finding is therefore a warning only if the shared documents are at
-    least twice as frequent as documents that training queries share with each other, and at least 5% of all.
+    queries are often equal by chance. The finding is therefore a warning only under two conditions. The
+    shared documents are at least 5% of all, and at least twice as frequent as documents that training queries
+    share with each other.
     """
     column_of = {name: column for column, name in enumerate(train.feature_names)}
     common = [(column_of[name], at) for at, name in enumerate(other.feature_names) if name in column_of]
@@ -30,18 +31,20 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
     of_train, of_other = np.array(common, np.int64).T.copy()
     train_hashes, train_filled = hash_rows(train.features, of_train)
     hashes, filled = hash_rows(_in_codes_of(train, other), of_other)
-    shared = filled & _among(hashes, np.sort(train_hashes[train_filled]))
+    shared = filled & _are_in(hashes, np.sort(train_hashes[train_filled]))
     count, total = int(shared.sum()), other.n_documents
     if not count:
         return
     distinct = 1 + int(np.count_nonzero(np.diff(np.sort(hashes[shared]))))
-    natural = _shared_between_queries(train_hashes, train_filled, train)
+    shared_in_training = _shared_between_queries(train_hashes, train_filled, train)
     details = f"; {distinct:,} distinct" if distinct < count else ""
-    if natural:
-        details += f"; {natural:.1%} of the training documents equal a training document of another query"
+    if shared_in_training:
+        details += (
+            f"; {shared_in_training:.1%} of the training documents equal a training document of another query"
+        )
     yield Finding.of_share(
         "shared-documents",
-        "warning" if count / total >= max(_WARNING_SHARE, _NATURAL_FACTOR * natural) else "info",
+        "warning" if count / total >= max(_WARNING_SHARE, _TRAINING_FACTOR * shared_in_training) else "info",
         (count, total, "documents"),
         (
             f"has exactly the same features as a training document{details}",
@@ -94,12 +97,14 @@ def _in_codes_of(train: RankingDataset, other: RankingDataset) -> Features:
     return features
 
 
-def _among(hashes: Hashes, known: Hashes) -> Flags:
-    """Return the mask of the hashes that are in `known`, which is sorted."""
+def _are_in(hashes: Hashes, sorted_hashes: Hashes) -> Flags:
+    """Return the mask of the hashes that are in `sorted_hashes`, which is sorted."""
     order = np.argsort(hashes)  # binary search is many times faster with sorted keys
     ordered = hashes[order]
     mask = np.zeros(len(hashes), np.bool_)
-    mask[order] = np.searchsorted(known, ordered, side="right") > np.searchsorted(known, ordered)
+    mask[order] = np.searchsorted(sorted_hashes, ordered, side="right") > np.searchsorted(
+        sorted_hashes, ordered
+    )
     return mask
 
 

@@ -55,8 +55,8 @@ def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Fi
     rises[1:] = ~(dataset.labels[1:] <= dataset.labels[:-1])
     changes[starts], rises[starts] = True, False
     varied = ~labels.single
-    concerned = varied & ~np.logical_or.reduceat(rises, starts)
-    count, total = int(np.count_nonzero(concerned)), int(np.count_nonzero(varied))
+    affected = varied & ~np.logical_or.reduceat(rises, starts)
+    count, total = int(np.count_nonzero(affected)), int(np.count_nonzero(varied))
     if not count or 2 * count < total:
         return
     # Of the n! orders of a query, Π c! are sorted by label, where c is the number of documents of each label.
@@ -64,7 +64,7 @@ def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Fi
     first_rows = np.flatnonzero(changes)
     of_labels = log_factorials[np.diff(first_rows, append=dataset.n_documents)]
     orders = log_factorials[lengths] - np.add.reduceat(of_labels, np.searchsorted(first_rows, starts))
-    if orders[concerned].sum() < _MIN_LOG_ORDERS:
+    if orders[affected].sum() < _MIN_LOG_ORDERS:
         return
     yield Finding.of_share(
         "sorted-by-label",
@@ -77,7 +77,7 @@ def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Fi
         where="with different labels",
         advice="Documents with equal scores are ranked in row order, so a model with constant scores may have"
         " an NDCG of 1. Shuffle the rows of each query, or set `ties` of the contract to docid or average.",
-        examples=query_examples(dataset, concerned),
+        examples=query_examples(dataset, affected),
     )
 
 
@@ -122,8 +122,8 @@ def _one_query(dataset: RankingDataset) -> Finding:
     )
 
 
-def _one_document(dataset: RankingDataset, concerned: Flags) -> Finding:
-    count, total = int(concerned.sum()), dataset.n_queries
+def _one_document(dataset: RankingDataset, affected: Flags) -> Finding:
+    count, total = int(affected.sum()), dataset.n_queries
     many = count >= _WARNING_SHARE * total
     return Finding.of_share(
         "one-document-queries",
@@ -136,12 +136,12 @@ def _one_document(dataset: RankingDataset, concerned: Flags) -> Finding:
             if many
             else " Such queries are harmless, but raise metrics if the document is relevant."
         ),
-        examples=query_examples(dataset, concerned),
+        examples=query_examples(dataset, affected),
     )
 
 
-def _one_label(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bool) -> Finding:
-    count, total = int(concerned.sum()), dataset.n_queries
+def _one_label(dataset: RankingDataset, affected: Flags, *, nothing_to_rank: bool) -> Finding:
+    count, total = int(affected.sum()), dataset.n_queries
     severity, advice = (
         "info",
         "Such queries prefer no document to another, and most losses learn nothing from them. You may keep"
@@ -161,12 +161,12 @@ def _one_label(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bo
         (count, total, "queries"),
         ("has documents with a single label", "have documents with a single label"),
         advice=advice,
-        examples=query_examples(dataset, concerned),
+        examples=query_examples(dataset, affected),
     )
 
 
-def _without_relevant(dataset: RankingDataset, concerned: Flags) -> Finding:
-    count, total = int(concerned.sum()), dataset.n_queries
+def _without_relevant(dataset: RankingDataset, affected: Flags) -> Finding:
+    count, total = int(affected.sum()), dataset.n_queries
     return Finding.of_share(
         "queries-without-relevant",
         "warning" if count >= _WARNING_SHARE * total else "info",
@@ -174,18 +174,18 @@ def _without_relevant(dataset: RankingDataset, concerned: Flags) -> Finding:
         ("has no relevant document", "have no relevant document"),
         advice="Documents with a label above 0 are relevant. Metrics such as ndcg are undefined on these"
         " queries, and means skip them. Other tools may count them as 0 or 1, so their means may differ.",
-        examples=query_examples(dataset, concerned),
+        examples=query_examples(dataset, affected),
     )
 
 
-def _very_long(dataset: RankingDataset, concerned: Flags) -> Finding:
+def _very_long(dataset: RankingDataset, affected: Flags) -> Finding:
     beyond = f"more than {LIGHTGBM_MAX_DOCUMENTS:,} documents"
     return Finding.of_share(
         "very-long-queries",
         "info",
-        (int(concerned.sum()), dataset.n_queries, "queries"),
+        (int(affected.sum()), dataset.n_queries, "queries"),
         (f"has {beyond}", f"have {beyond}"),
         advice="Rankery uses all documents of such queries, whereas LightGBM's own ranking losses and metrics"
         " stop with an error. A truncation_level limits the time for pairs of documents.",
-        examples=query_examples(dataset, concerned),
+        examples=query_examples(dataset, affected),
     )

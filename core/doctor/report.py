@@ -28,7 +28,7 @@ class Finding:
         unit: The objects: queries, documents, features or values; for click logs also lists, pairs, users,
             impressions, rows or actions.
         examples: Some affected objects, at most 10.
-        example_kind: Kind of the examples: query id, feature name or document id; for click logs also a pair
+        example_kind: Kind of the examples: query id, feature name or document id. For click logs also a pair
             of query and document, an action name or a user number.
     """
 
@@ -47,7 +47,7 @@ class Finding:
         cls,
         code: str,
         severity: str,
-        concerned: tuple[int, int, str],
+        share: tuple[int, int, str],
         predicate: tuple[str, str],
         *,
         advice: str,
@@ -60,7 +60,7 @@ class Finding:
         Args:
             code: Stable identifier.
             severity: "error", "warning" or "info".
-            concerned: Count, total and unit.
+            share: Count, total and unit.
             predicate: Predicate of the sentence, singular and plural.
             advice: The recommended action.
             where: Origin of the objects, if ambiguous: "of the test data".
@@ -73,7 +73,7 @@ class Finding:
             ... ).title
             '1,204 of 18,919 queries are odd'
         """
-        count, total, unit = concerned
+        count, total, unit = share
         subject = f"{unit} {where}".rstrip()
         counted = f"All {total:,}" if count == total > 1 else f"{count:,} of {total:,}"
         title = f"{counted} {subject} {predicate[count != 1]}"
@@ -130,14 +130,14 @@ def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def query_examples(dataset: RankingDataset, concerned: Flags) -> tuple[str, ...]:
+def query_examples(dataset: RankingDataset, affected: Flags) -> tuple[str, ...]:
     """Return the ids of the first flagged queries; flags are (n_queries,)."""
-    return tuple(dataset.query_ids[query] for query in np.flatnonzero(concerned)[:MAX_EXAMPLES].tolist())
+    return tuple(dataset.query_ids[query] for query in np.flatnonzero(affected)[:MAX_EXAMPLES].tolist())
 
 
-def queries_of(dataset: RankingDataset, concerned: Flags) -> tuple[str, ...]:
+def queries_of(dataset: RankingDataset, affected: Flags) -> tuple[str, ...]:
     """Return the ids of the first queries with a flagged document; flags are (n_documents,)."""
-    return query_examples(dataset, np.logical_or.reduceat(concerned, dataset.query_boundaries[:-1]))
+    return query_examples(dataset, np.logical_or.reduceat(affected, dataset.query_boundaries[:-1]))
 
 
 def feature_examples(dataset: RankingDataset, amounts: Flags | Int64Array | Float64Array) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class SingleFeatures:
     Attributes:
         descending: (n_features,) the largest value first; NaN without a usable query, and for categorical
             features, whose codes have no order.
-        ascending: (n_features,) the smallest value first; NaN likewise.
+        ascending: (n_features,) the smallest value first; NaN where `descending` is NaN.
         by_chance: Expected NDCG@10 of a random order; NaN without a usable query.
         queries: Number of queries in the sample.
         documents: Number of documents of these queries.
@@ -57,16 +57,16 @@ def _insert(
     sums: Float64Array,
 ) -> int:
     """Add a document to the groups of equal values, best group first; return the number of groups."""
-    place = groups
-    while place > 0 and values[place - 1] <= value:
-        place -= 1
-    if place < groups and values[place] == value:
-        counts[place] += 1
-        sums[place] += gain
+    index = groups
+    while index > 0 and values[index - 1] <= value:
+        index -= 1
+    if index < groups and values[index] == value:
+        counts[index] += 1
+        sums[index] += gain
         return groups
-    for later in range(groups, place, -1):
+    for later in range(groups, index, -1):
         values[later], counts[later], sums[later] = values[later - 1], counts[later - 1], sums[later - 1]
-    values[place], counts[place], sums[place] = value, 1, gain
+    values[index], counts[index], sums[index] = value, 1, gain
     return groups + 1
 
 
@@ -76,8 +76,8 @@ def _expected_dcg(groups: int, counts: Int64Array, sums: Float64Array, discounts
     dcg, rank = 0.0, 0
     for group in range(groups):
         shared = 0.0
-        for place in range(rank, min(rank + counts[group], CUTOFF)):
-            shared += discounts[place]
+        for shared_rank in range(rank, min(rank + counts[group], CUTOFF)):
+            shared += discounts[shared_rank]
         dcg += sums[group] / counts[group] * shared
         rank += counts[group]
     return dcg
@@ -97,8 +97,8 @@ def _dcg_of_column(
 ) -> float:
     """Return the DCG@10 of ranking a query by one column, expected over random orders of equal values.
 
-    Only the groups of equal values that reach the top 10 are kept, in `values`, `counts` and `sums`, which
-    have room for two more groups than the cutoff. Documents without a value are the last group.
+    Only the groups of equal values that reach the top 10 are kept, in `values`, `counts` and `sums`. These
+    arrays hold at most two more groups than the cutoff. Documents without a value are the last group.
     """
     groups, reached, worst = 0, 0, -np.inf  # groups, their documents, value of the last group
     missing, missing_gain = 0, 0.0
@@ -141,10 +141,14 @@ def _sum_ndcg(
     for block in range(first, last):
         for query in range(cuts[block], cuts[block + 1]):
             start = offsets[query]
-            own = gains[offsets[query] : offsets[query + 1]]
+            query_gains = gains[offsets[query] : offsets[query + 1]]
             for column in range(features.shape[1]):
-                down = _dcg_of_column(features, start, column, 1.0, own, discounts, values, counts, sums)
-                up = _dcg_of_column(features, start, column, -1.0, own, discounts, values, counts, sums)
+                down = _dcg_of_column(
+                    features, start, column, 1.0, query_gains, discounts, values, counts, sums
+                )
+                up = _dcg_of_column(
+                    features, start, column, -1.0, query_gains, discounts, values, counts, sums
+                )
                 descending[block, column] += down / ideal[query]
                 ascending[block, column] += up / ideal[query]
 
@@ -158,7 +162,7 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
     below 0 or NaN gains nothing.
 
     The seed draws at most 1,000 queries and 2^24 values. Queries whose documents have equal gains are not
-    drawn, since every order of them is equally good; nor are queries with more values than this bound.
+    drawn, since every order of them is equally good. Queries with more than 2^24 values are not drawn.
     """
     labels = np.nan_to_num(np.maximum(dataset.labels, 0.0, dtype=np.float64))
     gains = labels if labels.max() > LARGEST_EXP2_LABEL else np.exp2(labels) - 1.0
@@ -169,16 +173,16 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
         return SingleFeatures(nothing, nothing, np.nan, 0, 0)
     starts, stops = dataset.query_boundaries[queries], dataset.query_boundaries[queries + 1]
     offsets = np.concatenate(([0], np.cumsum(stops - starts)))
-    own = np.concatenate([gains[start:stop] for start, stop in zip(starts, stops, strict=True)])
+    sample_gains = np.concatenate([gains[start:stop] for start, stop in zip(starts, stops, strict=True)])
     discounts = inverse_discounts("log2", CUTOFF)
-    ideal, by_chance = _bounds(own, offsets, discounts)
+    ideal, by_chance = _bounds(sample_gains, offsets, discounts)
     cuts = np.unique(np.linspace(0, len(queries), _BLOCKS + 1).astype(np.int64))
     descending, ascending = np.zeros((2, len(cuts) - 1, n_features))
     rows = np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)])
     sample = dataset.features[rows]
     sums = descending, ascending
     n = len(cuts) - 1
-    over_ranges(_sum_ndcg, n, sample, own, offsets, discounts, cuts, ideal, *sums, work=sample.size)
+    over_ranges(_sum_ndcg, n, sample, sample_gains, offsets, discounts, cuts, ideal, *sums, work=sample.size)
     descending[:, dataset.categorical_columns] = ascending[:, dataset.categorical_columns] = np.nan
     return SingleFeatures(
         descending=descending.sum(axis=0) / len(queries),

@@ -82,8 +82,8 @@ class ColumnDrift:
     Attributes:
         name: The column.
         kind: `number` or `category`.
-        psi: Population stability index, on at most eleven quantile bins of the earlier sample, or on its nine
-            largest categories and the others; and on a bin of missing values.
+        psi: Population stability index. Bins are at most eleven quantile bins of the earlier sample, or its
+            nine largest categories and one bin of the others. Missing values have a bin.
         distance: Kolmogorov-Smirnov distance of numbers, total variation of categories; missing values count
             as a value below all numbers, or as a category.
         p: Probability of such a distance in any column if nothing differs, see `adjusted_p_values`.
@@ -155,11 +155,11 @@ def compare(
     for position, column in enumerate(columns):
         earlier_values, later_values = before.values[:, position], after.values[:, position]
         values = np.concatenate([earlier_values, later_values])
-        fine, _ = _bins(values, values, column, _FINE_BINS)
+        fine_bins, _ = _bins(values, values, column, _FINE_BINS)
         is_ordered = column.categories is None
         by_block = [
             distances(counts, later, ordered=is_ordered, sizes=sizes)
-            for counts in _counts(query, fine, len(sizes))
+            for counts in _counts(query, fine_bins, len(sizes))
         ]
         permuted.append(np.sum(by_block, axis=0))
         differences.append(_difference(column, earlier_values, later_values, float(permuted[-1][0])))

@@ -7,13 +7,13 @@ import numpy as np
 
 from core.types import Float32Array, Float64Array
 
-_FEWEST = 999
-_MOST = 9_999  # the assignments of the largest samples take 160 MB
+_MIN_PERMUTATIONS = 999
+_MAX_PERMUTATIONS = 9_999  # the assignments of the largest samples take 160 MB
 
 
 def smallest_p(families: int) -> float:
     """Return the smallest p value of a comparison after the correction for `families` comparisons."""
-    return families / (_MOST + 1)
+    return families / (_MAX_PERMUTATIONS + 1)
 
 
 def permutations_for(p: float, families: int) -> int:
@@ -25,7 +25,7 @@ def permutations_for(p: float, families: int) -> int:
         >>> permutations_for(0.01, 3), permutations_for(0.002, 3)
         (999, 1499)
     """
-    return min(max(_FEWEST, math.ceil(families / p) - 1), _MOST)
+    return min(max(_MIN_PERMUTATIONS, math.ceil(families / p) - 1), _MAX_PERMUTATIONS)
 
 
 def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Float32Array:
@@ -45,8 +45,8 @@ def distances(
 ) -> Float64Array:
     """Return the distance between the two samples for each assignment, (n_memberships,).
 
-    For ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`; for
-    categories the total variation, `1/2 Σ |a_i - b_i|`, which is the sum of those of blocks of categories.
+    For ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`. For
+    categories it is the total variation, `1/2 Σ |a_i - b_i|`, which is additive over blocks of categories.
 
     Args:
         counts: (n_queries, n_bins) number of documents of each query in each bin.

@@ -12,8 +12,8 @@ _PRIOR = 0.5
 def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
     """Return the upper edges of all bins but the last, by quantiles of the values.
 
-    Equal quantiles have one edge. If there are any, such as those of a feature with few values, there is also
-    a bin below the first quantile and a bin above all values.
+    Equal quantiles have one edge. A feature with few values has equal quantiles. There is then also a bin
+    below the first quantile and a bin above all values.
 
     Args:
         values: (n,) without NaN.

@@ -92,21 +92,25 @@ def baseline_findings(
         >>> baseline_findings("web:3", "ndcg@10", np.linspace(0.1, 0.5, 100), [random])[0].title
         'web:3 is worse than random 0.4000 (p < 0.0001): ndcg@10 0.3000 over 100 queries'
     """
-    fair = [(baseline.name, by_query) for baseline, by_query in baselines if not baseline.by_labels]
-    table = np.column_stack([values, *(by_query for _, by_query in fair)])
+    tested_baselines = [
+        (baseline.name, by_query) for baseline, by_query in baselines if not baseline.by_labels
+    ]
+    table = np.column_stack([values, *(by_query for _, by_query in tested_baselines)])
     table = table[~np.isnan(table).any(axis=1)]
-    if not fair or not len(table):
+    if not tested_baselines or not len(table):
         return []
     gains = (table[:, :1] - table[:, 1:]) * (1.0 if higher_is_better else -1.0)
     differing = int(np.count_nonzero(gains.any(axis=1)))
     adjusted = holm(randomisation_p_values(gains, permutations, seed, threads).tolist())
     compared = [
         _BaselineDifference(name, float(mean), gain, p, verdict(float(gain.mean()), p, significance))
-        for (name, _), mean, gain, p in zip(fair, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True)
+        for (name, _), mean, gain, p in zip(
+            tested_baselines, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True
+        )
     ]
     measured = f"{metric} {table[:, 0].mean():.4f} over {len(table):,} queries"
     # The smallest possible p-value of the test, after the correction.
-    if len(fair) * 2.0 ** (1 - differing) >= significance:
+    if len(tested_baselines) * 2.0 ** (1 - differing) >= significance:
         return [_too_few(system, measured, compared, differing, len(table))]
     return [*_worse(system, measured, compared), *_unproven(system, measured, compared)]
 

@@ -77,8 +77,8 @@ def resampled_sums(
     """
     use_threads(threads)
     sums = np.zeros((resamples, values.shape[1]))
-    held = for_kernels(values, np.float64)
-    over_ranges(_resample, resamples, held, np.uint64(seed), sums, work=resamples * len(values))
+    kernel_values = for_kernels(values, np.float64)
+    over_ranges(_resample, resamples, kernel_values, np.uint64(seed), sums, work=resamples * len(values))
     return sums
 
 

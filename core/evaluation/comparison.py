@@ -140,15 +140,16 @@ def compare_systems(
     tested = [test for tests in differences.values() for test in tests if test is not None]
     p_values = [test.randomisation_p for test in tested]
     adjusted = iter(holm(p_values) if correction == "holm" else p_values)
-    upwards = [higher_is_better[name] for name in metrics]
+    directions = [higher_is_better[name] for name in metrics]
     pairs = []
     for (a, b), tests in differences.items():
-        judged = {
-            name: None if test is None else _with_verdict(test, next(adjusted), upward)
-            for name, test, upward in zip(metrics, tests, upwards, strict=True)
+        metric_differences = {
+            name: None if test is None else _with_verdict(test, next(adjusted), is_higher_better)
+            for name, test, is_higher_better in zip(metrics, tests, directions, strict=True)
         }
-        improved, harmed = _most_changed(table[0, :, a], table[0, :, b], upwards[0])
-        pairs.append(Pair(a, b, judged, improved, harmed, _pair_sentence(names[a], names[b], judged)))
+        improved, harmed = _most_changed(table[0, :, a], table[0, :, b], directions[0])
+        pair_sentence = _pair_sentence(names[a], names[b], metric_differences)
+        pairs.append(Pair(a, b, metric_differences, improved, harmed, pair_sentence))
     sentence = _sentence(names, pairs) if reference is None else _reference_sentence(names, pairs)
     return Comparison(pairs, sentence)
 
@@ -210,8 +211,8 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
         f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {format_p(first.adjusted_p)})"
         f" over {paired.queries:,} queries."
     )
-    if paired.too_few:
-        sentence += f" {paired.too_few}"
+    if paired.too_few_warning:
+        sentence += f" {paired.too_few_warning}"
     if first.verdict == "no evidence" and paired.queries_needed is not None:
         sentence += (
             f" About {paired.queries_needed:,} queries are needed to detect this difference with 80% power."
@@ -277,6 +278,6 @@ def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     return f"By {metric}, {'; '.join(parts)}."
 
 
-def listed(names: Sequence[str], joint: str = "and") -> str:
+def listed(names: Sequence[str], conjunction: str = "and") -> str:
     """Join names with commas, and the last one with a word: `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {joint} {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {conjunction} {names[-1]}"

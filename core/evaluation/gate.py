@@ -161,7 +161,7 @@ def decide(
         f" over {paired.queries:,} queries"
     )
     verdict = _verdict(rule.require, names, gain if is_significant else 0.0)
-    too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
+    too_few = [paired.too_few_warning.rstrip(".").lower()] if paired.too_few_warning else []
     segment_refusals = list(_segment_refusals(rule, sign, changes))
     unbeaten = [finding.title for finding in findings_against_baselines if rule.better_than_baselines]
     sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *segment_refusals, *unbeaten))

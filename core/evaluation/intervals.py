@@ -24,7 +24,7 @@ def mean_intervals(
     """Return the 95% interval of each column's mean over the population of queries.
 
     From 1,000 queries on, it is the percentile bootstrap, which is too narrow for fewer queries with skewed
-    values and many zeros. For fewer queries, an end on a bounded side follows Gaffke 2005: the bound is added
+    values and many zeros. For fewer queries, an end on a bounded side follows Gaffke 2005. The bound is added
     to the values, and weights are drawn from the flat Dirichlet distribution. For values of 0 and 1 this is
     the interval of Clopper and Pearson 1934. On an unbounded side, the end is the outer end of Student's t
     interval and of its transformation for skewed values (Hall 1992).
@@ -63,8 +63,8 @@ def mean_intervals(
         # The rounding of a matrix product would depend on the number of threads.
         means = np.einsum("rq,qc->rc", weights[:, :n_queries], values)
         ends = [
-            np.quantile(means + weights[:, n_queries:] * np.where(known, bound, 0.0), level, axis=0)
-            for known, bound, level in zip(bounded, (lowest, highest), _LEVELS, strict=True)
+            np.quantile(means + weights[:, n_queries:] * np.where(is_bounded, bound, 0.0), level, axis=0)
+            for is_bounded, bound, level in zip(bounded, (lowest, highest), _LEVELS, strict=True)
         ]
         lower = np.where(bounded[0], ends[0], np.maximum(lower, lowest))
         upper = np.where(bounded[1], ends[1], np.minimum(upper, highest))
@@ -96,7 +96,7 @@ def _unskewed(t: float, skewness: Float64Array) -> Float64Array:
     return np.where(np.abs(skewness) > _SYMMETRIC, quantile, t)
 
 
-def defined_alike(defined: npt.NDArray[np.bool_]) -> list[list[int]]:
+def columns_by_defined_queries(defined: npt.NDArray[np.bool_]) -> list[list[int]]:
     """Group the columns that are defined for the same queries, which share the random numbers of resampling.
 
     Args:
@@ -106,7 +106,7 @@ def defined_alike(defined: npt.NDArray[np.bool_]) -> list[list[int]]:
         The column numbers of each group.
 
     Example:
-        >>> defined_alike(np.array([[True, False, True], [True, True, True]]))
+        >>> columns_by_defined_queries(np.array([[True, False, True], [True, True, True]]))
         [[0, 2], [1]]
     """
     groups: dict[bytes, list[int]] = {}

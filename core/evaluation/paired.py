@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from core.errors import InvalidInput
-from core.evaluation.intervals import defined_alike, mean_intervals
+from core.evaluation.intervals import columns_by_defined_queries, mean_intervals
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 
@@ -58,7 +58,7 @@ class PairedDifference:
     queries_needed: int | None
 
     @property
-    def too_few(self) -> str | None:
+    def too_few_warning(self) -> str | None:
         """Warning if too few queries differ for any significant result, else None."""
         differing = self.wins + self.losses
         if differing >= MIN_DIFFERING_QUERIES:
@@ -94,7 +94,7 @@ def paired_differences(
         raise InvalidInput.at("/b", f"must have the shape of a, {a.shape}; found {b.shape}")
     compared: list[PairedDifference | None] = [None] * a.shape[1]
     defined = ~(np.isnan(a) | np.isnan(b))
-    for columns in defined_alike(defined):
+    for columns in columns_by_defined_queries(defined):
         rows = defined[:, columns[0]]
         if rows.any():
             tests = _Tests(a[rows][:, columns], b[rows][:, columns], permutations, seed, threads)

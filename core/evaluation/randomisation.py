@@ -101,15 +101,15 @@ def _count_extremes(
     """Count, for each block and column, the random assignments whose absolute sum reaches the threshold.
 
     The signed sums of each 8 queries are tabulated for all 256 signs, so that an assignment costs one
-    addition for 8 queries; a table serves a whole block of assignments while it is in the cache.
+    addition for 8 queries. A table is used for a whole block of assignments while it is in the cache.
     """
     n_columns = padded.shape[1]
-    room, table = np.empty((_BLOCK, n_columns)), np.empty((256, n_columns))
+    all_sums, table = np.empty((_BLOCK, n_columns)), np.empty((256, n_columns))
     all_words = np.empty(_BLOCK, np.uint64)
     for block in range(first_block, last_block):
         first = block * _BLOCK
         size = min(_BLOCK, permutations - first)
-        sums, words = room[:size], all_words[:size]
+        sums, words = all_sums[:size], all_words[:size]
         sums[:] = 0.0
         for group in range(len(padded) // _GROUP):
             if group % 8 == 0:

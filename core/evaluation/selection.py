@@ -28,8 +28,8 @@ class AgainstBest:
 def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = True) -> list[AgainstBest]:
     """Compare each system with the system of the best mean.
 
-    The best system was selected on the same queries, so that its lead is optimistic: a system that is not
-    tied may still be as good on other queries.
+    The best system was selected on the same queries, so that its advantage is overestimated. A system that is
+    not tied may still be as good on other queries.
 
     Args:
         values: (n_queries,) of each system, NaN where undefined; each system has at least one value.

@@ -70,16 +70,16 @@ def slices(
 
 
 def _by_size(by: str, sizes: Int64Array) -> Iterator[Slice]:
-    for above, most in pairwise((-1, *_EDGES, math.inf)):
-        queries = np.flatnonzero((sizes > above) & (sizes <= most))
+    for above, maximum in pairwise((-1, *_EDGES, math.inf)):
+        queries = np.flatnonzero((sizes > above) & (sizes <= maximum))
         if queries.size:
-            yield Slice(by, _range_text(int(above) + 1, most), queries)
+            yield Slice(by, _range_text(int(above) + 1, maximum), queries)
 
 
-def _range_text(least: int, most: float) -> str:
-    if math.isinf(most):
-        return f"{least:,} or more"
-    return f"{least:,}" if least == most else f"{least:,} to {most:,.0f}"
+def _range_text(minimum: int, maximum: float) -> str:
+    if math.isinf(maximum):
+        return f"{minimum:,} or more"
+    return f"{minimum:,}" if minimum == maximum else f"{minimum:,} to {maximum:,.0f}"
 
 
 def _by_value(by: str, values: Sequence[str], min_queries: int) -> Iterator[Slice]:

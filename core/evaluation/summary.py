@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.evaluation.bootstrap import RESAMPLES
-from core.evaluation.intervals import defined_alike, mean_intervals
+from core.evaluation.intervals import columns_by_defined_queries, mean_intervals
 from core.metrics import Metric
 from core.types import Float64Array
 
@@ -79,7 +79,7 @@ def summarise_all(
     table = np.column_stack([np.log(values[name]) if name in geometric else values[name] for name in names])
     defined = ~np.isnan(table)
     summaries: dict[str, Summary] = {}
-    for columns in defined_alike(defined):
+    for columns in columns_by_defined_queries(defined):
         rows = defined[:, columns[0]]
         measured = table[rows][:, columns]
         skipped = len(table) - len(measured)

@@ -1,6 +1,6 @@
 """Measure the wall time of a RankNet epoch, factorised and pair by pair (Burges et al. 2006, figure 1).
 
-Pair by pair is the RankNet that the paper calls V1, with one step for each batch: each pair has a forward
+Pair by pair is the RankNet that the paper calls V1, with one step for each batch. Each pair has a forward
 pass and a backward pass through both documents. Only this benchmark uses it.
 """
 

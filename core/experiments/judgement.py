@@ -39,7 +39,7 @@ class Comparison:
         upper: Upper end of the 95% interval.
         p: Two-sided p-value of the table's test, None without values by query.
         adjusted_p: For a difference that contradicts an `Above` claim, p after Holm's correction over the
-            claim's comparisons, in which supporting comparisons have p = 1; else p.
+            claim's comparisons. In the correction, supporting comparisons have p = 1. Otherwise p.
         queries: Number of compared queries.
     """
 
@@ -138,7 +138,7 @@ def p_value(paired: PairedDifference, test: Test) -> float:
 
 
 class Judge:
-    """Judge the claims of one table.
+    """Judges the claims of one table.
 
     Args:
         values: Measured values by row and column.

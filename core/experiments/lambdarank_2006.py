@@ -99,7 +99,7 @@ _RANKNETS = (
     ),
     _trees("RankNet", _RANKNET),
 )
-# The gradient is divided by the ideal DCG, hence smaller, so the learning rates are larger.
+# The gradient is divided by the ideal DCG and is smaller, so the learning rates are larger.
 _LAMBDARANKS = (
     *_nets(
         "LambdaRank",

@@ -17,15 +17,20 @@ _LENGTHS: dict[Scale, dict[str, tuple[int, ...]]] = {
 }
 
 
-def _column(words: str, net: str) -> str:
-    return f"{words}, {net}"
+def _column(quantity: str, net: str) -> str:
+    return f"{quantity}, {net}"
 
 
 def _entry(
-    row: str, words: str, net: str, measure: Measure, timings: dict[Scale, tuple[EpochTiming, ...]]
+    row: str, quantity: str, net: str, measure: Measure, timings: dict[Scale, tuple[EpochTiming, ...]]
 ) -> Entry:
     return Entry(
-        row=row, column=_column(words, net), method=None, metric="ndcg@10", measure=measure, timings=timings
+        row=row,
+        column=_column(quantity, net),
+        method=None,
+        metric="ndcg@10",
+        measure=measure,
+        timings=timings,
     )
 
 
@@ -37,12 +42,12 @@ def _entries() -> tuple[Entry, ...]:
     entries = []
     for net in _NETS:
         for form in _FORMS:
-            alike: dict[Scale, tuple[EpochTiming, ...]] = dict.fromkeys(_LENGTHS, (_epoch(form, net),))
+            one_epoch: dict[Scale, tuple[EpochTiming, ...]] = dict.fromkeys(_LENGTHS, (_epoch(form, net),))
             lengths: dict[Scale, tuple[EpochTiming, ...]] = {
                 scale: tuple(_epoch(form, net, 1, length) for length in forms[form])
                 for scale, forms in _LENGTHS.items()
             }
-            entries.append(_entry(form, _MILLISECONDS, net, "epoch-milliseconds", alike))
+            entries.append(_entry(form, _MILLISECONDS, net, "epoch-milliseconds", one_epoch))
             entries.append(_entry(form, _SLOPE, net, "epoch-slope", lengths))
         both: dict[Scale, tuple[EpochTiming, ...]] = dict.fromkeys(
             _LENGTHS, (_epoch("V1", net), _epoch("V2", net))
@@ -58,7 +63,7 @@ FIGURE_1 = Table(
     name="figure-1",
     caption="Training time with the factorised gradient (V2) and pair by pair (V1)",
     rows=tuple(_FORMS),
-    columns=tuple(_column(words, net) for words in (_MILLISECONDS, _RATIO, _SLOPE) for net in _NETS),
+    columns=tuple(_column(quantity, net) for quantity in (_MILLISECONDS, _RATIO, _SLOPE) for net in _NETS),
     entries=_entries(),
     protocol=Protocol(
         trees=0,

@@ -1,4 +1,4 @@
-"""The vocabulary of a paper's experiments: methods, tables, protocols, printed numbers and claims."""
+"""Parts of a paper's experiments: methods, tables, protocols, printed numbers and claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -161,8 +161,8 @@ class Entry:
         metric: Metric; for curves, `dataset/metric` in a job's history.
         part: Part of the data that is measured.
         measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an iteration
-            that other load did not disturb. For timed epochs, the milliseconds of an epoch, the ratio of the
-            first timing to the second, or the slope of log milliseconds over log documents.
+            that other load did not disturb. For timed epochs, the milliseconds of an epoch, the ratio of two
+            timings, first to second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
         label_map: Label map of the training.
@@ -341,8 +341,8 @@ def printed_rows(columns: Sequence[str], rows: Mapping[str, str]) -> dict[str, d
 
 def transposed(rows: Mapping[str, Mapping[str, Printed]]) -> dict[str, dict[str, Printed]]:
     """Exchange rows and columns."""
-    turned: dict[str, dict[str, Printed]] = {}
+    by_column: dict[str, dict[str, Printed]] = {}
     for row, cells in rows.items():
         for column, printed in cells.items():
-            turned.setdefault(column, {})[row] = printed
-    return turned
+            by_column.setdefault(column, {})[row] = printed
+    return by_column

@@ -250,7 +250,7 @@ def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, SyntheticDat
 
 
 class _Builder:
-    """Collect the runs that the cells of tables need."""
+    """Collects the runs that the cells of tables need."""
 
     def __init__(self, scale: Scale, corpus: str, source: str, *, as_printed: bool) -> None:
         self._scale = scale

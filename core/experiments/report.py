@@ -200,12 +200,14 @@ def report(
     for table in plan.tables:
         cells = [cell for cell in plan.cells if cell.table == table.name]
         values = {(cell.row, cell.column): cell_value(cell, results, timings) for cell in cells}
-        tables.append(_ReportedTable(plan, table, cells, values, tests, threads).build())
+        tables.append(_TableBuilder(plan, table, cells, values, tests, threads).build())
     trained = sum(digest in results and results[digest].failure is None for digest in plan.runs)
     return Report(plan, tuple(tables), trained, timings)
 
 
-class _ReportedTable:
+class _TableBuilder:
+    """Fills one table of a report, and judges its claims."""
+
     def __init__(
         self,
         plan: Plan,
@@ -220,8 +222,8 @@ class _ReportedTable:
         self._unit = _UNITS[table.unit]
         self._printed = table.printed.get(plan.corpus, {})
         methods = [cell.entry.method for cell in cells if cell.entry.method is not None]
-        own = (text for method in methods for text in method.deviations)
-        self._deviations = tuple(dict.fromkeys((*plan.paper.deviations, *table.deviations, *own)))
+        of_methods = (text for method in methods for text in method.deviations)
+        self._deviations = tuple(dict.fromkeys((*plan.paper.deviations, *table.deviations, *of_methods)))
 
     def build(self) -> ReportTable:
         self._tests.run_all(self._compared_values())

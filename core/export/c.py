@@ -13,7 +13,7 @@ from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
 from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
 from core.export.target import S
-from core.export.text import EXACT, c_literal, decimal, replay, within
+from core.export.text import EXACT, c_literal, decimal, replay_code, within_tolerance
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
 from core.scorers import Layer
@@ -229,7 +229,7 @@ _WEIGHT = re.compile(r"^    return (\S+) \* score\(chosen\);", re.MULTILINE)
 
 
 class _C(SourceCode[S]):
-    """One file of C99.
+    """A C99 file of a model.
 
     Attributes:
         agreement: Python condition that the scores of the compiled file must meet.
@@ -262,7 +262,7 @@ class _C(SourceCode[S]):
         """Return the compiler command, and Python code that replays the golden vectors by ctypes."""
         function = f"library.{prefix_of(source.name)}_score"
         library = f'library = ctypes.CDLL("./model.so")\n{function}.restype = ctypes.c_double'
-        code = replay(
+        code = replay_code(
             f"import ctypes\nimport json\n\n{library}",
             '    row = [float("nan") if value is None else value for value in golden["features"].values()]\n'
             f"    score = {function}((ctypes.c_double * len(row))(*row))\n",
@@ -277,7 +277,7 @@ cc -O2 -std=c99 -Wall -Wextra -Werror -shared -fPIC -o model.so {self.filename} 
 
 
 class CTrees(_C[TreeSource], TreeCode):
-    """A forest."""
+    """C source of a forest."""
 
     summary = "C99 source without dependencies, exact in float64"
     missing = "NAN is missing."
@@ -291,14 +291,14 @@ class CTrees(_C[TreeSource], TreeCode):
 
 
 class CNetwork(_C[NetworkSource], NetworkCode):
-    """A linear scorer or a network."""
+    """C source of a linear scorer or a network."""
 
     summary = "C99 source without dependencies, in float64"
     missing = (
         "values that are not finite are missing. Features are rounded to float first, as in training;"
         " everything else is computed in double."
     )
-    agreement = within("1e-9")
+    agreement = within_tolerance("1e-9")
     activations = _ACTIVATIONS
     log1p = "copysign(log1p(fabs(value)), value)"
     before_log1p = "        units[feature] = isfinite(value) ? scaled("
@@ -312,7 +312,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
         return _NETWORK.format(
             n_features=network.n_features,
             tables="\n".join(_table(name, array) for name, array in tables_of(network).items()),
-            layers="\n".join(_layer(place, layer) for place, layer in enumerate(network.layers)),
+            layers="\n".join(_layer(index, layer) for index, layer in enumerate(network.layers)),
             n_layers=len(network.layers),
             widest=max(inputs.n_inputs, *(len(layer.bias) for layer in network.layers)),
             enums=enums,
@@ -333,25 +333,25 @@ class CNetwork(_C[NetworkSource], NetworkCode):
 
 
 class CSum(_C[SumSource], MembersTarget):
-    """A sum: the code of its members, in which names end with the member's number, such as `nodes_of_1`."""
+    """C source of a sum: its members' code, where names end with the member's number: `nodes_of_1`."""
 
     summary = "C99 source without dependencies, in float64"
     missing = (
         "NAN is missing; for linear scorers and networks, all values that are not finite are missing."
         " Members trained on floats round features to float first; everything else is computed in double."
     )
-    agreement = within("1e-9")
+    agreement = within_tolerance("1e-9")
     limits = CTrees.limits
     of_trees = CTrees()
     of_networks = CNetwork()
 
     def code(self, source: SumSource, function: str) -> str:
         """Return the code of the members, and the function that adds their weighted scores."""
-        members = [self._member(place, part) for place, part in enumerate(source.parts, start=1)]
-        terms = " + ".join(f"weighted_of_{place}(features)" for place in range(1, len(members) + 1))
+        members = [self._member(number, part) for number, part in enumerate(source.parts, start=1)]
+        terms = " + ".join(f"weighted_of_{number}(features)" for number in range(1, len(members) + 1))
         return f"{''.join(members)}{function}(const double *features)\n{{\n    return {terms};\n}}\n"
 
-    def _member(self, place: int, part: Part) -> str:
+    def _member(self, number: int, part: Part) -> str:
         source, function = part.source, "static double score"
         if isinstance(source, TreeSource):
             code = self.of_trees.code(source, function)
@@ -364,12 +364,14 @@ class CSum(_C[SumSource], MembersTarget):
             value=f"{cast}features[columns[i]]",
             weight=part.member.weight,
         )
-        return f"/* Member {place} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{place}", code + weighted)
+        return f"/* Member {number} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{number}", code + weighted)
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the code of each member, without the member's number in names, as in a separate export."""
         _, *codes = _MEMBER_HEADING.split(content.decode())
-        return [_member_of(re.sub(rf"_of_{place}\b", "", code)) for place, code in enumerate(codes, start=1)]
+        return [
+            _member_of(re.sub(rf"_of_{number}\b", "", code)) for number, code in enumerate(codes, start=1)
+        ]
 
 
 def _member_of(code: str) -> WrittenMember:
@@ -394,7 +396,7 @@ def _table(name: str, array: npt.NDArray[Any]) -> str:
     return f"static const {kind} {name}[] = {{\n{lines}\n}};"
 
 
-def _layer(place: int, layer: Layer) -> str:
+def _layer(index: int, layer: Layer) -> str:
     n_inputs, n_units = layer.weights.shape
-    names = ", ".join(name or "NULL" for name in layer_names(place, layer))
+    names = ", ".join(name or "NULL" for name in layer_names(index, layer))
     return f"    {{{n_inputs}, {n_units}, {names}}},"

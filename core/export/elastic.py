@@ -41,7 +41,7 @@ class Elastic(TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the trained model."""
-        model_thresholds, nan_left = source.numeric
+        model_thresholds, nan_left = source.numeric_splits
         self.refuse(source, np.flatnonzero(np.isneginf(model_thresholds)), "has thresholds below all numbers")
         # JSON has no infinity.
         model_thresholds = np.minimum(model_thresholds, np.finfo(np.float64).max)
@@ -64,8 +64,8 @@ class Elastic(TreeTarget):
 
         trees = []
         for tree in range(len(nodes.roots)):
-            own = nodes.of_tree(tree)
-            structure = [node_json(node, own.start) for node in own]
+            tree_nodes = nodes.of_tree(tree)
+            structure = [node_json(node, tree_nodes.start) for node in tree_nodes]
             trees.append(
                 {"tree": {"target_type": "regression", "feature_names": names, "tree_structure": structure}}
             )
@@ -98,7 +98,7 @@ class Elastic(TreeTarget):
             split = Split(written["split_feature"], float(written["threshold"]), missing_go)
             return split, (structure, written["left_child"]), (structure, written["right_child"])
 
-        return Nodes.walked(((structure, 0) for structure in structures), value_or_split)
+        return Nodes.from_trees(((structure, 0) for structure in structures), value_or_split)
 
     def instructions(self, source: TreeSource) -> str:
         """Return the requests that store a model and rescore by it."""

@@ -22,8 +22,8 @@ _SHARE_MISSING = 0.3
 def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Iterator[str]:
     """Write golden vectors as lines of JSON.
 
-    Each line has the `features` of a document by their names in the engine, null where missing; the `score`
-    that the engine must compute; and the score of the model, as `lightgbm` for a forest, else as `rankery`.
+    Each line has the `features` of a document by their names in the engine, null where missing. `score` is
+    the score that the engine must compute. The score of the model is `lightgbm` for a forest, else `rankery`.
 
     Args:
         export: The export.
@@ -31,21 +31,21 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
     """
     if isinstance(export, ScoredExport):
         kinds, engine_scores, name = _scored_rows(export, dataset), export.engines[0].score, "rankery"
-        own_scores: Score = export.source.model.score
+        model_scores: Score = export.source.model.score
     elif isinstance(export, TreeExport):
         kinds, engine_scores, name = _tree_rows(export, dataset), _tree_engine(export), "lightgbm"
-        own_scores = Forest(export.source.text).score
+        model_scores = Forest(export.source.text).score
     else:
         raise TypeError(type(export))
     rows = np.concatenate(list(kinds.values()))
     ids = [f"{kind}-{number}" for kind, part in kinds.items() for number in range(1, len(part) + 1)]
-    scores = zip(engine_scores(rows).tolist(), own_scores(rows).tolist(), strict=True)
-    for identifier, row, (score, own) in zip(ids, rows, scores, strict=True):
+    scores = zip(engine_scores(rows).tolist(), model_scores(rows).tolist(), strict=True)
+    for identifier, row, (score, model_score) in zip(ids, rows, scores, strict=True):
         features = {
             feature: None if np.isnan(value) else float(value)
             for feature, value in zip(export.source.features, row, strict=True)
         }
-        yield json.dumps({"id": identifier, "features": features, "score": score, name: own}) + "\n"
+        yield json.dumps({"id": identifier, "features": features, "score": score, name: model_score}) + "\n"
 
 
 def _scored_rows(export: ScoredExport[E], dataset: RankingDataset | None) -> dict[str, Float32Array]:

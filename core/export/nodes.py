@@ -58,15 +58,15 @@ class Nodes(NamedTuple):
         trees = text.trees or (Tree.leaf(0.0),)  # a model without trees
         lengths = np.array([2 * len(tree.leaf_values) - 1 for tree in trees], np.int64)
         roots = np.cumsum(lengths) - lengths
-        places, right, n_splits = [], [], 0
+        entries, right, n_splits = [], [], 0
         for index, (tree, root) in enumerate(zip(trees, roots.tolist(), strict=True)):
             order, children = preorder(tree.left, tree.right)
             # A tree has one leaf more than splits.
-            places.append(np.where(order >= 0, order + n_splits, order - n_splits - index))
+            entries.append(np.where(order >= 0, order + n_splits, order - n_splits - index))
             right.append(np.where(children > 0, children + root, 0))
             n_splits += len(tree.left)
-        place = np.concatenate(places)
-        split, leaf = np.where(place >= 0, place, -1), np.where(place < 0, -place - 1, -1)
+        entry = np.concatenate(entries)
+        split, leaf = np.where(entry >= 0, entry, -1), np.where(entry < 0, -entry - 1, -1)
 
         def split_values(column: str, leaf_value: float) -> Any:
             # Index -1 selects the last entry, the value for leaves.
@@ -83,7 +83,9 @@ class Nodes(NamedTuple):
         )
 
     @classmethod
-    def walked(cls, roots: Iterable[N], value_or_split: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
+    def from_trees(
+        cls, roots: Iterable[N], value_or_split: Callable[[N], float | tuple[Split, N, N]]
+    ) -> "Nodes":
         """Traverse trees of any representation and return their nodes in preorder.
 
         Args:
@@ -168,20 +170,20 @@ def preorder(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Arra
         (n_nodes,) split or leaf at each position, and position of its right child, 0 for a leaf.
     """
     n_nodes = 2 * len(left) + 1
-    order, places = np.empty(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+    order, right_children = np.empty(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     waiting, parents = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     waiting[0], parents[0], n_waiting = 0 if len(left) else -1, -1, 1
     for at in range(n_nodes):
         n_waiting -= 1
         node = waiting[n_waiting]
         if parents[n_waiting] >= 0:
-            places[parents[n_waiting]] = at
+            right_children[parents[n_waiting]] = at
         order[at] = node
         if node >= 0:
             waiting[n_waiting], parents[n_waiting] = right[node], at
             waiting[n_waiting + 1], parents[n_waiting + 1] = left[node], -1
             n_waiting += 2
-    return order, places
+    return order, right_children
 
 
 @exact

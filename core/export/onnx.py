@@ -17,7 +17,7 @@ from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.sums.target import SumEngine, SumSource, SumTarget, describe_arithmetics, loaded_trees
 from core.export.target import S, Source, Target
-from core.export.text import replay, within
+from core.export.text import replay_code, within_tolerance
 from core.export.thresholds import LARGEST, floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
 from core.scorers import InputTransform, Layer, Network
@@ -48,12 +48,12 @@ class _Onnx(Target[S]):
 
     def instructions(self, source: S) -> str:
         """Return Python code that replays the golden vectors."""
-        code = replay(
+        code = replay_code(
             "import json\nimport numpy as np\nimport onnxruntime\n\n"
             f'session = onnxruntime.InferenceSession("{self.filename}")',
             '    row = [np.nan if value is None else value for value in golden["features"].values()]\n'
             '    (score,) = session.run(None, {"features": np.array([row], np.float32)})[0][0]\n',
-            within(self.tolerance),
+            within_tolerance(self.tolerance),
         )
         return (
             "The columns of the input are the names under `features` in `golden.jsonl`, in that order; the"
@@ -62,7 +62,7 @@ class _Onnx(Target[S]):
 
 
 class OnnxTrees(_Onnx[TreeSource], TreeTarget):
-    """A forest, as one operator."""
+    """ONNX graph of a forest, with one operator."""
 
     summary = "ONNX with a TreeEnsembleRegressor, float32 features and scores"
     limits = NUMERIC_LIMITS
@@ -75,9 +75,9 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the graph."""
-        graph = _Graph(_onnx())
+        graph = _Graph(_import_onnx())
         _trees(graph, source, "features", output="scores")
-        return _packed(graph, source, graph.onnx.TensorProto.FLOAT, [_TREE_OPERATORS])
+        return _serialized(graph, source, graph.onnx.TensorProto.FLOAT, [_TREE_OPERATORS])
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the graph."""
@@ -86,7 +86,7 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
 
 
 class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
-    """A linear scorer or a network, as a graph of plain operators."""
+    """ONNX graph of a linear scorer or a network, with plain operators."""
 
     summary = "ONNX, float32 features, computed in float64"
     limits: ClassVar[tuple[str, ...]] = ()
@@ -98,9 +98,9 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
         Raises:
             ExtraMissing: The package onnx is not installed.
         """
-        graph = _Graph(_onnx())
+        graph = _Graph(_import_onnx())
         graph.add("Identity", _network(graph, source.network, "features"), output="scores")
-        return _packed(graph, source, graph.double)
+        return _serialized(graph, source, graph.double)
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
         """Return ONNX Runtime if it is installed, else the evaluator of the package onnx, as the engine."""
@@ -108,7 +108,7 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
 
 
 class OnnxSum(_Onnx[SumSource], SumTarget):
-    """A sum: the graphs of its members, with the weighted sum of their scores."""
+    """ONNX graph of a sum: the graphs of its members, with the weighted sum of their scores."""
 
     summary = "ONNX, float32 features; trees in float32, everything else in float64"
     limits = NUMERIC_LIMITS
@@ -118,12 +118,12 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
 
     def write(self, source: SumSource) -> bytes:
         """Write the graph."""
-        graph = _Graph(_onnx())
-        everything = list(range(len(source.features)))
+        graph = _Graph(_import_onnx())
+        all_columns = list(range(len(source.features)))
         total = ""
         for part in source.parts:
             features = "features"
-            if part.columns.tolist() != everything:
+            if part.columns.tolist() != all_columns:
                 features = graph.add("Gather", features, graph.constant(part.columns), axis=1)
             if isinstance(part.source, TreeSource):
                 scores = graph.add("Cast", _trees(graph, part.source, features), to=graph.double)
@@ -132,7 +132,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
             term = graph.add("Mul", scores, graph.constant(np.float64(part.member.weight)))
             total = graph.add("Add", total, term) if total else term
         graph.add("Identity", total, output="scores")
-        return _packed(graph, source, graph.double, ["", _TREE_OPERATORS])
+        return _serialized(graph, source, graph.double, ["", _TREE_OPERATORS])
 
     def engines(self, content: bytes, source: SumSource) -> tuple[SumEngine, ...]:
         """Return ONNX Runtime if it is installed, else the evaluator of the package onnx, as the engine."""
@@ -155,25 +155,25 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
 
 def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | None = None) -> str:
     """Add the operator of a forest to a graph; return the name of its output."""
-    model_thresholds, nan_left = source.numeric
+    model_thresholds, nan_left = source.numeric_splits
     nodes = source.nodes
     lengths = np.diff(nodes.roots, append=len(nodes.features))
     trees = np.repeat(np.arange(len(nodes.roots)), lengths)
     first = np.repeat(nodes.roots, lengths)
-    own = np.arange(len(nodes.features)) - first
+    node_ids = np.arange(len(nodes.features)) - first
     is_leaf = nodes.features < 0
     modes = np.where(is_leaf, b"LEAF", b"BRANCH_LEQ").tolist()
     columns: dict[str, Any] = {
         "nodes_treeids": trees,
-        "nodes_nodeids": own,
+        "nodes_nodeids": node_ids,
         "nodes_featureids": np.maximum(nodes.features, 0),
         "nodes_modes": modes,
         "nodes_values": np.where(is_leaf, 0.0, floor32(model_thresholds)).astype(np.float32),
-        "nodes_truenodeids": np.where(is_leaf, 0, own + 1),
+        "nodes_truenodeids": np.where(is_leaf, 0, node_ids + 1),
         "nodes_falsenodeids": np.where(is_leaf, 0, nodes.right - first),
         "nodes_missing_value_tracks_true": np.where(is_leaf, 0, nan_left),
         "target_treeids": trees[is_leaf],
-        "target_nodeids": own[is_leaf],
+        "target_nodeids": node_ids[is_leaf],
         "target_ids": np.zeros(np.count_nonzero(is_leaf), np.int64),
         "target_weights": nodes.values[is_leaf].astype(np.float32),
     }
@@ -197,7 +197,7 @@ def _trees_of(content: bytes) -> list[Nodes]:
     Raises:
         ModelError: A forest has leaves that are not in the order of its nodes.
     """
-    onnx = _onnx()
+    onnx = _import_onnx()
     operators = onnx.load_model_from_string(content).graph.node
     return [_nodes_of(onnx, operator) for operator in operators if operator.op_type == _FOREST]
 
@@ -205,10 +205,10 @@ def _trees_of(content: bytes) -> list[Nodes]:
 def _nodes_of(onnx: Any, operator: Any) -> Nodes:
     attributes = {each.name: onnx.helper.get_attribute_value(each) for each in operator.attribute}
     columns = {name: np.array(values) for name, values in attributes.items() if name.startswith("nodes_")}
-    trees, own = columns["nodes_treeids"], columns["nodes_nodeids"]
-    roots = np.flatnonzero(own == 0)
+    trees, node_ids = columns["nodes_treeids"], columns["nodes_nodeids"]
+    roots = np.flatnonzero(node_ids == 0)
     is_leaf = columns["nodes_modes"] == b"LEAF"
-    values = np.zeros(len(own))
+    values = np.zeros(len(node_ids))
     leaves = roots[np.array(attributes["target_treeids"])] + np.array(attributes["target_nodeids"])
     if not np.array_equal(leaves, np.flatnonzero(is_leaf)):
         raise ModelError("the leaves of the export differ from the leaves of the model")
@@ -227,9 +227,9 @@ def _nodes_of(onnx: Any, operator: Any) -> Nodes:
 def _network(graph: "_Graph", network: Network, features: str) -> str:
     """Add the nodes of a network and return the name of its output."""
     units = _inputs(graph, network.inputs, features)
-    for place, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.layers):
         units = _layer(graph, layer, units)
-        if place < len(network.layers) - 1:
+        if index < len(network.layers) - 1:
             if layer.norm_scales is not None:
                 units = _layer_norm(graph, layer, units)
             units = graph.add(_ACTIVATIONS[network.activation], units)
@@ -238,7 +238,7 @@ def _network(graph: "_Graph", network: Network, features: str) -> str:
 
 def _engine_of(content: bytes) -> Engine:
     """Return an evaluator of the graph: ONNX Runtime if installed, else the one of the package onnx."""
-    onnx = _onnx()
+    onnx = _import_onnx()
     session: Any
     try:
         import onnxruntime
@@ -286,10 +286,10 @@ def _signed_log1p(graph: "_Graph", values: str) -> str:
     add, one = graph.add, graph.constant(np.float64(1.0))
     size = add("Abs", values)
     raised = add("Add", one, size)
-    gained = add("Sub", raised, one)
-    nothing = add("Equal", gained, graph.constant(np.float64(0.0)))
-    logarithm = add("Mul", add("Log", raised), add("Div", size, add("Where", nothing, one, gained)))
-    return add("Mul", add("Sign", values), add("Where", nothing, size, logarithm))
+    increment = add("Sub", raised, one)
+    is_zero = add("Equal", increment, graph.constant(np.float64(0.0)))
+    logarithm = add("Mul", add("Log", raised), add("Div", size, add("Where", is_zero, one, increment)))
+    return add("Mul", add("Sign", values), add("Where", is_zero, size, logarithm))
 
 
 def _rank_gauss(graph: "_Graph", transform: InputTransform, values: str) -> str:
@@ -346,7 +346,7 @@ class _Graph:
         return self.add("Cast", self.constant(np.asarray(values, np.float32)), to=self.double)
 
 
-def _packed(graph: _Graph, source: Source, scores: int, domains: Sequence[str] = ("",)) -> bytes:
+def _serialized(graph: _Graph, source: Source, scores: int, domains: Sequence[str] = ("",)) -> bytes:
     """Return the serialized ONNX model of a graph.
 
     Args:
@@ -357,7 +357,7 @@ def _packed(graph: _Graph, source: Source, scores: int, domains: Sequence[str] =
     """
     onnx = graph.onnx
     helper, tensor = onnx.helper, onnx.helper.make_tensor_value_info
-    made = helper.make_graph(
+    graph_proto = helper.make_graph(
         graph.nodes,
         source.name,
         [tensor("features", onnx.TensorProto.FLOAT, ["documents", len(source.features)])],
@@ -365,13 +365,13 @@ def _packed(graph: _Graph, source: Source, scores: int, domains: Sequence[str] =
         graph.constants,
     )
     operators = [helper.make_opsetid(domain, _OPSETS[domain]) for domain in domains]
-    model = helper.make_model(made, producer_name="rankery", opset_imports=operators, ir_version=_IR)
+    model = helper.make_model(graph_proto, producer_name="rankery", opset_imports=operators, ir_version=_IR)
     helper.set_model_props(model, {"feature_names": "\n".join(source.features)})
     onnx.checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString(deterministic=True))
 
 
-def _onnx() -> Any:
+def _import_onnx() -> Any:
     """Import the package onnx on first use, since the import takes a third of a second.
 
     Raises:

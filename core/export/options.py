@@ -36,13 +36,13 @@ class ExportOptions:
     score_shift: bool = False
     never_missing: bool = False
 
-    def given(self) -> list[str]:
+    def changed_names(self) -> list[str]:
         """Return the names of options with other values than the defaults."""
         return [name for name in OPTIONS if getattr(self, name) != getattr(ExportOptions(), name)]
 
     def before(self, *version: int) -> bool:
         """Return whether the engine is older than a version."""
-        return self.target_version is not None and _parts(self.target_version) < version
+        return self.target_version is not None and _version_numbers(self.target_version) < version
 
     def check(self, supported: frozenset[str], format: str) -> None:
         """Refuse options that the format does not support, and malformed values.
@@ -59,7 +59,7 @@ class ExportOptions:
                 f"/{name}",
                 f"is not an option of {format}; its options are {', '.join(sorted(supported)) or 'none'}",
             )
-            for name in self.given()
+            for name in self.changed_names()
             if name not in supported
         ]
         patterns = (
@@ -80,11 +80,11 @@ class ExportOptions:
         Raises:
             InvalidInput: At a name that is not a feature, is not printable, or is the name of two features.
         """
-        known = set(feature_names)
+        model_features = set(feature_names)
         problems = [
             InputProblem(pointer_of("feature_names", name), "is not a feature of this model")
             for name in self.feature_names
-            if name not in known
+            if name not in model_features
         ]
         problems += [
             InputProblem(
@@ -107,5 +107,5 @@ class ExportOptions:
 OPTIONS = tuple(ExportOptions.__dataclass_fields__)
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _version_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))

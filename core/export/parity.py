@@ -61,7 +61,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
                     arithmetic.description,
                     None if dataset is None else _data_parity(dataset, source.nodes, loaded, arithmetic),
                     compare_neighbours(source, loaded, arithmetic),
-                    _slack_residue(source.numeric[0], loaded) if arithmetic.slack else None,
+                    _slack_residue(source.numeric_splits[0], loaded) if arithmetic.slack else None,
                 )
             )
     for engine in engines:

@@ -54,7 +54,7 @@ def _last_common_node(
 
 
 @exact
-def walk(
+def score_by_both(
     features: Float32Array,
     model: Nodes,
     loaded: Nodes,
@@ -120,6 +120,6 @@ def decide(
         left: (n_splits, n_values) output, whether each value goes left.
     """
     for split in range(values.shape[0]):
-        for place in range(values.shape[1]):
-            value = values[split, place]
-            left[split, place] = goes_left(value, thresholds[split], missing_go[split], strict, zeros)
+        for column in range(values.shape[1]):
+            value = values[split, column]
+            left[split, column] = goes_left(value, thresholds[split], missing_go[split], strict, zeros)

@@ -26,7 +26,7 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     examples: list[Difference] = []
     for first in range(0, len(splits), _SPLITS_PER_BATCH):
         batch = splits[first : first + _SPLITS_PER_BATCH]
-        values = _values(nodes.thresholds[batch], loaded.thresholds[batch], doubles=arithmetic.doubles)
+        values = _test_values(nodes.thresholds[batch], loaded.thresholds[batch], doubles=arithmetic.doubles)
         if arithmetic.finite:
             values = np.where(np.isinf(values), 0.0, values)
         if not source.options.never_missing or arithmetic.missing is Missing.AS_WRITTEN:
@@ -51,7 +51,7 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     return NeighbourParity(len(splits), decisions, differing_decisions, differing_splits, tuple(examples))
 
 
-def _values(thresholds: Float64Array, loaded: Float64Array, *, doubles: bool) -> Float64Array:
+def _test_values(thresholds: Float64Array, loaded: Float64Array, *, doubles: bool) -> Float64Array:
     """Return (n_splits, n_values) test values of each split."""
     around = [
         neighbour.astype(np.float64)

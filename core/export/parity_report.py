@@ -66,8 +66,8 @@ class NeighbourParity:
     Attributes:
         splits: Number of splits of the model.
         decisions: Number of compared decisions. The values at each split are its threshold in LightGBM and in
-            the engine, the next values below and above both, zeros, the smallest and largest numbers,
-            infinities and a missing value.
+            the engine and the next values below and above both. Zeros, the smallest and largest numbers,
+            infinities and a missing value are also compared.
         differing_decisions: Number of decisions that differ from LightGBM's.
         differing_splits: Splits with such a decision.
         examples: The first differences.

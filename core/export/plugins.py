@@ -25,8 +25,8 @@ from core.export.networks.target import (
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
 from core.export.target import S, Target
-from core.export.text import float32_text, nested
-from core.export.thresholds import strict
+from core.export.text import float32_text, nested_texts
+from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scorers import Layer
 from core.scoring.descent import MissingGo
@@ -77,8 +77,8 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Write the body of `_createmodel`."""
-        model_thresholds, nan_left = source.numeric
-        thresholds = strict(model_thresholds)
+        model_thresholds, nan_left = source.numeric_splits
+        thresholds = strict_thresholds(model_thresholds)
         nodes = source.nodes
         names = [json.dumps(name) for name in source.features]
         features, right, values = (
@@ -100,7 +100,7 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
                 f'"missing":{yes if left[node] else no},"children":[{below_left},{below_right}]}}'
             )
 
-        definition = f"[{','.join(nested(nodes, leaf, split))}]"
+        definition = f"[{','.join(nested_texts(nodes, leaf, split))}]"
         body = {"name": source.name, "model": {"type": "model/xgboost+json", "definition": definition}}
         return json.dumps({"model": body}).encode() + b"\n"
 
@@ -116,11 +116,13 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
             yes, no = node["children"]
             return Split(columns[node["split"]], float(node["split_condition"]), missing_go), yes, no
 
-        return Nodes.walked(json.loads(json.loads(content)["model"]["model"]["definition"]), value_or_split)
+        return Nodes.from_trees(
+            json.loads(json.loads(content)["model"]["model"]["definition"]), value_or_split
+        )
 
 
 class ElasticsearchXgboost(_Xgboost):
-    """For the plugin of Elasticsearch."""
+    """`model/xgboost+json` for the plugin of Elasticsearch."""
 
     name = "elasticsearch-xgboost"
     reader = _ELASTICSEARCH
@@ -146,7 +148,7 @@ class ElasticsearchXgboost(_Xgboost):
 
 
 class OpensearchXgboost(_Xgboost):
-    """For the plugin of OpenSearch."""
+    """`model/xgboost+json` for the plugin of OpenSearch."""
 
     name = "opensearch-xgboost"
     reader = _OPENSEARCH
@@ -251,7 +253,7 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
 
 
 class ElasticsearchLinear(_Linear):
-    """For the plugin of Elasticsearch."""
+    """`model/linear` for the plugin of Elasticsearch."""
 
     name = "elasticsearch-linear"
     reader = _ELASTICSEARCH
@@ -259,7 +261,7 @@ class ElasticsearchLinear(_Linear):
 
 
 class OpensearchLinear(_Linear):
-    """For the plugin of OpenSearch."""
+    """`model/linear` for the plugin of OpenSearch."""
 
     name = "opensearch-linear"
     reader = _OPENSEARCH

@@ -14,7 +14,7 @@ from core.export.networks.target import NetworkSource
 from core.export.source_code import Arrays, NetworkCode, SourceCode, TreeCode, layer_names, tables_of
 from core.export.sums.target import MembersTarget, Part, SumSource, WrittenMember
 from core.export.target import S
-from core.export.text import replay, within
+from core.export.text import replay_code, within_tolerance
 from core.export.thresholds import ZERO
 from core.export.tree_target import TreeSource
 from core.scorers.kernels import EPSILON
@@ -154,7 +154,7 @@ if value >= 0.0:
     return value / (1.0 + value)""",
 }
 _MEMBER = """\
-def _member_{place}():
+def _member_{number}():
 {code}
     return score
 """
@@ -182,17 +182,17 @@ def _rounded(value):
     except OverflowError:
         return copysign(inf, value)
 """
-_REPLAY = replay(
+_REPLAY = replay_code(
     "import json\nimport model\n",
     '    score = model.score(list(golden["features"].values()))\n',
-    within("1e-9"),
+    within_tolerance("1e-9"),
 )
 _MEMBER_FUNCTION = re.compile(r"^def _member_\d+\(\):\n(.*?)^    return score\n", re.MULTILINE | re.DOTALL)
 _INDICATORS = "    units += [0.0 if isfinite(values[feature]) else 1.0 for feature in INDICATORS]\n"
 
 
 class _Python(SourceCode[S]):
-    """One module.
+    """A Python module of a model.
 
     Attributes:
         imports: The import statements.
@@ -205,7 +205,7 @@ class _Python(SourceCode[S]):
 
     @abstractmethod
     def code(self, source: S) -> tuple[str, str]:
-        """Return the constants after the names of features, and the body of `score` with what it calls."""
+        """Return the constants after the names of features, and `score`'s body with its functions."""
 
     def write(self, source: S) -> bytes:
         """Write the module."""
@@ -223,7 +223,7 @@ class _Python(SourceCode[S]):
 
 
 class PythonTrees(_Python[TreeSource], TreeCode):
-    """A forest."""
+    """Python module of a forest."""
 
     summary = "Python module without dependencies, exact in float64"
     missing = "None or NaN is missing."
@@ -238,11 +238,11 @@ class PythonTrees(_Python[TreeSource], TreeCode):
     def instructions(self, source: TreeSource) -> str:
         """Return Python code that replays the golden vectors."""
         condition = 'model.score(list(golden["features"].values())) == golden["score"]'
-        return replay("import json\nimport model\n", "", condition)
+        return replay_code("import json\nimport model\n", "", condition)
 
 
 class PythonNetwork(_Python[NetworkSource], NetworkCode):
-    """A linear scorer or a network."""
+    """Python module of a linear scorer or a network."""
 
     summary = "Python module without dependencies, in float64"
     missing = (
@@ -265,8 +265,8 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
                 f"{name.upper()} = {_literal(array)}" for name, array in tables_of(network).items()
             ),
             layers="\n".join(
-                f"    ({', '.join(str(name and name.upper()) for name in layer_names(place, layer))}),"
-                for place, layer in enumerate(network.layers)
+                f"    ({', '.join(str(name and name.upper()) for name in layer_names(index, layer))}),"
+                for index, layer in enumerate(network.layers)
             ),
         )
         body = _LAYERS_BODY.format(
@@ -293,7 +293,7 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
 
 
 class PythonSum(_Python[SumSource], MembersTarget):
-    """A sum: a function around the module of each member."""
+    """Python module of a sum: a function around the module of each member."""
 
     summary = "Python module without dependencies, in float64"
     missing = (
@@ -310,24 +310,24 @@ class PythonSum(_Python[SumSource], MembersTarget):
 
     def code(self, source: SumSource) -> tuple[str, str]:
         """Return the functions of the members with their weights, and the function that adds their scores."""
-        places = range(1, len(source.parts) + 1)
+        numbers = range(1, len(source.parts) + 1)
         tables = _SUM_TABLES.format(
-            members="\n\n".join(map(self._member, places, source.parts)),
+            members="\n\n".join(map(self._member, numbers, source.parts)),
             weights=tuple(part.member.weight for part in source.parts),
             columns=tuple(tuple(part.columns.tolist()) for part in source.parts),
             rounds=tuple(part.member.precision == "float32" for part in source.parts),
-            scores=", ".join(f"_member_{place}()" for place in places),
+            scores=", ".join(f"_member_{number}()" for number in numbers),
         )
         return tables, _SUM_BODY
 
-    def _member(self, place: int, part: Part) -> str:
+    def _member(self, number: int, part: Part) -> str:
         source = part.source
         if isinstance(source, TreeSource):
             tables, body = self.of_trees.code(source)
         else:
             tables, body = self.of_networks.code(source)
         code = f"{tables}\n\ndef score(features):\n{body}".rstrip()
-        return _MEMBER.format(place=place, code=textwrap.indent(code, "    "))
+        return _MEMBER.format(number=number, code=textwrap.indent(code, "    "))
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the modules of the members."""

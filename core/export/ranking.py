@@ -52,9 +52,13 @@ def _adjacent_pairs(
     queries = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
     order = np.lexsort((-scores, queries))
     upper, lower = order[:-1], order[1:]
-    apart = (queries[upper] == queries[lower]) & (scores[upper] > scores[lower])
-    gaps = (engine_scores[upper] - engine_scores[lower])[apart]
-    return int(np.count_nonzero(apart)), int(np.count_nonzero(gaps < 0)), int(np.count_nonzero(gaps == 0))
+    is_ranked_pair = (queries[upper] == queries[lower]) & (scores[upper] > scores[lower])
+    gaps = (engine_scores[upper] - engine_scores[lower])[is_ranked_pair]
+    return (
+        int(np.count_nonzero(is_ranked_pair)),
+        int(np.count_nonzero(gaps < 0)),
+        int(np.count_nonzero(gaps == 0)),
+    )
 
 
 def ndcg_at_10(scores: Float64Array, labels: Float32Array, query_boundaries: Int64Array) -> Float64Array:

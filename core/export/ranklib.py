@@ -10,7 +10,7 @@ import numpy as np
 
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.text import java_float, nested
+from core.export.text import java_float, nested_texts
 from core.export.thresholds import floor32
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"<(tree|feature|threshold|output)[^>]*>([^<]*)")
 
 
 class RankLib(TreeTarget):
-    """A forest, as RankLib's ensemble of regression trees."""
+    """RankLib's ensemble of the regression trees of a forest."""
 
     name = "ranklib"
     filename = "model.txt"  # its first line is not XML
@@ -42,7 +42,7 @@ class RankLib(TreeTarget):
     def write(self, source: TreeSource) -> bytes:
         """Write the ensemble."""
         nodes = source.nodes
-        model_thresholds, _ = source.numeric
+        model_thresholds, _ = source.numeric_splits
         features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
         thresholds = floor32(model_thresholds).tolist()
 
@@ -53,7 +53,7 @@ class RankLib(TreeTarget):
                 f'<split pos="left">\n{below_left}</split>\n<split pos="right">\n{below_right}</split>\n'
             )
 
-        trees = nested(nodes, lambda node: f"<output> {java_float(values[node])} </output>\n", split)
+        trees = nested_texts(nodes, lambda node: f"<output> {java_float(values[node])} </output>\n", split)
         written = "".join(
             f'<tree id="{number}" weight="1.0">\n<split>\n{tree}</split>\n</tree>\n'
             for number, tree in enumerate(trees, start=1)
@@ -64,7 +64,7 @@ class RankLib(TreeTarget):
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the ensemble."""
         pairs = _TOKEN.findall(content.decode())
-        # Tokens are in the order in which `walked` calls `value_or_split`.
+        # Tokens are in the order in which `from_trees` calls `value_or_split`.
         tokens = ((tag, text) for tag, text in pairs if tag != "tree")
 
         def value_or_split(_: None) -> float | tuple[Split, None, None]:
@@ -74,7 +74,7 @@ class RankLib(TreeTarget):
             _, threshold = next(tokens)
             return Split(int(text) - 1, float(threshold), MissingGo.NOWHERE), None, None
 
-        return Nodes.walked([None for tag, _ in pairs if tag == "tree"], value_or_split)
+        return Nodes.from_trees([None for tag, _ in pairs if tag == "tree"], value_or_split)
 
     def instructions(self, source: TreeSource) -> str:
         """Return the commands for RankLib and for the plugins."""

@@ -31,14 +31,14 @@ from core.export.networks.target import (
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
 from core.export.target import S, Target
-from core.export.text import decimal, float32_text, java_float, nested
+from core.export.text import decimal, float32_text, java_float, nested_texts
 from core.export.thresholds import before_slack
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scorers import Layer
 from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array
 
-ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less some room for Solr's managed resource
+ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer, 0xfffff, less the rest of Solr's managed resource
 _LTR = "org.apache.solr.ltr"
 _NORM = f"{_LTR}.norm.StandardNormalizer"
 _ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
@@ -141,7 +141,7 @@ To replay `golden.jsonl`, index each line's `features` as fields of a document, 
 
 
 class SolrTrees(_Solr[TreeSource], TreeTarget):
-    """A forest."""
+    """Solr's model of a forest."""
 
     model = "MultipleAdditiveTreesModel"
     summary = "MultipleAdditiveTreesModel for Solr's model store"
@@ -166,7 +166,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
     def params(self, source: TreeSource) -> str:
         """Return the trees as JSON text."""
-        model_thresholds, nan_left = source.numeric
+        model_thresholds, nan_left = source.numeric_splits
         nodes, legacy = source.nodes, _legacy(source.options)
         names = [json.dumps(name) for name in source.features]
         features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
@@ -179,7 +179,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
                 f'"left":{below_left},"right":{below_right}}}'
             )
 
-        trees = nested(nodes, lambda node: f'{{"value":"{java_float(values[node])}"}}', split)
+        trees = nested_texts(nodes, lambda node: f'{{"value":"{java_float(values[node])}"}}', split)
         nulls = "" if legacy else '"isNullSameAsZero":false,'
         written = ",".join(f'{{"weight":"1","root":{tree}}}' for tree in trees)
         return f'{nulls}"trees":[{written}]'
@@ -199,7 +199,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
             )
 
         trees = json.loads(content)["params"]["trees"]
-        return Nodes.walked((tree["root"] for tree in trees), value_or_split)
+        return Nodes.from_trees((tree["root"] for tree in trees), value_or_split)
 
     def defaults(self, source: TreeSource) -> list[str | None]:
         """Return NaN for versions that distinguish NaN from 0."""
@@ -215,7 +215,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
 
 class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
-    """A linear scorer or a network whose features are scaled by normalizers."""
+    """Solr's model of a linear scorer or a network, whose features are scaled by normalizers."""
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
     limits = limits_of(PLUGIN_UNSUPPORTED)
@@ -285,7 +285,7 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
 
 
 class SolrLinear(_SolrNetwork):
-    """A linear scorer, with the weights as they were trained."""
+    """Solr's model of a linear scorer, with the weights as they were trained."""
 
     model = "LinearModel"
     summary = "LinearModel for Solr's model store"
@@ -317,7 +317,7 @@ class SolrLinear(_SolrNetwork):
 
 
 class SolrNetwork(_SolrNetwork):
-    """A network, whose matrices have a row for each unit."""
+    """Solr's model of a network, whose matrices have a row for each unit."""
 
     model = "NeuralNetworkModel"
     summary = "NeuralNetworkModel for Solr's model store"
@@ -327,8 +327,8 @@ class SolrNetwork(_SolrNetwork):
         network, last = source.network, len(source.network.layers) - 1
         layers = ",".join(
             f'{{"matrix":[{",".join(_row(row) for row in layer.weights.T)}],"bias":{_row(layer.bias)},'
-            f'"activation":"{network.activation if place < last else "identity"}"}}'
-            for place, layer in enumerate(network.layers)
+            f'"activation":"{network.activation if index < last else "identity"}"}}'
+            for index, layer in enumerate(network.layers)
         )
         return f'"layers":[{layers}]'
 

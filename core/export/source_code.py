@@ -152,10 +152,10 @@ def tables_of(network: Network) -> dict[str, Any]:
         tables |= {"knots": inputs.knots, "targets": inputs.targets}
     if len(inputs.indicators):
         tables["indicators"] = inputs.indicators
-    for place, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.layers):
         for name in ("weights", "bias", *NORMS):
             if (array := getattr(layer, name)) is not None:
-                tables[f"{name}_{place}"] = array
+                tables[f"{name}_{index}"] = array
     return tables
 
 
@@ -172,13 +172,13 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
     n_inputs = n_features + len(indicators)
     try:
         while f"weights_{len(layers)}" in arrays:
-            place = len(layers)
-            flat = np.array(arrays[f"weights_{place}"], np.float32)
+            index = len(layers)
+            flat = np.array(arrays[f"weights_{index}"], np.float32)
             norms = (
-                np.array(arrays[name], np.float32) if (name := f"{norm}_{place}") in arrays else None
+                np.array(arrays[name], np.float32) if (name := f"{norm}_{index}") in arrays else None
                 for norm in NORMS
             )
-            bias = np.array(arrays[f"bias_{place}"], np.float32)
+            bias = np.array(arrays[f"bias_{index}"], np.float32)
             layers.append(Layer(flat.reshape(n_inputs, len(bias)), bias, *norms))
             n_inputs = len(bias)
         knots, targets = (
@@ -200,7 +200,7 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
     return Network(features, transform, tuple(layers), activation)
 
 
-def layer_names(place: int, layer: Layer) -> list[str | None]:
+def layer_names(index: int, layer: Layer) -> list[str | None]:
     """Return the names of the tables of weights, bias, norm's scales and norm's shifts; None for no table."""
     names = ("weights", "bias", *NORMS)
-    return [None if getattr(layer, name) is None else f"{name}_{place}" for name in names]
+    return [None if getattr(layer, name) is None else f"{name}_{index}" for name in names]

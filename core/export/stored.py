@@ -5,7 +5,7 @@ from core.export.networks.target import ARITHMETIC, Engine, NetworkSource, Netwo
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.sums.target import MembersTarget, SumSource, WrittenMember
-from core.export.text import replay
+from core.export.text import replay_code
 from core.export.tree_target import Arithmetic, TreeSource, TreeTarget
 from core.scorers import read_network
 from core.scorers.sum import read_sum
@@ -56,7 +56,7 @@ class LightGbm(TreeTarget):
 
     def instructions(self, source: TreeSource) -> str:
         """Return Python code that reads the file."""
-        return replay(
+        return replay_code(
             f'import json\nimport lightgbm\n\nbooster = lightgbm.Booster(model_file="{self.filename}")',
             '    row = [float("nan") if value is None else value for value in golden["features"].values()]\n',
             'booster.predict([row], raw_score=True)[0] == golden["score"]',

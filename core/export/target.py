@@ -57,7 +57,7 @@ class Target(ABC, Generic[S]):
         reader: Programs that read the file.
         summary: One-line summary.
         options: Supported options of `ExportOptions`.
-        limits: Descriptions of what the format cannot express.
+        limits: Descriptions of models that the format cannot express.
     """
 
     name: ClassVar[str]

@@ -9,7 +9,9 @@ _UNESCAPED_BYTES = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/
 EXACT = 'score == golden["score"]'
 
 
-def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]) -> list[str]:
+def nested_texts(
+    nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]
+) -> list[str]:
     """Write each tree as nested text, from its leaves up, without recursion.
 
     Args:
@@ -23,14 +25,14 @@ def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, 
     features, right = nodes.features.tolist(), nodes.right.tolist()
     trees = []
     for tree in range(len(nodes.roots)):
-        own = nodes.of_tree(tree)
+        tree_nodes = nodes.of_tree(tree)
         texts: dict[int, str] = {}
-        for node in reversed(own):
+        for node in reversed(tree_nodes):
             if features[node] < 0:
                 texts[node] = leaf(node)
             else:
                 texts[node] = split(node, texts.pop(node + 1), texts.pop(right[node]))
-        trees.append(texts[own.start])
+        trees.append(texts[tree_nodes.start])
     return trees
 
 
@@ -58,18 +60,18 @@ def c_literal(text: str) -> str:
     return f'"{"".join(escaped)}"'
 
 
-def within(tolerance: str) -> str:
+def within_tolerance(tolerance: str) -> str:
     """Return a Python condition that a score equals the golden score up to a relative tolerance."""
     return f'abs(score - golden["score"]) <= {tolerance} * max(1.0, abs(golden["score"]))'
 
 
-def replay(setup: str, scoring: str, condition: str) -> str:
+def replay_code(setup: str, scoring: str, condition: str) -> str:
     """Return a Markdown block of Python code that compares an engine's scores with the golden scores.
 
     Args:
         setup: Lines in front of the loop over the golden vectors, which load the model.
         scoring: Lines of the loop, indented, that score the features in `golden`.
-        condition: The condition that a score must meet: `EXACT`, or the result of `within`.
+        condition: The condition that a score must meet: `EXACT`, or the result of `within_tolerance`.
     """
     return f"""\
 ```python

@@ -31,7 +31,7 @@ def ceiling32(thresholds: Float64Array) -> Float32Array:
     return _above(floor32(thresholds))
 
 
-def strict(thresholds: Float64Array) -> Float64Array:
+def strict_thresholds(thresholds: Float64Array) -> Float64Array:
     """Return finite thresholds for `x < t`, in float32 or float64, that JSON can represent."""
     return np.where(thresholds >= LARGEST, BEYOND_FLOAT32, ceiling32(thresholds).astype(np.float64))
 
@@ -51,12 +51,12 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
     with np.errstate(invalid="ignore"):  # infinity - infinity counts as an exact match
         distances = np.abs(sums.astype(np.float64) - target)
     distances[sums == target] = 0.0
-    is_unfit = np.isnan(distances) | ((sums < 0.0) != (target < 0.0))
-    best = np.argmin(np.where(is_unfit, np.inf, distances), axis=0)
+    is_excluded = np.isnan(distances) | ((sums < 0.0) != (target < 0.0))
+    best = np.argmin(np.where(is_excluded, np.inf, distances), axis=0)
     return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 
 
-def numeric(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Float64Array, Int64Array]:
+def numeric_splits(thresholds: Float64Array, missing_go: Int64Array) -> tuple[Float64Array, Int64Array]:
     """Express splits by `x <= t` and the child of NaN only, which is all that most engines support.
 
     LightGBM treats values around 0 as 0, so thresholds are moved to send these values the same way as 0.

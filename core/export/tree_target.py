@@ -11,9 +11,9 @@ import numpy as np
 from core.errors import ModelError
 from core.export.nodes import Nodes, require_same_shape
 from core.export.options import ExportOptions
-from core.export.parity_kernel import walk
+from core.export.parity_kernel import score_by_both
 from core.export.target import Export, Source, Target
-from core.export.thresholds import LARGEST, SLACK, floor32, numeric, splits_that_separate_zeros
+from core.export.thresholds import LARGEST, SLACK, floor32, numeric_splits, splits_that_separate_zeros
 from core.scorers import TreeModel
 from core.scoring.descent import MissingGo
 from core.scoring.model_text import ModelText
@@ -114,9 +114,9 @@ class TreeSource(Source):
         return nodes if self.shift is None else nodes.with_leaf(self.shift)
 
     @cached_property
-    def numeric(self) -> tuple[Float64Array, Int64Array]:
+    def numeric_splits(self) -> tuple[Float64Array, Int64Array]:
         """Return the thresholds for `x <= t` of all nodes, and 1 where NaN goes left."""
-        return numeric(self.nodes.thresholds, self.nodes.missing_go)
+        return numeric_splits(self.nodes.thresholds, self.nodes.missing_go)
 
     def describe_split(self, node: int) -> str:
         """Return the feature, the threshold and the tree of a split, for messages."""
@@ -199,7 +199,7 @@ class TreeTarget(Target[TreeSource]):
     def _check_missing(self, source: TreeSource, splits: Int64Array, arithmetic: Arithmetic) -> None:
         if arithmetic.missing is Missing.AS_WRITTEN:
             return
-        thresholds, nan_left = (column[splits] for column in source.numeric)
+        thresholds, nan_left = (column[splits] for column in source.numeric_splits)
         engine_left = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
         self.refuse(
             source,
@@ -262,8 +262,11 @@ def _score_shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
     kind = np.float32 if arithmetic.single_sum else np.float64
     total = kind(0.0)
     for tree in range(len(nodes.roots)):
-        own = nodes.of_tree(tree)
-        values, is_leaf = nodes.values[own.start : own.stop], nodes.features[own.start : own.stop] < 0
+        tree_nodes = nodes.of_tree(tree)
+        values, is_leaf = (
+            nodes.values[tree_nodes.start : tree_nodes.stop],
+            nodes.features[tree_nodes.start : tree_nodes.stop] < 0,
+        )
         total = kind(total + kind(values[is_leaf].min()))
     return -float(total)
 
@@ -271,11 +274,11 @@ def _score_shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
 def scores_of(
     features: FloatArray, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic
 ) -> tuple[Float64Array, Float64Array, tuple[int, int]]:
-    """Score documents by LightGBM and by the engine; return both, and the counts of `walk`."""
+    """Score documents by LightGBM and by the engine; return both, and the counts of `score_by_both`."""
     scores, engine_scores = np.empty(len(features)), np.empty(len(features))
     rows = np.ascontiguousarray(features, np.float32)
     strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum
-    counts = walk(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
+    counts = score_by_both(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
     return scores, engine_scores, counts
 
 
@@ -294,5 +297,5 @@ def require_expressible(text: ModelText, format: str) -> None:
     Raises:
         ModelError: Only LightGBM can express the model.
     """
-    if found := inexpressible_part(text):
-        raise ModelError(f"the model has {found}; only the format lightgbm supports this, {format} does not")
+    if part := inexpressible_part(text):
+        raise ModelError(f"the model has {part}; only the format lightgbm supports this, {format} does not")

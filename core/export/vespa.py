@@ -23,8 +23,8 @@ from core.export.onnx import OnnxNetwork
 from core.export.options import ExportOptions
 from core.export.sums.target import MembersTarget, SumSource, WrittenMember
 from core.export.target import S, Source, Target
-from core.export.text import nested
-from core.export.thresholds import strict
+from core.export.text import nested_texts
+from core.export.thresholds import strict_thresholds
 from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
 from core.scorers import Network
 from core.scoring.descent import MissingGo
@@ -76,8 +76,8 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
 
     def write(self, source: TreeSource) -> bytes:
         """Return the JSON of LightGBM's `dump_model`, limited to the members that Vespa reads."""
-        model_thresholds, nan_left = source.numeric
-        thresholds = strict(model_thresholds)
+        model_thresholds, nan_left = source.numeric_splits
+        thresholds = strict_thresholds(model_thresholds)
         nodes = source.nodes
         features, values = nodes.features.tolist(), nodes.values.tolist()
         numbers, left = thresholds.tolist(), nan_left.tolist()
@@ -89,7 +89,7 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
                 f'"left_child":{below_left},"right_child":{below_right}}}'
             )
 
-        trees = nested(nodes, lambda node: f'{{"leaf_value":{values[node]!r}}}', split)
+        trees = nested_texts(nodes, lambda node: f'{{"leaf_value":{values[node]!r}}}', split)
         head = {
             "name": "tree",
             "version": "v4",
@@ -120,7 +120,7 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
             return split, node["left_child"], node["right_child"]
 
         document = json.loads(content)
-        return Nodes.walked((tree["tree_structure"] for tree in document["tree_info"]), value_or_split)
+        return Nodes.from_trees((tree["tree_structure"] for tree in document["tree_info"]), value_or_split)
 
     def instructions(self, source: TreeSource) -> str:
         """Return the instructions with a rank profile."""
@@ -148,7 +148,7 @@ class _VespaProfile(_Vespa[S]):
     """A model whose rank profile is a separate file."""
 
     def models(self, source: S) -> str:
-        """Return the words of the instructions on files for the folder `models`; "" without such files."""
+        """Return the part of the instructions on files for the folder `models`; "" without such files."""
         return ""
 
     def instructions(self, source: S) -> str:
@@ -216,7 +216,7 @@ class VespaNetwork(_VespaProfile[NetworkSource], OnnxNetwork):
     limits = (_UNMAPPED_FEATURES,)
 
     def models(self, source: NetworkSource) -> str:
-        """Return the words of the instructions on the ONNX model."""
+        """Return the part of the instructions on the ONNX model."""
         return f"`model.onnx` as `models/{source.name}.onnx` and "
 
     def companions(self, source: NetworkSource, content: bytes) -> Mapping[str, bytes]:
@@ -243,7 +243,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         return _LINEAR if source.network.kind == "linear" and not parts & _UNSUPPORTED else self.of_networks
 
     def models(self, source: SumSource) -> str:
-        """Return the words of the instructions on the models of members; "" if all are expressions."""
+        """Return the part of the instructions on the models of members; "" if all are expressions."""
         return "the files of `models` into the folder `models` and " if self.companions(source, b"") else ""
 
     def write(self, source: SumSource) -> bytes:
@@ -359,7 +359,7 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
 
 def _linear_expression(source: NetworkSource) -> str:
     """Write the score of a linear scorer, with the scaling folded into the weights in float64."""
-    constant, weights, missing = _folded(source.network)
+    constant, weights, missing = _folded_weights(source.network)
     terms = "".join(
         f"            + if (isNan({source.features[column]}), {missing[column]!r},"
         f" {weights[column]!r} * {source.features[column]})\n"
@@ -398,7 +398,7 @@ def _onnx_scores(source: NetworkSource) -> str:
     return f"sum(onnx({profile_name(source.name)}).scores)"
 
 
-def _folded(network: Network) -> tuple[float, list[float], list[float]]:
+def _folded_weights(network: Network) -> tuple[float, list[float], list[float]]:
     """Return the constant, the weights of raw features, and the terms of missing features."""
     inputs, (layer,) = network.inputs, network.layers
     trained = layer.weights[:, 0].astype(np.float64)

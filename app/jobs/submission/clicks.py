@@ -3,7 +3,7 @@
 from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import has_no_features, require_ready
-from core.clicks.propensities import BY_FEATURES
+from core.clicks.propensities import FEATURE_METHODS
 from core.clicks.users import PRESETS
 from core.errors import InvalidInput
 from core.jobs.propensity import PropensityJob
@@ -23,7 +23,7 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
     """
     tx.click_logs.ready(request.click_log_id)
     values = request.model_dump(mode="json")
-    if values["method"] in BY_FEATURES:
+    if values["method"] in FEATURE_METHODS:
         if request.dataset_id is None:
             raise InvalidInput.at("/dataset_id", f"{values['method']} needs the features of the documents")
         (dataset,) = require_ready(tx, [request.dataset_id])

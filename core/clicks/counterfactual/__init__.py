@@ -3,7 +3,7 @@
 from core.clicks.counterfactual.estimates import (
     Estimates,
     Estimator,
-    Floor,
+    MinimumSupport,
     SystemEstimate,
     evaluate_rankings,
 )
@@ -19,8 +19,8 @@ __all__ = [
     "Difference",
     "Estimates",
     "Estimator",
-    "Floor",
     "HeldOutClicks",
+    "MinimumSupport",
     "NewRanking",
     "SystemEstimate",
     "admits_by_estimates",

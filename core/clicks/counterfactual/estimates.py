@@ -19,7 +19,7 @@ _RESAMPLES = 1_000
 
 
 @dataclass(frozen=True)
-class Floor:
+class MinimumSupport:
     """Minimum support of an estimate for a verdict.
 
     Attributes:
@@ -74,8 +74,8 @@ class SystemEstimate:
 
 
 @dataclass(frozen=True)
-class Estimated:
-    """An estimate and its bootstrap replicates; estimates of the same lists share the samples of clusters.
+class ResampledEstimate:
+    """An estimate with its bootstrap replicates; all estimates of the same lists use the same samples.
 
     Attributes:
         estimate: The estimate.
@@ -100,7 +100,7 @@ class Estimates:
 
     lists: int
     clusters: int
-    estimated: list[Estimated]
+    estimated: list[ResampledEstimate]
 
 
 def evaluate_rankings(
@@ -112,15 +112,15 @@ def evaluate_rankings(
     normalised: bool = False,
     clip: float | None = None,
     examination: Sequence[float] | None = None,
-    floor: Floor = Floor(),
+    floor: MinimumSupport = MinimumSupport(),
     seed: int = 0,
     threads: int = 1,
 ) -> Estimates:
     """Estimate a metric of the logged ranking and of new rankings, over lists whose query is in all rankings.
 
     `examination` needs no logged propensities: the sum of click · weight(new rank) / p estimates the metric
-    of relevance. p is the mean examination of the document over the lists of its query, so for one ranking
-    per query the examination of its rank (Joachims et al. 2017). The other estimators need logged
+    of relevance. p is the mean examination of the document over the lists of its query. For one ranking per
+    query, p is the examination of its rank (Joachims et al. 2017). The other estimators need logged
     propensities and estimate the metric of clicks; see `importance_weights`.
 
     Args:
@@ -149,7 +149,7 @@ def evaluate_rankings(
     clusters = _clusters(common)
     n_clusters = int(clusters.max()) + 1
 
-    def estimated(ranking: NewRanking | None) -> Estimated:
+    def estimated(ranking: NewRanking | None) -> ResampledEstimate:
         if estimator == "examination":
             rows = examination_rows(common, ranking, by_rank, examination or (), clip)
         elif ranking is None:
@@ -163,7 +163,7 @@ def evaluate_rankings(
         size, largest = effective_size_and_largest_share(rows.weights)
         missing = floor.missing(size, largest, rows.unsupported)
         support = (size, largest, rows.clipped, rows.unsupported, missing)
-        return Estimated(SystemEstimate(name, value, lower, upper, *support), resampled, rows.zeros)
+        return ResampledEstimate(SystemEstimate(name, value, lower, upper, *support), resampled, rows.zeros)
 
     return Estimates(common.n_lists, n_clusters, [estimated(ranking) for ranking in (None, *rankings)])
 
@@ -202,8 +202,8 @@ def _bootstrapped(rows: Rows, clusters: Int64Array, seed: int, threads: int) -> 
     if rows.normalised:
         parts += [per_cell(rows.weights), per_cell(None)]
     columns = np.hstack(parts)
-    drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)
-    values = _estimates_from_sums(np.vstack([columns.sum(axis=0), drawn]), n_groups)
+    resampled = resampled_sums(columns, resamples=_RESAMPLES, seed=seed, threads=threads)
+    values = _estimates_from_sums(np.vstack([columns.sum(axis=0), resampled]), n_groups)
     return float(values[0]), values[1:]
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from core.clicks.correction import ClickCorrection
-from core.clicks.counterfactual.estimates import Floor, effective_size_and_largest_share
+from core.clicks.counterfactual.estimates import MinimumSupport, effective_size_and_largest_share
 from core.data import RankingDataset
 from core.losses.ranks import descending_order
 from core.types import Float64Array, FloatArray
@@ -44,13 +44,13 @@ class HeldOutClicks:
         ranks = np.empty(len(scores), np.int64)
         ranks[descending_order(scores, boundaries)] = np.arange(len(scores)) - boundaries[queries]
         clicked = np.flatnonzero(self.dataset.labels > 0.0)
-        worth = np.append(self.by_rank, 0.0)[np.minimum(ranks[clicked], len(self.by_rank))]
-        gained = np.bincount(queries[clicked], weights=worth * self._weights, minlength=len(lengths))
-        return np.asarray(gained, np.float64)
+        rank_weights = np.append(self.by_rank, 0.0)[np.minimum(ranks[clicked], len(self.by_rank))]
+        sums = np.bincount(queries[clicked], weights=rank_weights * self._weights, minlength=len(lengths))
+        return np.asarray(sums, np.float64)
 
     def missing(self) -> str | None:
         """Return the reason why the clicks support no verdict, or None."""
-        return Floor().missing(*effective_size_and_largest_share(self._weights), 0.0)
+        return MinimumSupport().missing(*effective_size_and_largest_share(self._weights), 0.0)
 
     @cached_property
     def _weights(self) -> Float64Array:

@@ -45,8 +45,8 @@ def importance_weights(
 def _products_from_top(ratios: Float64Array, boundaries: Int64Array) -> Float64Array:
     products = ratios.copy()
     starts, lengths = boundaries[:-1], np.diff(boundaries)
-    for place in range(1, int(lengths.max(initial=0))):
-        rows = starts[lengths > place] + place
+    for position in range(1, int(lengths.max(initial=0))):
+        rows = starts[lengths > position] + position
         products[rows] *= products[rows - 1]
     return products
 

@@ -54,11 +54,11 @@ def _rates(
     log: ClickLog, rewards: Float64Array, is_used: BoolArray, depth: int
 ) -> tuple[Float64Array, Float64Array]:
     """Return attractiveness of pairs, (n_pairs,), and click rates of ranks, (k,), from some impressions."""
-    places = log.ranks[is_used].astype(np.int64) - 1
-    seen = np.bincount(places, minlength=depth)
-    rates = np.bincount(places, weights=rewards[is_used], minlength=depth) / np.maximum(seen, 1)
+    rank_indices = log.ranks[is_used].astype(np.int64) - 1
+    seen = np.bincount(rank_indices, minlength=depth)
+    rates = np.bincount(rank_indices, weights=rewards[is_used], minlength=depth) / np.maximum(seen, 1)
     clicks = np.bincount(log.pairs[is_used], weights=rewards[is_used], minlength=log.n_pairs)
-    expected = np.bincount(log.pairs[is_used], weights=rates[places], minlength=log.n_pairs)
+    expected = np.bincount(log.pairs[is_used], weights=rates[rank_indices], minlength=log.n_pairs)
     return (clicks + _PRIOR_CLICKS) / (expected + _PRIOR_CLICKS), rates
 
 
@@ -69,6 +69,6 @@ def _tails(
     table = np.zeros((len(log.query_ids), len(by_rank) + 1))
     table[:, :-1] = by_rank
     ranked = np.flatnonzero((new_ranks > 0) & (new_ranks <= len(by_rank)))
-    places = new_ranks[ranked] - 1
-    table[log.pair_queries[ranked], places] = by_rank[places] * attraction[ranked]
+    rank_indices = new_ranks[ranked] - 1
+    table[log.pair_queries[ranked], rank_indices] = by_rank[rank_indices] * attraction[ranked]
     return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]

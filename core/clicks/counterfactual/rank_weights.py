@@ -10,7 +10,7 @@ from core.metrics.registry import parse_metric
 from core.types import Float64Array
 
 _DEFAULT_CUTOFF = 10  # cutoff of a metric whose name has no cutoff
-_MAX_CUTOFF = 999_999  # as of the metrics that `parse_metric` reads
+_MAX_CUTOFF = 999_999  # the greatest cutoff that `parse_metric` accepts
 _ADDITIVE_METRICS = "dcg@k, precision@k, rbp@k or clicks@k"
 
 

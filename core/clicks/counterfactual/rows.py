@@ -103,8 +103,8 @@ def slot_rows(
     if estimator == "slate":  # the impressions of a list share its weight
         starts = top.list_boundaries[:-1][np.diff(top.list_boundaries) > 0]
         clipped = _clipped(unclipped[starts], clip)[1]
-    places = top.ranks.astype(np.int64) - 1
-    rewards = top.rewards * by_rank[places]
+    rank_indices = top.ranks.astype(np.int64) - 1
+    rewards = top.rewards * by_rank[rank_indices]
     values = rewards * weights
     if estimator == "cascade_doubly_robust":
         predicted = predicted_rewards(top, ranking.ranks, by_rank)
@@ -112,7 +112,7 @@ def slot_rows(
         values = doubly_robust_values(rewards, weights, weights_above, predicted.shown, predicted.expected)
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
     is_weighted = weights > 0.0
-    supported[top.pair_queries[top.pairs[is_weighted]], places[is_weighted]] = True
+    supported[top.pair_queries[top.pairs[is_weighted]], rank_indices[is_weighted]] = True
     replaced = supported
     if normalised or estimator == "cascade_doubly_robust":
         replaced = supported | supported.any(axis=0)  # by other queries at the same rank
@@ -123,7 +123,7 @@ def slot_rows(
         unsupported=_unsupported(log, ranking, by_rank, supported),
         zeros=_unsupported(log, ranking, by_rank, replaced),
     )
-    return rows.by_list() if estimator == "slate" else replace(rows, groups=places)
+    return rows.by_list() if estimator == "slate" else replace(rows, groups=rank_indices)
 
 
 def examination_rows(
@@ -135,7 +135,7 @@ def examination_rows(
 ) -> Rows:
     """Return clicks with the values click · weight(new rank) / p, for p the mean examination of the document.
 
-    The mean is over all lists of the query; a list that does not show the document counts as 0, which is the
+    The mean is over all lists of the query. A list that does not show the document counts as 0. This is the
     policy-aware propensity of Oosterhuis and de Rijke (2020). Without a ranking, the new rank is the old
     rank, and p its examination.
 
@@ -156,9 +156,11 @@ def examination_rows(
     else:
         of_pairs = _mean_examination(log, by_old_rank)
         new, examined = ranking.ranks[pairs].astype(np.int64), of_pairs[pairs]
-        known = np.flatnonzero((of_pairs > 0.0) & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank)))
+        supported_pairs = np.flatnonzero(
+            (of_pairs > 0.0) & (ranking.ranks > 0) & (ranking.ranks <= len(by_rank))
+        )
         supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
-        supported[log.pair_queries[known], ranking.ranks[known] - 1] = True
+        supported[log.pair_queries[supported_pairs], ranking.ranks[supported_pairs] - 1] = True
         unsupported = _unsupported(log, ranking, by_rank, supported)
     weights, clipped = _clipped(1.0 / examined, clip)
     worth = np.concatenate([[0.0], by_rank])[np.where(new <= len(by_rank), new, 0)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import combinations
 
-from core.clicks.counterfactual.estimates import Estimated, Estimates, SystemEstimate
+from core.clicks.counterfactual.estimates import Estimates, ResampledEstimate, SystemEstimate
 from core.evaluation.bootstrap import interval_of
 
 
@@ -71,7 +71,9 @@ def counterfactual_result(metric: str, estimator: str, estimates: Estimates) -> 
     )
 
 
-def _difference(metric: str, first: Estimated, second: Estimated, clusters: int) -> Difference:
+def _difference(
+    metric: str, first: ResampledEstimate, second: ResampledEstimate, clusters: int
+) -> Difference:
     a, b = first.estimate, second.estimate
     lower, upper = interval_of(second.resampled - first.resampled, clusters)
     value = b.value - a.value
@@ -93,7 +95,7 @@ def _difference(metric: str, first: Estimated, second: Estimated, clusters: int)
     return Difference(a.name, b.name, value, lower, upper, better, sentence)
 
 
-def _may_be_reversed(first: Estimated, second: Estimated) -> bool:
+def _may_be_reversed(first: ResampledEstimate, second: ResampledEstimate) -> bool:
     """Return whether documents that count as 0, if as good as the others, would change the better ranking.
 
     The zeros favour the ranking that is closer to the logged one.

@@ -20,39 +20,39 @@ def examination_indices(model: str, max_rank: int) -> Int32Array:
     Returns:
         (max_rank + 1, max_rank + 1) indices from 0; -1 where the last click would be at or below the rank.
     """
-    places = np.full((max_rank + 1, max_rank + 1), -1, np.int32)
+    indices = np.full((max_rank + 1, max_rank + 1), -1, np.int32)
     ranks, previous = np.tril_indices(max_rank + 1, -1)
-    places[ranks, previous] = ranks - 1 if model == "pbm" else np.arange(len(ranks))
-    return places
+    indices[ranks, previous] = ranks - 1 if model == "pbm" else np.arange(len(ranks))
+    return indices
 
 
 def browsing_pass(
     lists: QueryBlocks,
     weights: Float64Array,
-    places: Int32Array,
+    indices: Int32Array,
     attractiveness: Float64Array,
     examination: Float64Array,
 ) -> tuple[PairSums, Float64Array]:
     """Return the expected sums of one EM iteration.
 
     With p = θα, an impression without a click is attractive with probability (1−θ)α / (1−p) and examined with
-    (1−α)θ / (1−p); a clicked impression is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
+    (1−α)θ / (1−p). A clicked impression is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
     A click at the same rank is not a click above.
 
     Args:
         lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
-        places: See `examination_indices`.
+        indices: Indices of examination parameters, see `examination_indices`.
         attractiveness: (n_pairs,) α.
-        examination: (n_places,) θ.
+        examination: (n_examinations,) θ.
 
     Returns:
-        Sums by pair, and (n_places, 2) examined impressions and all impressions by place.
+        Sums by pair, and (n_examinations, 2) examined impressions and all impressions by index.
     """
     pairs = PairSums.zeros(len(attractiveness))
-    by_place = np.zeros((lists.n_blocks, len(examination), 2))
-    lists.run(_expect, weights, places, attractiveness, examination, pairs.values, by_place)
-    return pairs, by_place.sum(axis=0)
+    by_index = np.zeros((lists.n_blocks, len(examination), 2))
+    lists.run(_expect, weights, indices, attractiveness, examination, pairs.values, by_index)
+    return pairs, by_index.sum(axis=0)
 
 
 @bare
@@ -65,11 +65,11 @@ def _expect(
     ranks: npt.NDArray[np.int16],
     clicks: npt.NDArray[np.bool_],
     weights: Float64Array,
-    places: Int32Array,
+    indices: Int32Array,
     attractiveness: Float64Array,
     examination: Float64Array,
     sums: Float64Array,
-    by_place: Float64Array,
+    by_index: Float64Array,
 ) -> None:
     for block in range(first, last):
         for entry in range(blocks[block], blocks[block + 1]):
@@ -82,18 +82,18 @@ def _expect(
                 pair, rank = pairs[i], ranks[i]
                 if clicked < rank:
                     previous = clicked
-                place = places[rank, previous]
+                index = indices[rank, previous]
                 attractive = examined = weight
                 if clicks[i]:
                     clicked = rank
                     sums[pair, CLICKED] += weight
                 else:
-                    alpha, theta = attractiveness[pair], examination[place]
+                    alpha, theta = attractiveness[pair], examination[index]
                     scale = weight / (1.0 - alpha * theta)
                     attractive = (1.0 - theta) * alpha * scale
                     examined = (1.0 - alpha) * theta * scale
                 sums[pair, SUCCESSES] += attractive
                 sums[pair, TRIALS] += weight
                 sums[pair, EXAMINED] += examined
-                by_place[block, place, 0] += examined
-                by_place[block, place, 1] += weight
+                by_index[block, index, 0] += examined
+                by_index[block, index, 1] += weight

@@ -35,9 +35,9 @@ def chain_pass(
         attractiveness: (n_pairs,) α.
         satisfaction: (n_pairs,) σ.
         persistence: γ.
-        as_pyclick: Whether to compute as PyClick does: ε is the marginal probability for α, a list without
-            clicks is examined to its end, and the continuation after the last rank, which no list shows,
-            counts with its expectation.
+        as_pyclick: Whether to compute as PyClick does. ε is then the marginal probability for α, and a list
+            without clicks is examined to its end. The continuation after the last rank, which no list
+            shows, counts with its expectation.
 
     Returns:
         Sums by pair, and (2,) numbers of continuations and of opportunities to continue.

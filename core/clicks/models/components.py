@@ -17,8 +17,8 @@ _MAX_LISTED = 4  # maximum number of components in a sentence
 class Movement:
     """The movement of documents between ranks.
 
-    Examination and attractiveness are identified up to a factor within each component of the graph that
-    joins a pair with each rank at which it was shown.
+    A graph joins each pair with the ranks at which it was shown. Examination and attractiveness are
+    identified up to a factor within each component of this graph.
 
     Attributes:
         components: Ranks of each component, largest component first.
@@ -133,10 +133,10 @@ def _record_ranks(
                 continue
             start, stop = boundaries[entry], boundaries[entry + 1]
             for i in range(start, stop):
-                pair, place = pairs[i], np.int32(ranks[i]) - 1
+                pair, rank_index = pairs[i], np.int32(ranks[i]) - 1
                 impressions[pair] += 1.0
                 if first_ranks[pair] < 0:
-                    first_ranks[pair] = place
-                elif first_ranks[pair] != place:
+                    first_ranks[pair] = rank_index
+                elif first_ranks[pair] != rank_index:
                     moved[pair] = True
-                    edges[block, first_ranks[pair], place] = True
+                    edges[block, first_ranks[pair], rank_index] = True

@@ -41,10 +41,10 @@ def count_clicks(
 @inlined
 def last_click(clicks: npt.NDArray[np.bool_], start: int, stop: int) -> int:
     """Return the index of the last click of a list, `start - 1` without clicks."""
-    place = stop - 1
-    while place >= start and not clicks[place]:
-        place -= 1
-    return place
+    index = stop - 1
+    while index >= start and not clicks[index]:
+        index -= 1
+    return index
 
 
 @bare

@@ -103,14 +103,14 @@ def _iterate(
 
 def _browsing(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -> _Passes:
     """Yield the initial values and the result of each EM iteration, for examination by rank."""
-    places = examination_indices(spec.model, lists.max_rank)
+    indices = examination_indices(spec.model, lists.max_rank)
     attractiveness = np.full(lists.log.n_pairs, _INITIAL_VALUE)
-    examination = np.full(int(places.max()) + 1, _INITIAL_VALUE)
+    examination = np.full(int(indices.max()) + 1, _INITIAL_VALUE)
     yield Parameters(attractiveness, examination=examination), PairSums.zeros(0)
     while True:
-        sums, by_place = browsing_pass(lists, weights, places, attractiveness, examination)
+        sums, by_index = browsing_pass(lists, weights, indices, attractiveness, examination)
         attractiveness = sums.attractiveness(spec.prior, CAP)
-        examination = ratio(by_place[:, 0], by_place[:, 1], spec.prior, CAP)
+        examination = ratio(by_index[:, 0], by_index[:, 1], spec.prior, CAP)
         yield Parameters(attractiveness, examination=examination), sums
 
 

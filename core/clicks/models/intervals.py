@@ -40,7 +40,7 @@ def with_intervals(
         drawn = weights * lists.in_order(_draw(lists.log.list_users, lists.log.n_lists, generator))
         fitted = estimate(lists, model.spec, drawn)
         for name, values in fitted.shared().items():
-            shared[name].append(_scale(name, values))
+            shared[name].append(_on_interval_scale(name, values))
         difference = fitted.relevance - mean
         mean += difference / (done + 1)
         squares += difference * (fitted.relevance - mean)
@@ -56,9 +56,9 @@ def with_intervals(
 def relevance_interval(model: ClickModel) -> Interval:
     """Return the 95% interval of each pair's relevance.
 
-    The ends are quantiles of a beta distribution (gamma for `coec`) with the greater of two variances: over
-    bootstrap resamples, and of the posterior given the counts. The posterior variance matters where a pair
-    has too few clicks for resamples to differ.
+    The ends are quantiles of a beta distribution (gamma for `coec`). Its variance is the greater of the
+    variance over bootstrap resamples and the variance of the posterior given the counts. The posterior
+    variance matters where a pair has too few clicks for resamples to differ.
 
     Args:
         model: The model.
@@ -79,17 +79,18 @@ def posterior(
         attraction: Pseudo-counts of attractive and other examinations; for `coec`, of clicks and expected
             clicks. None for the model's pseudo-counts, raised to at least 0.5. The mean is then the model's
             estimate, unless a pseudo-count is 0 or, for `coec`, below 0.5.
-        satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's, raised alike.
+        satisfaction: Pseudo-counts of satisfied and other clicks. None for the model's pseudo-counts,
+            raised to at least 0.5.
     """
-    sums, own = model.sums.values, tuple(max(count, _MIN_PSEUDO_COUNT) for count in model.spec.prior)
+    sums, prior = model.sums.values, tuple(max(count, _MIN_PSEUDO_COUNT) for count in model.spec.prior)
     clicks, examined = sums[:, CLICKED], sums[:, EXAMINED]
     if model.spec.model == "coec":
-        shape, rate = attraction or (own[0], own[0])
+        shape, rate = attraction or (prior[0], prior[0])
         return (clicks + shape) / (examined + rate), (clicks + shape) / (examined + rate) ** 2
-    mean, second = _beta_moments(clicks, examined - clicks, attraction or own)
+    mean, second = _beta_moments(clicks, examined - clicks, attraction or prior)
     if model.parameters.satisfaction is not None:
         satisfied = sums[:, SATISFIED]
-        factors = _beta_moments(satisfied, clicks - satisfied, satisfaction or own)
+        factors = _beta_moments(satisfied, clicks - satisfied, satisfaction or prior)
         mean, second = mean * factors[0], second * factors[1]
     relative_variance = second / mean**2 - 1.0
     if attraction is not None:
@@ -114,8 +115,8 @@ def quantiles(model: ClickModel, mean: Float64Array, variance: Float64Array) -> 
         shape = mean**2 / variance
         lower, upper = (special.gammaincinv(shape, level) * mean / shape for level in _LEVELS)
         return Interval(lower, upper)
-    most = mean * (1.0 - mean) * (1.0 - _EDGE)  # no distribution on 0..1 has a greater variance
-    size = mean * (1.0 - mean) / np.minimum(variance, most) - 1.0
+    max_variance = mean * (1.0 - mean) * (1.0 - _EDGE)  # no distribution on 0..1 has a greater variance
+    size = mean * (1.0 - mean) / np.minimum(variance, max_variance) - 1.0
     lower, upper = (special.betaincinv(mean * size, (1.0 - mean) * size, level) for level in _LEVELS)
     return Interval(lower, upper)
 
@@ -136,7 +137,8 @@ def _draw(users: Int32Array | None, n_lists: int, generator: np.random.Generator
     return counts if users is None else counts[users]
 
 
-def _scale(name: str, values: Float64Array) -> Float64Array:
+def _on_interval_scale(name: str, values: Float64Array) -> Float64Array:
+    """Return the logarithms of ratios, or the logits of probabilities."""
     if name == "relative_examination":
         return np.log(np.maximum(values, _EDGE))
     probabilities = np.clip(values, _EDGE, 1.0 - _EDGE)
@@ -144,7 +146,7 @@ def _scale(name: str, values: Float64Array) -> Float64Array:
 
 
 def _shared_interval(name: str, values: Float64Array, resampled: Float64Array) -> Interval:
-    centre = _scale(name, values)
+    centre = _on_interval_scale(name, values)
     width = _Z_SCORE * (resampled.std(axis=0, ddof=1) if len(resampled) > 1 else np.zeros_like(values))
     lower, upper = centre - width, centre + width
     if name == "relative_examination":

@@ -19,8 +19,8 @@ _BLOCKS = 64  # more blocks than threads, so that a popular query does not delay
 class QueryBlocks:
     """The lists of a log, copied in query order and divided into blocks at query boundaries.
 
-    A pair belongs to one query, and a query to one block. Kernels process blocks in any order: the sums of a
-    pair have a fixed order of addition, and sums over pairs are kept by block and added afterwards. Results
+    A pair belongs to one query, and a query to one block. Kernels process blocks in any order. The sums of a
+    pair have a fixed order of addition. Sums over pairs are kept by block and added afterwards. Results
     are therefore bit for bit the same on any number of threads. The copy takes 7 bytes per impression;
     without it, each pass would read lists in random order.
 

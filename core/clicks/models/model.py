@@ -19,7 +19,7 @@ class Parameters:
         attractiveness: (n_pairs,) probability of a click on an examined document; for `coec`, clicks over
             expected clicks.
         satisfaction: (n_pairs,) probability that a clicked document ends the search, or None.
-        examination: (n_places,) probability of examination by index, see `examination_indices`, or the
+        examination: (n_examinations,) probability of examination by index, see `examination_indices`, or the
             click-through rate of each rank for `coec`; None for other models.
         continuation: (max_rank + 1,) probability to continue after a click by rank, 0 at index 0, or None.
         persistence: Probability to continue after an unsatisfying document, or None.
@@ -129,18 +129,18 @@ class ClickModel:
     def _rows(self, name: str, values: Float64Array) -> list[dict[str, Any]]:
         interval = self.intervals.get(name)
         rows = []
-        for place, value in enumerate(values):
-            row: dict[str, Any] = self._rank_of_parameter(name, place) | {"value": float(value)}
+        for index, value in enumerate(values):
+            row: dict[str, Any] = self._rank_of_parameter(name, index) | {"value": float(value)}
             if interval is not None:
-                row |= {"lower": float(interval.lower[place]), "upper": float(interval.upper[place])}
+                row |= {"lower": float(interval.lower[index]), "upper": float(interval.upper[index])}
             rows.append(row)
         return rows
 
-    def _rank_of_parameter(self, name: str, place: int) -> dict[str, int]:
+    def _rank_of_parameter(self, name: str, index: int) -> dict[str, int]:
         """Return the rank that a value of a shared parameter belongs to, for `ubm` also the last click."""
         if name == "persistence":
             return {}
         if self.spec.model != "ubm":
-            return {"rank": place + 1}
-        rank, previous = np.argwhere(examination_indices("ubm", self.max_rank) == place)[0]
+            return {"rank": index + 1}
+        rank, previous = np.argwhere(examination_indices("ubm", self.max_rank) == index)[0]
         return {"rank": int(rank), "last_click": int(previous)}

@@ -47,11 +47,11 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
         chain = (parameters.attractiveness, satisfaction, after_click, persistence)
         lists.run(_chain, weights, *chain, by_list, by_rank)
     else:
-        places = examination_indices("ubm" if model.spec.model == "ubm" else "pbm", lists.max_rank)
+        indices = examination_indices("ubm" if model.spec.model == "ubm" else "pbm", lists.max_rank)
         examination = parameters.examination
         if examination is None:
             examination = np.ones(lists.max_rank)
-        lists.run(_browse, weights, places, parameters.attractiveness, examination, by_list, by_rank)
+        lists.run(_browse, weights, indices, parameters.attractiveness, examination, by_list, by_rank)
     in_log = np.empty_like(by_list)
     in_log[lists.order] = by_list
     return Likelihoods(in_log, by_rank.sum(axis=0))
@@ -66,7 +66,9 @@ def _after_click(model: ClickModel, max_rank: int) -> Float64Array:
 
 
 @inlined
-def _add(rank: int, marginal: float, given: float, clicked: bool, by_rank: Float64Array) -> float:
+def _add_log_probabilities(
+    rank: int, marginal: float, given: float, clicked: bool, by_rank: Float64Array
+) -> float:
     """Add the log-probabilities of one impression; return ln P given the clicks above.
 
     `marginal` and `given` are the probabilities of a click, marginal and given the clicks above.
@@ -89,7 +91,7 @@ def _browse(
     ranks: npt.NDArray[np.int16],
     clicks: npt.NDArray[np.bool_],
     weights: Float64Array,
-    places: Int32Array,
+    indices: Int32Array,
     attractiveness: Float64Array,
     examination: Float64Array,
     by_list: Float64Array,
@@ -97,7 +99,7 @@ def _browse(
 ) -> None:
     # Entry k: probability that the last click is at rank k, or for k = 0 that there is none. `last_at` covers
     # all documents so far, `above` only those above the current rank.
-    last_at, above = np.empty(len(places)), np.empty(len(places))
+    last_at, above = np.empty(len(indices)), np.empty(len(indices))
     for block in range(first, last):
         for entry in range(blocks[block], blocks[block + 1]):
             if weights[entry] == 0.0:
@@ -112,15 +114,15 @@ def _browse(
                 if i == start or ranks[i - 1] < rank:
                     previous = clicked
                     above[:rank] = last_at[:rank]
-                given = min(alpha * examination[places[rank, previous]], 1.0)
+                given = min(alpha * examination[indices[rank, previous]], 1.0)
                 marginal = first_click = 0.0
                 for k in range(rank):
-                    click = min(alpha * examination[places[rank, k]], 1.0)
+                    click = min(alpha * examination[indices[rank, k]], 1.0)
                     marginal += above[k] * click
                     first_click += last_at[k] * click
                     last_at[k] *= 1.0 - click
                 last_at[rank] += first_click
-                total += _add(rank, marginal, given, clicks[i], by_rank[block])
+                total += _add_log_probabilities(rank, marginal, given, clicks[i], by_rank[block])
                 if clicks[i]:
                     clicked = rank
             by_list[entry] = total / max(stop - start, 1)
@@ -152,8 +154,12 @@ def _chain(
             total = 0.0
             for i in range(start, stop):
                 alpha = attractiveness[pairs[i]]
-                go_on = persistence * after_click[ranks[i]] * (1.0 - satisfaction[pairs[i]])
-                total += _add(ranks[i], alpha * examined, alpha * given, clicks[i], by_rank[block])
-                examined *= go_on * alpha + persistence * (1.0 - alpha)
-                given = go_on if clicks[i] else given * persistence * (1.0 - alpha) / (1.0 - alpha * given)
+                continuation = persistence * after_click[ranks[i]] * (1.0 - satisfaction[pairs[i]])
+                total += _add_log_probabilities(
+                    ranks[i], alpha * examined, alpha * given, clicks[i], by_rank[block]
+                )
+                examined *= continuation * alpha + persistence * (1.0 - alpha)
+                given = (
+                    continuation if clicks[i] else given * persistence * (1.0 - alpha) / (1.0 - alpha * given)
+                )
             by_list[entry] = total / max(stop - start, 1)

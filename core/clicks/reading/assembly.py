@@ -20,7 +20,7 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _ShownImpressions:
     """The impressions of one part, by list and rank.
 
     Attributes:
@@ -52,7 +52,7 @@ class Assembly:
         report.ranks_0, report.ranks_1 = builder.rank_counts[0], builder.rank_counts[1]
         self._weights = np.array(list(report.weights.values()), np.float32)
         self._lengths = np.zeros(builder.n_lists, np.int32)
-        self._unfit_propensities = 0
+        self._invalid_propensities = 0
 
     def write(self, writer: LogWriter, on_progress: OnProgress | None = None) -> None:
         """Write all columns.
@@ -66,17 +66,17 @@ class Assembly:
     def _write(self, writer: LogWriter, on_progress: OnProgress | None) -> None:
         done = 0
         for first, rows in self._builder.spool.parts():
-            shown = self._shown(first, rows)
+            shown = self._join_actions(first, rows)
             self._append(writer, shown)
             done += len(rows)
             if on_progress is not None:
                 on_progress(done, self._builder.spool.n_rows)
         if not self._lengths.any():
             raise DatasetError.at(self._no_impressions())
-        if self._unfit_propensities:
+        if self._invalid_propensities:
             expected = "expected either no propensities or one above 0 and up to 1 for each impression"
             raise DatasetError.at(
-                f"{expected}, but {self._unfit_propensities:,} impressions have no such propensity"
+                f"{expected}, but {self._invalid_propensities:,} impressions have no such propensity"
             )
         self._write_lists(writer)
         self._keys.write(writer)
@@ -91,7 +91,7 @@ class Assembly:
             )
         return "expected at least one impression with a query, a document and a rank"
 
-    def _shown(self, first: int, rows: Rows) -> _Shown:
+    def _join_actions(self, first: int, rows: Rows) -> _ShownImpressions:
         """Join the actions of a part with their impressions."""
         self._report.action_rows += int((rows["action"] > 0).sum())
         has_query = self._queries[rows["list"]] != UNKNOWN
@@ -110,7 +110,7 @@ class Assembly:
         orphaned = (rows["action"] > 0) & ~np.repeat(has_impression, np.diff(starts, append=len(rows)))
         self._count(self._report.orphaned_actions, rows[orphaned])
         self._count(self._report.repeated_impressions, rows[is_shown & ~is_first])
-        return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
+        return self._sort_by_rank(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
 
     def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return whether each row is an impression.
@@ -128,15 +128,15 @@ class Assembly:
     def _has_rank(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return whether each row has a valid rank."""
         base = self._report.rank_base
-        fits: npt.NDArray[np.bool_] = (rows["rank"] >= base) & (rows["rank"] - base < MAX_RANK)
-        return fits
+        is_valid: npt.NDArray[np.bool_] = (rows["rank"] >= base) & (rows["rank"] - base < MAX_RANK)
+        return is_valid
 
-    def _ranked(self, rows: Rows, actions: npt.NDArray[np.uint32]) -> _Shown:
+    def _sort_by_rank(self, rows: Rows, actions: npt.NDArray[np.uint32]) -> _ShownImpressions:
         """Sort impressions by list and rank, and drop and count those without a valid rank."""
         report = self._report
-        fits = self._has_rank(rows)
-        self._count(report.unranked, rows[~fits])
-        rows, actions = rows[fits], actions[fits]
+        is_valid = self._has_rank(rows)
+        self._count(report.unranked, rows[~is_valid])
+        rows, actions = rows[is_valid], actions[is_valid]
         order = np.lexsort((rows["rank"], rows["list"]))
         rows, actions = rows[order], actions[order]
         is_first = np.ones(len(rows), np.bool_)
@@ -150,25 +150,25 @@ class Assembly:
         is_shared = np.zeros(len(rows), np.bool_)
         is_shared[1:] = ~is_first[1:] & (np.diff(rows["rank"]) == 0)
         self._count(report.shared_ranks, rows[is_shared])
-        return _Shown(rows, actions)
+        return _ShownImpressions(rows, actions)
 
-    def _append(self, writer: LogWriter, shown: _Shown) -> None:
+    def _append(self, writer: LogWriter, shown: _ShownImpressions) -> None:
         rows, actions = shown.rows, shown.actions
         np.add.at(self._lengths, rows["list"], 1)
         self._keys.add(pair_keys(self._queries[rows["list"]], rows["document"]))
         writer.append("ranks", rows["rank"] - (self._report.rank_base - 1))
         gains = np.zeros(len(rows), np.float32)
         clicks = np.zeros(len(rows), np.bool_)
-        for place, weight in enumerate(self._weights):
-            acted = (actions >> np.uint32(place)) & np.uint32(1) != 0
+        for bit, weight in enumerate(self._weights):
+            acted = (actions >> np.uint32(bit)) & np.uint32(1) != 0
             gains += weight * acted
             clicks |= acted & (weight > 0)
         writer.append("clicks", clicks)
         if len(self._weights) > 1 or (self._weights != 1).any():
             writer.append("gains", gains)
         if self._report.has_propensities:
-            is_fit = (rows["propensity"] > 0) & (rows["propensity"] <= 1)
-            self._unfit_propensities += int((~is_fit).sum())
+            is_valid = (rows["propensity"] > 0) & (rows["propensity"] <= 1)
+            self._invalid_propensities += int((~is_valid).sum())
             writer.append("propensities", rows["propensity"])
         if self._report.has_teams:
             writer.append("teams", rows["team"])

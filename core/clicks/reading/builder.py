@@ -63,13 +63,13 @@ class LogBuilder:
     Args:
         folder: An empty folder for temporary files.
         actions: Weights of actions by name.
-        first_rank: See the attribute.
+        first_rank: Rank of the first document of lists that have no ranks.
 
     Attributes:
-        keys: Names of the lists, freed by `forget_names`.
-        users: Names of the users, freed by `forget_names`.
+        keys: Numbers of the named lists; `forget_names` frees their names.
+        users: Numbers of the users; `forget_names` frees their names.
         action_counts: Number of rows by the name of the action.
-        action_of: Numbers of the weighted actions, from 1.
+        action_of: Numbers of the weighted actions by name, from 1.
         n_lists: Number of lists.
         first_rank: Rank of the first document of lists that have no ranks.
         rank_counts: Number of events by rank, for formats whose events have ranks.
@@ -106,7 +106,7 @@ class LogBuilder:
         return IMPRESSION if name in IMPRESSION_ACTIONS else UNWEIGHTED
 
     def name_of(self, query: int, document: int) -> str:
-        """Return the names of a query and a document for a message."""
+        """Return the query and the document with these numbers, as text for a message."""
         name = "no query" if query == UNKNOWN else self.queries.text(query)
         return f"{name}: {self.documents.text(document)}"
 
@@ -149,7 +149,7 @@ class LogBuilder:
         """Count an event without a query; another row of its list may contain the query."""
         self._events_without_query.reserve(number + 1)[number] += 1
 
-    def joined(self) -> int:
+    def joined_events(self) -> int:
         """Return the number of events without a query whose list has a query from another row."""
         has_query = self.list_queries.reserve(self.n_lists)[: self.n_lists] != UNKNOWN
         return int(self._events_without_query.reserve(self.n_lists)[: self.n_lists][has_query].sum())

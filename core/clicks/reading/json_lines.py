@@ -17,7 +17,7 @@ _BLOCK_BYTES = 2**23
 MAX_LINE_BYTES = 2**24
 
 
-class Unfit(Exception):
+class InvalidLine(Exception):
     """A line has invalid JSON members; the message states the expected and the found value."""
 
 
@@ -27,7 +27,7 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
     Args:
         text: The bytes of the file.
         file: Name of the file in messages.
-        read: Function that reads one object; raises `Unfit` for an invalid object.
+        read: Function that reads one object; raises `InvalidLine` for an invalid object.
         on_progress: Called with the number of bytes done and their total.
 
     Raises:
@@ -38,12 +38,12 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
         try:
             value = json.loads(line)
             if not isinstance(value, dict):
-                raise Unfit(f"expected a JSON object, but found {_shown(line)}")
+                raise InvalidLine(f"expected a JSON object, but found {_excerpt(line)}")
             read(value)
-        except Unfit as unfit:
-            problems.append(DatasetProblem(str(unfit), file, number))
+        except InvalidLine as error:
+            problems.append(DatasetProblem(str(error), file, number))
         except (ValueError, RecursionError) as error:
-            detail = f"expected a JSON object, but found {_shown(line)}: {_reason(error)}"
+            detail = f"expected a JSON object, but found {_excerpt(line)}: {_reason(error)}"
             problems.append(DatasetProblem(detail, file, number))
         if len(problems) == MAX_PROBLEMS:
             break
@@ -63,15 +63,15 @@ def name_of(value: Json, *names: str) -> str | None:
     return next((text for text in texts if text and not text.isspace()), None)
 
 
-def required_text(value: Json, name: str, what: str) -> str:
-    """Return a member that is a text or a number, as text.
+def required_text(value: Json, name: str, content: str) -> str:
+    """Return a member that is a text or a number, as text; `content` names the expected text in messages.
 
     Raises:
-        Unfit: The member is missing, empty or of another type.
+        InvalidLine: The member is missing, empty or of another type.
     """
     member = text_of(value, name)
     if not member:
-        raise Unfit(f"expected {what} in {name!r}, but found {json_text(value.get(name))}")
+        raise InvalidLine(f"expected {content} in {name!r}, but found {json_text(value.get(name))}")
     return member
 
 
@@ -79,13 +79,13 @@ def object_in(value: Json, name: str) -> Json:
     """Return a member that is an object, an empty object where it is absent or null.
 
     Raises:
-        Unfit: The member is of another type.
+        InvalidLine: The member is of another type.
     """
     member = value.get(name)
     if member is None:
         return {}
     if not isinstance(member, dict):
-        raise Unfit(f"expected an object in {name!r}, but found {json_text(member)}")
+        raise InvalidLine(f"expected an object in {name!r}, but found {json_text(member)}")
     return member
 
 
@@ -93,27 +93,32 @@ def list_in(value: Json, name: str) -> list[Any]:
     """Return a member that is a list, an empty list where it is absent or null.
 
     Raises:
-        Unfit: The member is of another type.
+        InvalidLine: The member is of another type.
     """
     member = value.get(name)
     if member is None:
         return []
     if not isinstance(member, list):
-        raise Unfit(f"expected a list in {name!r}, but found {json_text(member)}")
+        raise InvalidLine(f"expected a list in {name!r}, but found {json_text(member)}")
     return member
 
 
-def texts_in(value: Json, name: str, what: str) -> list[str]:
+def texts_in(value: Json, name: str, content: str) -> list[str]:
     """Return a member that is a list of texts and numbers, as texts; an empty list where absent or null.
 
+    Args:
+        value: The object.
+        name: Name of the member.
+        content: Name of the expected texts in messages.
+
     Raises:
-        Unfit: The member is of another type, or an entry is empty or of another type.
+        InvalidLine: The member is of another type, or an entry is empty or of another type.
     """
     texts = []
-    for place, entry in enumerate(list_in(value, name), start=1):
+    for position, entry in enumerate(list_in(value, name), start=1):
         text = _text(entry)
         if not text:
-            raise Unfit(f"expected {what} in {name!r}, but entry {place} is {json_text(entry)}")
+            raise InvalidLine(f"expected {content} in {name!r}, but entry {position} is {json_text(entry)}")
         texts.append(text)
     return texts
 
@@ -127,7 +132,7 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
         bound: Bound of the absolute value.
 
     Raises:
-        Unfit: The member is of another type, or is not below the bound.
+        InvalidLine: The member is of another type, or is not below the bound.
     """
     member = value.get(name)
     if member is None:
@@ -135,7 +140,7 @@ def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
     is_number = isinstance(member, int | float) and not isinstance(member, bool)
     if not is_number or member != member // 1 or abs(member) >= bound:
         expected = f"expected a whole number in {name!r}, below {bound:,}"
-        raise Unfit(f"{expected}, but found {json_text(member)}")
+        raise InvalidLine(f"{expected}, but found {json_text(member)}")
     return int(member)
 
 
@@ -166,7 +171,7 @@ def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tup
             on_progress(stop, text.size)
 
 
-def _shown(line: bytes) -> str:
+def _excerpt(line: bytes) -> str:
     return repr(shortened(line[:200].decode(errors="backslashreplace").strip()))
 
 

@@ -4,7 +4,7 @@ Source: docs.metarank.ai/reference/event-schema.
 """
 
 from core.clicks.reading.builder import LogBuilder
-from core.clicks.reading.json_lines import Json, Unfit, list_in, name_of, required_text, text_of
+from core.clicks.reading.json_lines import InvalidLine, Json, list_in, name_of, required_text, text_of
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.spool import IMPRESSION, NO_RANK
 from core.clicks.reading.times import time_of
@@ -30,7 +30,7 @@ class MetarankReader:
         """Read a ranking or an interaction; skip the metadata of items and users.
 
         Raises:
-            Unfit: The object is invalid.
+            InvalidLine: The object is invalid.
         """
         event = text_of(value, "event")
         if event == "ranking":
@@ -38,7 +38,7 @@ class MetarankReader:
         elif event == "interaction":
             self._read_interaction(value)
         elif event not in _METADATA:
-            raise Unfit(f"expected the event ranking, interaction, item or user, but found {event!r}")
+            raise InvalidLine(f"expected the event ranking, interaction, item or user, but found {event!r}")
 
     def _read_ranking(self, value: Json) -> None:
         builder = self._builder
@@ -52,7 +52,7 @@ class MetarankReader:
         items = list_in(value, "items")
         for rank, item in enumerate(items, start=builder.first_rank):
             if not isinstance(item, dict):
-                raise Unfit('expected items such as {"id": "p1"}')
+                raise InvalidLine('expected items such as {"id": "p1"}')
             builder.add_row(number, required_text(item, "id", "the id of an item"), rank)
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(items)
 

@@ -63,18 +63,18 @@ def log_options(values: Mapping[str, Any]) -> LogOptions:
     Raises:
         InvalidInput: With a pointer for each unknown or invalid entry.
     """
-    known = {name: value for name, value in values.items() if value is not None}
+    options = {name: value for name, value in values.items() if value is not None}
     problems = [
         InputProblem(pointer_of(name), f"unknown; known here: {', '.join(_CHECKS)}")
-        for name in known
+        for name in options
         if name not in _CHECKS
     ]
     for name, check in _CHECKS.items():
-        if name in known:
-            problems += check(known[name])
+        if name in options:
+            problems += check(options[name])
     if problems:
         raise InvalidInput(*problems)
-    return LogOptions(**known)
+    return LogOptions(**options)
 
 
 def _format_problems(value: Any) -> list[InputProblem]:

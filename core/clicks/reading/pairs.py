@@ -70,5 +70,5 @@ class PairKeys:
         writer.append("pair_documents", (distinct & (2**_DOCUMENT_BITS - 1)).astype(np.int32))
         with self._path.open("rb") as file:
             while len(keys := np.fromfile(file, np.int64, _BLOCK)):
-                distinct_keys, places = np.unique(keys, return_inverse=True)
-                writer.append("pairs", np.searchsorted(distinct, distinct_keys).astype(np.int32)[places])
+                distinct_keys, inverse = np.unique(keys, return_inverse=True)
+                writer.append("pairs", np.searchsorted(distinct, distinct_keys).astype(np.int32)[inverse])

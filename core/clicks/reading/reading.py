@@ -65,8 +65,8 @@ def read_click_log(
 ) -> LogReading:
     """Read files of one click log, and write its columns into an empty folder.
 
-    The names of queries, documents, users and lists, the columns of lists, the distinct pairs and the pair of
-    each action are in memory; rows are on disk.
+    The names of queries, documents, users and lists are in memory, with the columns of lists, the distinct
+    pairs and the pair of each action. Rows are on disk.
 
     Args:
         files: Files of one format, in their order.
@@ -86,7 +86,7 @@ def read_click_log(
         builder = LogBuilder(Path(scratch), options.actions, first_rank)
         report = _Files(files, options, limits, on_progress).read_into(builder)
         builder.flush()
-        report = _with_base(report, builder, options)
+        report = _with_counts(report, builder, options)
         builder.forget_names()
         assembly = Assembly(builder, report, Path(scratch))
 
@@ -170,7 +170,7 @@ class _Files:
         return file_progress
 
 
-def _with_base(report: ReadingReport, builder: LogBuilder, options: LogOptions) -> ReadingReport:
+def _with_counts(report: ReadingReport, builder: LogBuilder, options: LogOptions) -> ReadingReport:
     """Return the report with the base of ranks and the builder's counts."""
     lowest = builder.spool.lowest_rank
     detected = 0 if lowest is not None and lowest <= 0 else 1
@@ -178,13 +178,13 @@ def _with_base(report: ReadingReport, builder: LogBuilder, options: LogOptions) 
         report,
         rows=builder.spool.n_rows,
         rank_base=detected if options.rank_base is None else options.rank_base,
-        is_detected=options.rank_base is None,
+        rank_base_detected=options.rank_base is None,
         actions=dict(builder.action_counts),
         weights=dict(options.actions),
         has_propensities=builder.has_propensities,
         has_teams=builder.has_teams,
         without_query=builder.without_query,
-        joined=builder.joined(),
+        joined=builder.joined_events(),
         without_document=builder.without_document,
         without_list=builder.without_list,
     )

@@ -33,7 +33,7 @@ class ReadingReport:
         format: Format of the files.
         rows: Number of impressions, search hits and weighted actions; a clicked row of a table counts twice.
         rank_base: Rank of the first position in the files, 0 or 1.
-        is_detected: Whether `rank_base` was detected.
+        rank_base_detected: Whether `rank_base` was detected.
         lists_from_0: Lists whose lowest valid rank is 0 in the files; lists of search hits do not count.
         lists_from_1: Lists whose lowest valid rank is 1 in the files; lists of search hits do not count.
         ranks_0: Events of rank 0 in the files; in formats whose clicks have no rank, impressions only.
@@ -57,7 +57,7 @@ class ReadingReport:
     format: str
     rows: int = 0
     rank_base: int = 1
-    is_detected: bool = True
+    rank_base_detected: bool = True
     lists_from_0: int = 0
     lists_from_1: int = 0
     ranks_0: int = 0

@@ -5,8 +5,8 @@ from typing import Any
 
 from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.json_lines import (
+    InvalidLine,
     Json,
-    Unfit,
     json_text,
     list_in,
     name_of,
@@ -39,16 +39,18 @@ class SessionReader:
         """Read one list.
 
         Raises:
-            Unfit: The object is invalid.
+            InvalidLine: The object is invalid.
         """
         documents = list_in(value, "documents")
         if not documents:
-            raise Unfit("expected documents, a list of ids or objects, but found none")
+            raise InvalidLine("expected documents, a list of ids or objects, but found none")
         builder = self._builder
         number = builder.new_list()
         query = text_of(value, "query")
         if query is None and value.get("query") is not None:
-            raise Unfit(f"expected the text of a query in 'query', but found {json_text(value['query'])}")
+            raise InvalidLine(
+                f"expected the text of a query in 'query', but found {json_text(value['query'])}"
+            )
         builder.set_list_details(
             number,
             query=ONE_QUERY if query is None else query,
@@ -56,25 +58,25 @@ class SessionReader:
             user=name_of(value, "user"),
             version=name_of(value, "version"),
         )
-        for place, document in enumerate(documents):
-            self._read_document(number, place, document)
+        for position, document in enumerate(documents):
+            self._read_document(number, position, document)
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(documents)
         for clicked in texts_in(value, "clicks", "ids of documents"):
             self._add_action(number, clicked, _CLICK)
 
-    def _read_document(self, number: int, place: int, document: Any) -> None:
+    def _read_document(self, number: int, position: int, document: Any) -> None:
         builder = self._builder
         if isinstance(document, str | int) and not isinstance(document, bool):
             document = {"id": document}
         if not isinstance(document, dict):
-            raise Unfit(f"expected the id of a document or an object, but found {json_text(document)}")
+            raise InvalidLine(f"expected the id of a document or an object, but found {json_text(document)}")
         name = required_text(document, "id", "the id of a document")
         rank = whole_number(document, "rank")
         team = whole_number(document, "team", TEAM_BOUND)
         propensity = _propensity(document)
         builder.has_propensities |= not math.isnan(propensity)
         builder.has_teams |= team is not None
-        rank = builder.first_rank + place if rank is None else rank
+        rank = builder.first_rank + position if rank is None else rank
         builder.add_row(number, name, rank, IMPRESSION, propensity, NO_TEAM if team is None else team)
         actions = texts_in(document, "actions", "names of actions")
         if _is_clicked(document) and _CLICK not in actions:
@@ -85,15 +87,15 @@ class SessionReader:
     def _add_action(self, number: int, document: str, action: str) -> None:
         builder = self._builder
         builder.action_counts[action] += 1
-        kind = builder.number_of_action(action)
-        if kind > IMPRESSION:
-            builder.add_row(number, document, 0, kind)
+        action_number = builder.number_of_action(action)
+        if action_number > IMPRESSION:
+            builder.add_row(number, document, 0, action_number)
 
 
 def _is_clicked(document: Json) -> bool:
     click = document.get("click")
     if click is not None and not isinstance(click, int | float):
-        raise Unfit(f"expected true, false or a number in 'click', but found {json_text(click)}")
+        raise InvalidLine(f"expected true, false or a number in 'click', but found {json_text(click)}")
     return bool(click)
 
 
@@ -103,5 +105,5 @@ def _propensity(document: Json) -> float:
         return math.nan
     is_number = isinstance(propensity, int | float) and not isinstance(propensity, bool)
     if not is_number or not 0 < propensity <= 1:
-        raise Unfit(f"expected a propensity above 0 and up to 1, but found {json_text(propensity)}")
+        raise InvalidLine(f"expected a propensity above 0 and up to 1, but found {json_text(propensity)}")
     return float(propensity)

@@ -25,6 +25,7 @@ from core.types import Float64Array, Int32Array, Int64Array
 
 _CLICK = "click"
 _RANK_BOUND = 2**31
+_UNIT_SEPARATOR = "\x1f"  # between the name and the query of a list with several queries
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
 OPEN_BANDIT = MappingProxyType(
     {
@@ -48,16 +49,17 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
         InvalidInput: A requested column does not exist.
         DatasetError: There is no column for the document, or none for clicks or actions.
     """
-    names = {name.lower(): place for place, name in reversed(list(enumerate(table.names)))}
+    column_by_name = {name.lower(): column for column, name in reversed(list(enumerate(table.names)))}
     roles = {}
     for role, name in columns.items():
         if name not in table.names:
             raise InvalidInput.at(f"/columns/{role}", f"no column {name!r}; found {listed(table.names)}")
         roles[role] = table.names.index(name)
     for role, usual in ROLES.items():
-        free = (names[name] for name in usual if name in names and names[name] not in roles.values())
-        if role not in roles and (place := next(free, None)) is not None:
-            roles[role] = place
+        detected = (column_by_name[name] for name in usual if name in column_by_name)
+        free = (column for column in detected if column not in roles.values())
+        if role not in roles and (column := next(free, None)) is not None:
+            roles[role] = column
     for role, needed in (("document", ("document",)), ("click", ("click", "action"))):
         if not roles.keys() & set(needed):
             expected = f"expected a column for the {role}, such as {ROLES[role][0]}"
@@ -166,7 +168,11 @@ class TableReader:
         first, empty = builder.list_queries.reserve(builder.n_lists)[lists], builder.queries.find("")
         others = np.flatnonzero((queries != first) & (queries != empty) & (first != empty))
         if len(others):
-            parts = (names.take(others), cells.texts("query").take(others), pa.scalar("\x1f", names.type))
+            parts = (
+                names.take(others),
+                cells.texts("query").take(others),
+                pa.scalar(_UNIT_SEPARATOR, names.type),
+            )
             lists[others] = builder.keys.of_array(pc.binary_join_element_wise(*parts))
             builder.n_lists = len(builder.keys)
         return lists
@@ -231,11 +237,11 @@ class _Block:
 
     def codes(self, role: str, codes: Codes) -> Int32Array:
         """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""
-        found = np.full(self.n_rows, UNKNOWN, np.int32)
+        numbers_of_rows = np.full(self.n_rows, UNKNOWN, np.int32)
         if role in self.roles:
-            known = ~self._are_empty(role)
-            found[known] = codes.of_array(self.texts(role).filter(known))
-        return found
+            has_text = ~self._are_empty(role)
+            numbers_of_rows[has_text] = codes.of_array(self.texts(role).filter(has_text))
+        return numbers_of_rows
 
     def ranks(self) -> Int64Array:
         """Return the ranks, `NO_RANK` for missing or invalid cells."""
@@ -274,8 +280,8 @@ class _Block:
         codes = encoded.indices.to_numpy()
         for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
             builder.action_counts[name] += count
-        known = np.array([builder.number_of_action(name) for name in names], np.int32)
-        actions: Int32Array = known[codes]
+        numbers_by_code = np.array([builder.number_of_action(name) for name in names], np.int32)
+        actions: Int32Array = numbers_by_code[codes]
         return actions
 
     def propensities(self) -> Any:
@@ -284,8 +290,8 @@ class _Block:
             return np.nan
         expected = "expected a propensity above 0 and up to 1"
         values, wrong = self._numbers("propensity", "not_a_propensity", expected)
-        unfit = np.flatnonzero(~((values > 0) & (values <= 1)))
-        self._refuse("propensity", "not_a_propensity", np.setdiff1d(unfit, wrong), expected)
+        invalid = np.flatnonzero(~((values > 0) & (values <= 1)))
+        self._refuse("propensity", "not_a_propensity", np.setdiff1d(invalid, wrong), expected)
         return values
 
     def teams(self) -> Any:
@@ -314,15 +320,15 @@ class _Block:
         self._refuse(role, cause, wrong, expected)
         return values, wrong
 
-    def _refuse(self, role: str, cause: str, places: Int64Array, expected: str) -> None:
+    def _refuse(self, role: str, cause: str, rows: Int64Array, expected: str) -> None:
         """Record a problem for each of some cells."""
         position = self.roles[role]
         column = self._table.names[position]
-        for done, place in enumerate(places.tolist()):
-            if self._problems.enough(cause, column):
-                self._problems.count(cause, column, len(places) - done)
+        for done, row in enumerate(rows.tolist()):
+            if self._problems.has_enough(cause, column):
+                self._problems.count(cause, column, len(rows) - done)
                 return
-            text = shortened(cell_text(self._cells[role], place))
-            record = self._table.record(self._row + place)
+            text = shortened(cell_text(self._cells[role], row))
+            record = self._table.record(self._row + row)
             detail = f"{expected}, but found {text!r}" if text else f"{expected}, but the cell is empty"
             self._problems.add(cause, record, position, column, detail, text)

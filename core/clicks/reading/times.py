@@ -1,7 +1,7 @@
 """Parser of times to milliseconds since 1970 in UTC."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from core.types import Int64Array
 # Smaller numbers are seconds: as milliseconds they would be before March 1973.
 _MIN_MILLISECONDS = 1e11
 _MAX_NUMBER = 2.0**53
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
@@ -31,14 +32,14 @@ def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
     if types.is_integer(column.type) or types.is_floating(column.type):
         return _of_numbers(numbers(column)[0]), np.empty(0, np.int64)
     texts: Any = pc.utf8_trim_whitespace(plain_texts(column))
-    given = pc.if_else(pc.equal(texts, pa.scalar("", texts.type)), pa.scalar(None, texts.type), texts)
+    nonempty = pc.if_else(pc.equal(texts, pa.scalar("", texts.type)), pa.scalar(None, texts.type), texts)
     for zone in ("UTC", None):
         try:
-            parsed = given.cast(pa.timestamp("us", zone)).cast(pa.timestamp("ms", zone), safe=False)
+            parsed = nonempty.cast(pa.timestamp("us", zone)).cast(pa.timestamp("ms", zone), safe=False)
             return _milliseconds(parsed), np.empty(0, np.int64)
         except pa.ArrowInvalid:
             continue
-    return _one_by_one(given.to_pylist())
+    return _one_by_one(nonempty.to_pylist())
 
 
 def time_of(value: Any) -> int | None:
@@ -62,9 +63,9 @@ def _milliseconds(column: Any) -> Int64Array:
 
 
 def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
-    known = np.abs(values) < _MAX_NUMBER
+    is_time = np.abs(values) < _MAX_NUMBER
     scaled = np.where(np.abs(values) < _MIN_MILLISECONDS, values * 1000, values)
-    return np.where(known, np.where(known, scaled, 0).astype(np.int64), NO_TIME)
+    return np.where(is_time, np.where(is_time, scaled, 0).astype(np.int64), NO_TIME)
 
 
 def _of_text(text: str) -> int | None:
@@ -73,11 +74,11 @@ def _of_text(text: str) -> int | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _one_by_one(texts: list[str | None]) -> tuple[Int64Array, Int64Array]:
     times = [None if text is None else time_of(text) for text in texts]
-    wrong = [place for place, text in enumerate(texts) if text is not None and times[place] is None]
+    wrong = [index for index, text in enumerate(texts) if text is not None and times[index] is None]
     values = np.array([NO_TIME if time is None else time for time in times], np.int64)
     return values, np.array(wrong, np.int64)

@@ -5,8 +5,8 @@ Source: user-behavior-insights 1.3, queries-mapping.json and events-mapping.json
 
 from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.json_lines import (
+    InvalidLine,
     Json,
-    Unfit,
     name_of,
     object_in,
     required_text,
@@ -37,14 +37,16 @@ class UbiReader:
         """Read a query, an event or the action line of a bulk request.
 
         Raises:
-            Unfit: The object is invalid.
+            InvalidLine: The object is invalid.
         """
         if "action_name" in value:
             self._read_event(value)
         elif "query_id" in value:
             self._read_query(value)
         elif not any(isinstance(value.get(name), dict) for name in _BULK_ACTIONS):
-            raise Unfit(f"expected action_name or query_id, but found {', '.join(list(value)[:5]) or 'none'}")
+            raise InvalidLine(
+                f"expected action_name or query_id, but found {', '.join(list(value)[:5]) or 'none'}"
+            )
 
     def _read_query(self, value: Json) -> None:
         builder = self._builder
@@ -55,8 +57,8 @@ class UbiReader:
             time=time_of(value.get("timestamp")),
             user=name_of(value, "client_id", "user_id"),
         )
-        for place, hit in enumerate(texts_in(value, "query_response_hit_ids", "ids of documents")):
-            builder.add_row(number, hit, place, HIT)
+        for position, hit in enumerate(texts_in(value, "query_response_hit_ids", "ids of documents")):
+            builder.add_row(number, hit, position, HIT)
 
     def _read_event(self, value: Json) -> None:
         builder, action = self._builder, required_text(value, "action_name", "the name of an action")
@@ -65,10 +67,10 @@ class UbiReader:
         rank = whole_number(object_in(attributes, "position"), "ordinal")
         if rank is not None:
             builder.rank_counts[rank] += 1
-        kind = builder.number_of_action(action)
+        action_number = builder.number_of_action(action)
         query = text_of(value, "user_query")
         builder.without_query += query is None
-        if kind < IMPRESSION and text_of(value, "query_id") is None:
+        if action_number < IMPRESSION and text_of(value, "query_id") is None:
             return
         number = self._list(value)
         if query is None:
@@ -79,13 +81,13 @@ class UbiReader:
             time=time_of(value.get("timestamp")),
             user=name_of(value, "client_id", "user_id"),
         )
-        if kind < IMPRESSION:
+        if action_number < IMPRESSION:
             return
         document = text_of(object_in(attributes, "object"), "object_id")
         if not document:
             builder.without_document += 1
             return
-        builder.add_row(number, document, NO_RANK if rank is None else rank, kind)
+        builder.add_row(number, document, NO_RANK if rank is None else rank, action_number)
 
     def _list(self, value: Json) -> int:
         return self._builder.named_list(required_text(value, "query_id", "the id of a query"))

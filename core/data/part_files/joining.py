@@ -84,7 +84,9 @@ def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, i
 def _grouped(parts: Sequence[Part], runs: Sequence[tuple[Int64Array, Sequence[str]]]) -> Grouping:
     ids = [name for _, names in runs for name in names]
     *first_rows, n_rows = _first_rows(parts)
-    starts = np.concatenate([first + own for first, (own, _) in zip(first_rows, runs, strict=True)])
+    starts = np.concatenate(
+        [first + part_starts for first, (part_starts, _) in zip(first_rows, runs, strict=True)]
+    )
     return group_rows(ids, starts, n_rows)
 
 
@@ -199,10 +201,10 @@ class _Join:
             ),
         )
 
-    def _recoded(self, part: Part, name: str, own: Categories, codes: Float32Array) -> Float32Array:
+    def _recoded(self, part: Part, name: str, categories: Categories, codes: Float32Array) -> Float32Array:
         """Recode a part's column to the categories of all parts, which are in order of first appearance."""
         values = self._categories.setdefault(name, {})
-        values.update(dict.fromkeys(own.values))
+        values.update(dict.fromkeys(categories.values))
         if len(values) > MAX_CATEGORIES:
             raise DatasetError.at(
                 f"expected at most {MAX_CATEGORIES:,} different values of the categorical feature {name!r} in"
@@ -210,7 +212,7 @@ class _Join:
                 file=part.file,
                 column=name,
             )
-        return Categories(tuple(values)).recoded(codes, own)
+        return Categories(tuple(values)).recoded(codes, categories)
 
     def _ids(self, boundaries: Int64Array) -> Texts:
         numbers = row_numbers(boundaries)

@@ -75,8 +75,8 @@ class QueryValues:
                 joined[query] = value
             elif joined[query] != value and len(self._problems) <= _MAX_PROBLEMS:
                 earlier = f"{shortened(str(joined[query]))} in {self._files[self._first_file[query]]}"
-                found = shortened(str(value))
-                self._problems.append(_different_values(part, name, query_of_part, found, earlier))
+                text = shortened(str(value))
+                self._problems.append(_different_values(part, name, query_of_part, text, earlier))
 
 
 def _different_values(part: Part, name: str, query: int, value: str, earlier: str) -> DatasetProblem:

@@ -11,7 +11,7 @@ import numpy as np
 from core.data.part_files.part import Part
 from core.errors import StoreFull
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PartSpool:
@@ -47,7 +47,7 @@ class PartSpool:
             self._file.write(part.rows.data)
             self._file.flush()
         except OSError as error:
-            if error.errno in _FULL:
+            if error.errno in _DISK_FULL_ERRORS:
                 raise StoreFull(
                     "the folder of temporary files (TMPDIR) has no room for the rows of all files"
                 ) from error

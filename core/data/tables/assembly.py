@@ -85,7 +85,7 @@ def read_table(
         scattered_examples=grouping.scattered_ids[:MAX_EXAMPLES],
         several_spellings=tuple(rows.spellings.several),
         grouping=grouping,
-        named=rows.named(grouping.order),
+        named=rows.has_document_ids(grouping.order),
         size_bytes=table.size_bytes,
     )
 
@@ -190,7 +190,7 @@ class _Rows:
             },
         )
 
-    def named(self, order: Int64Array | None) -> npt.NDArray[np.bool_] | None:
+    def has_document_ids(self, order: Int64Array | None) -> npt.NDArray[np.bool_] | None:
         """Return the mask of documents that have an id in the table, None without a document column."""
         if not self.document_id_blocks:
             return None
@@ -224,7 +224,7 @@ class _Rows:
             if last > self._table.n_rows:
                 break
             try:
-                self._take(dict(zip(positions, arrays, strict=True)), first, last)
+                self._store_block(dict(zip(positions, arrays, strict=True)), first, last)
             except (UnicodeDecodeError, pa.ArrowInvalid) as error:
                 detail = (
                     f"expected UTF-8 text in the rows from {first + 1:,} to {last:,}, but found other bytes"
@@ -237,7 +237,7 @@ class _Rows:
                 file=self._table.file,
             )
 
-    def _take(self, arrays: dict[int, Any], first: int, last: int) -> None:
+    def _store_block(self, arrays: dict[int, Any], first: int, last: int) -> None:
         cells = self._cells
         for position in self._positions_of("label"):
             self.labels[first:last] = cells.labels(arrays[position], position, first)
@@ -255,10 +255,10 @@ class _Rows:
         for position, chunks in self._document_texts.values():
             chunks.append(cells.texts(arrays[position], position))
         for position in (*self._positions_of(QUERY_TEXT), *self._columns.query_columns):
-            self._keep_constant(position, cells.texts(arrays[position], position), first, last, str)
+            self._store_constant(position, cells.texts(arrays[position], position), first, last, str)
         for position in self._positions_of("query_weight"):
             weights = pa.array(cells.weights(arrays[position], position, first))
-            self._keep_constant(position, weights, first, last, float)
+            self._store_constant(position, weights, first, last, float)
         self._fill_features(arrays, first, last)
 
     @np.errstate(invalid="ignore")  # a signalling NaN becomes a quiet one
@@ -277,7 +277,7 @@ class _Rows:
         expected = "a text, true, false or a whole number"
         self._cells.refuse_nested(column, position, expected)
         categories = self._categories[position].take(column)
-        self._cells.report("not_a_category", column, position, first, categories.unfit, expected)
+        self._cells.report("not_a_category", column, position, first, categories.invalid, expected)
         limit = f"at most {MAX_CHARACTERS:,} characters as a category"
         self._cells.report("long_category", column, position, first, categories.too_long, limit)
         if self._categories[position].is_full:
@@ -304,7 +304,7 @@ class _Rows:
         codes: Int64Array = np.array(positions, np.int64)[encoded.indices.to_numpy()]
         return codes
 
-    def _keep_constant(
+    def _store_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
     ) -> None:
         """Store the value of a column that must be constant in each query."""
@@ -324,7 +324,7 @@ class _Rows:
 
     def _report_different(self, position: int, row: int, query: int, value: Any, earlier: Any) -> None:
         name = self._table.names[position]
-        if self._cells.problems.enough("several_values", name):
+        if self._cells.problems.has_enough("several_values", name):
             self._cells.problems.count("several_values", name, 1)
             return
         is_weight = position in self._positions_of("query_weight")
@@ -339,12 +339,12 @@ class _Rows:
         elif position in self._positions_of(QUERY_TEXT):
             remedy = "name the column in columns.ignore"
         query_id = shortened(list(self.query_ids)[query])
-        found, before = (f"{each:g}" if is_weight else shortened(each) for each in (value, earlier))
+        later, first = (f"{each:g}" if is_weight else shortened(each) for each in (value, earlier))
         detail = (
             f"expected one value of {name!r} in query {query_id!r}, but found"
-            f" {found!r} after {before!r}; {remedy}"
+            f" {later!r} after {first!r}; {remedy}"
         )
-        self._cells.problems.add("several_values", self._table.record(row), position, name, detail, found)
+        self._cells.problems.add("several_values", self._table.record(row), position, name, detail, later)
 
 
 def _joined(chunks: Sequence[Any], order: Int64Array | None) -> Texts:

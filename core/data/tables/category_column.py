@@ -17,12 +17,12 @@ class CategoryCodes:
 
     Attributes:
         codes: float32 (n,), NaN where a cell is empty or invalid, infinite where a text is too long.
-        unfit: Positions of cells that are neither a text nor a whole number.
+        invalid: Positions of cells that are neither a text nor a whole number.
         too_long: Positions of cells whose text is too long.
     """
 
     codes: Float32Array
-    unfit: Int64Array
+    invalid: Int64Array
     too_long: Int64Array
 
 
@@ -44,11 +44,11 @@ class CategoryColumn:
 
     def take(self, column: Any) -> CategoryCodes:
         """Return the codes of a block's cells."""
-        values, unfit = category_texts(column)
+        values, invalid = category_texts(column)
         encoded: Any = pc.dictionary_encode(values)
         distinct = np.array([self._code(value) for value in encoded.dictionary.to_pylist()], np.float32)
         codes = distinct[encoded.indices.to_numpy()]
-        return CategoryCodes(codes, unfit, np.flatnonzero(np.isinf(codes)))
+        return CategoryCodes(codes, invalid, np.flatnonzero(np.isinf(codes)))
 
     def _code(self, value: str) -> float:
         if not value:

@@ -35,7 +35,7 @@ class CheckedCells:
         self._by_role = columns.roles.by_role
         for position in columns.positions:
             if position not in (self._by_role.get("label"), self._by_role.get("query")):
-                self.problems.may_ignore(table.names[position])
+                self.problems.mark_ignorable(table.names[position])
 
     def labels(self, column: Any, position: int, first: int) -> Float64Array:
         """Read labels, which must be missing or within the range of float32."""
@@ -47,8 +47,8 @@ class CheckedCells:
     def weights(self, column: Any, position: int, first: int) -> Float64Array:
         """Read weights, which must be finite and at least 0."""
         weights = self._numbers(column, position, first, "a weight of at least 0")
-        unfit = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        self.report("unfit_weight", column, position, first, unfit, "a finite weight of at least 0")
+        invalid = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        self.report("unfit_weight", column, position, first, invalid, "a finite weight of at least 0")
         return weights
 
     def float32(self, column: Any, position: int, first: int, expected: str) -> Float64Array:
@@ -64,10 +64,10 @@ class CheckedCells:
         """Read lists of numbers as a matrix (n_rows, width)."""
         lists = read_lists(column, width)
         expected = f"expected a list of {width:,} numbers as in the first rows"
-        for row in lists.unfit[:_MAX_REPORTED_CELLS].tolist():
+        for row in lists.wrong_length[:_MAX_REPORTED_CELLS].tolist():
             length = f"a list of {lists.lengths[row]:,}"
             self._add("list_length", position, first + row, f"{expected}, but found {length}", length)
-        unshown = len(lists.unfit[_MAX_REPORTED_CELLS:])
+        unshown = len(lists.wrong_length[_MAX_REPORTED_CELLS:])
         self.problems.count("list_length", self._table.names[position], unshown)
         self._report_large(lists.values, position, first)
         return lists.values
@@ -80,7 +80,7 @@ class CheckedCells:
     def identifiers(self, column: Any, position: int, first: int) -> NormalisedIds:
         """Read ids of queries or documents."""
         normalised = normalise_column(column)
-        self.report("inexact_id", column, position, first, normalised.unfit, EXPECTED)
+        self.report("inexact_id", column, position, first, normalised.invalid, EXPECTED)
         return normalised
 
     def report(
@@ -88,9 +88,9 @@ class CheckedCells:
     ) -> None:
         """Record wrong cells of a block; `wrong` are rows within the block."""
         for row in wrong[:_MAX_REPORTED_CELLS].tolist():
-            found = cell_text(column, row)
-            shown = repr(shortened(found)) if found else "an empty cell"
-            self._add(cause, position, first + row, f"expected {expected}, but found {shown}", found)
+            text = cell_text(column, row)
+            shown = repr(shortened(text)) if text else "an empty cell"
+            self._add(cause, position, first + row, f"expected {expected}, but found {shown}", text)
         self.problems.count(cause, self._table.names[position], len(wrong[_MAX_REPORTED_CELLS:]))
 
     def refuse_nested(self, column: Any, position: int, expected: str) -> None:
@@ -128,15 +128,15 @@ class CheckedCells:
         name = self._table.names[position]
         large = np.argwhere(is_large)
         for row, number in large[:_MAX_REPORTED_CELLS].tolist():
-            found = str(values[row, number])
+            text = str(values[row, number])
             expected = f"expected {name}.{number} within float32's range of 3.4e38"
-            self._add("out_of_range", position, first + row, f"{expected}, but found {found}", found)
+            self._add("out_of_range", position, first + row, f"{expected}, but found {text}", text)
         self.problems.count("out_of_range", name, len(large[_MAX_REPORTED_CELLS:]))
         values[is_large] = np.nan
 
-    def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
+    def _add(self, cause: str, position: int, row: int, detail: str, text: str) -> None:
         """Record a wrong cell; `row` is counted from the first row of the table."""
         name = self._table.names[position]
         has_role = position in self._by_role.values()
         remedy = "" if has_role else f"; or name {name!r} in columns.ignore"
-        self.problems.add(cause, self._table.record(row), position, name, detail + remedy, shortened(found))
+        self.problems.add(cause, self._table.record(row), position, name, detail + remedy, shortened(text))

@@ -94,7 +94,7 @@ class DelimitedTable:
             self._skipped.append(row.number - 1)
             text = shortened(row.text or "")
             problems.add("number_of_cells", row.number - 1, 0, None, expected, text)
-            return "error" if problems.enough("number_of_cells") else "skip"
+            return "error" if problems.has_enough("number_of_cells") else "skip"
 
         source = pa.BufferReader(pa.py_buffer(cast("Any", self._text[self._start :])))
         try:
@@ -120,7 +120,7 @@ class DelimitedTable:
         except pa.ArrowInvalid as error:
             if not problems:
                 raise self._refusal(str(error)) from error
-            problems.cut_off()
+            problems.mark_cut_off()
 
     def record(self, row: int) -> int:
         """Return the number of the record that a yielded row was read from."""

@@ -20,12 +20,12 @@ class NumberLists:
     Attributes:
         values: (n_rows, width), NaN where a list or number is null, and where a list has the wrong length.
         lengths: (n_rows,) length of each list, -1 where the list is null.
-        unfit: Positions of the lists of the wrong length.
+        wrong_length: Positions of the lists of the wrong length.
     """
 
     values: Float64Array
     lengths: Int64Array
-    unfit: Int64Array
+    wrong_length: Int64Array
 
 
 def read_lists(column: Any, width: int) -> NumberLists:
@@ -36,15 +36,15 @@ def read_lists(column: Any, width: int) -> NumberLists:
         width: Expected length of each list.
     """
     lengths = list_lengths(column)
-    fits = lengths == width
-    unfit = np.flatnonzero(~fits & (lengths != _NULL))
-    whole = column.filter(pa.array(fits)) if len(unfit) else column
-    found, _ = numbers(pc.list_flatten(whole))  # leaves null lists out
-    rows = found.reshape(-1, width)
-    if not fits.all():
+    has_width = lengths == width
+    wrong_length = np.flatnonzero(~has_width & (lengths != _NULL))
+    whole = column.filter(pa.array(has_width)) if len(wrong_length) else column
+    values, _ = numbers(pc.list_flatten(whole))  # leaves null lists out
+    rows = values.reshape(-1, width)
+    if not has_width.all():
         rows = np.full((len(column), width), np.nan)
-        rows[fits] = found.reshape(-1, width)
-    return NumberLists(rows, lengths, unfit)
+        rows[has_width] = values.reshape(-1, width)
+    return NumberLists(rows, lengths, wrong_length)
 
 
 def list_lengths(column: Any) -> Int64Array:

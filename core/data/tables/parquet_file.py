@@ -27,8 +27,8 @@ _CELL_BYTES = 8
 class ParquetTable:
     """Rows of a Parquet file; see `Table`. Line numbers are row numbers, from 1.
 
-    Texts are read as dictionary arrays: a long text that every row repeats takes few bytes of the file, so
-    that its size is checked before it is expanded in memory.
+    Texts are read as dictionary arrays. A long text that every row repeats takes few bytes of the file, so
+    its size is checked before it is expanded in memory.
 
     Attributes:
         schema: Schema with the metadata of the file.

@@ -63,15 +63,15 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._problems)
 
-    def enough(self, cause: str, column: str | None = None) -> bool:
+    def has_enough(self, cause: str, column: str | None = None) -> bool:
         """Return whether a cause already has more problems in a column than are shown."""
         return self._counts[cause, column] > MAX_PROBLEMS
 
-    def cut_off(self) -> None:
+    def mark_cut_off(self) -> None:
         """Record that reading stopped early, so that the counts may be too low."""
         self._is_cut_off = True
 
-    def may_ignore(self, column: str) -> None:
+    def mark_ignorable(self, column: str) -> None:
         """Record that the file may be read without a column."""
         self._ignorable.add(column)
 
@@ -94,7 +94,7 @@ class Problems:
             detail: Expected and found content.
             text: The offending text.
         """
-        if not self.enough(cause, column):
+        if not self.has_enough(cause, column):
             self._problems.append(_Problem(row, position, column, cause, detail, text))
         self._counts[cause, column] += 1
 

@@ -20,8 +20,8 @@ def record_stop(text: Text, at: int, delimiter: int) -> tuple[int, int, int]:
     """Find the end of the record at `at`.
 
     Returns:
-        The position of its line break (the size of the text if there is none), the number of line breaks in
-        quoted fields, and the position of a quote that is never closed, or -1.
+        The position of its line break, the number of line breaks in quoted fields, and the position of an
+        unclosed quote, or -1. Without a line break, its position is the size of the text.
     """
     breaks = 0
     field_starts = True
@@ -56,8 +56,8 @@ def measure_records(text: Text, at: int, delimiter: int) -> tuple[int, int, int,
     """Count records, and find the longest record and an unclosed quote.
 
     Returns:
-        The number of records, the bytes of the longest record, its index, and the index of a record with a
-        quote that is never closed, or -1.
+        The number of records, the bytes of the longest record, and its index. Last, the index of a record
+        with an unclosed quote, or -1.
     """
     records, longest, longest_record, unclosed = 0, 0, 0, -1
     while at < text.size:

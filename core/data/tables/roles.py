@@ -94,19 +94,19 @@ def find_roles(
         DatasetError: When a name is missing, duplicate or unknown, or a role is unassigned or ambiguous.
     """
     problems = [
-        *_unfit_names(names, columns),
+        *_invalid_names(names, columns),
         *_unknown_columns(names, columns),
     ]
-    mentioned = {name for _, name in columns.mentions()}
+    mentioned = {name for _, name in columns.pointers_and_names()}
     position_of = {name: position for position, name in enumerate(names)}
     by_role: dict[str, int] = {}
     for role in ROLES:
-        given = getattr(columns, role)
-        candidates = [given] if given is not None else []
-        if given is None and detect:
+        requested = getattr(columns, role)
+        candidates = [requested] if requested is not None else []
+        if requested is None and detect:
             taken = {*mentioned, *lists, *(names[position] for position in by_role.values())}
-            among = texts if role in TEXT_ROLES else names
-            candidates = usual_columns(role, [name for name in among if name not in taken])
+            searched = texts if role in TEXT_ROLES else names
+            candidates = usual_columns(role, [name for name in searched if name not in taken])
         if len(candidates) > 1:
             problems.append(_ambiguous_role(role, candidates))
         elif candidates and candidates[0] in position_of:
@@ -153,41 +153,41 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     lists = {name for name, kind in kinds.items() if kind == "list"}
     _check_widths(table, {name: widths[name] for name in lists.difference(columns.ignore)}, features)
     modelled = set(features)
-    known = {
+    usable_features = {
         name
         for name in set(table.names).intersection(named_features or table.names)
         if not modelled.isdisjoint(block_features(name, widths[name]) if name in lists else (name,))
     }
-    named = {getattr(columns, role) for role in ROLES} | {
+    with_role = {getattr(columns, role) for role in ROLES} | {
         *columns.query_columns,
         *columns.document_columns,
         *columns.ignore,
     }
-    feature_columns = tuple(name for name in table.names if name in known - named)
+    feature_columns = tuple(name for name in table.names if name in usable_features - with_role)
     categorical = tuple(
         name for name in feature_columns if name in columns.categorical_features or kinds[name] == "text"
     )
     if not feature_columns:
         expected = f"expected features of the model such as {listed(features)}, but found only"
         raise DatasetError.at(f"{expected} {listed(table.names)}", file=table.file, line=table.header_line)
-    given = Columns(
+    requested = Columns(
         query=columns.query,
         document=columns.document,
         features=tuple(name for name in feature_columns if name not in categorical) or None,
         categorical_features=categorical,
-        ignore=tuple(name for name in table.names if name in named - {columns.query, columns.document}),
+        ignore=tuple(name for name in table.names if name in with_role - {columns.query, columns.document}),
     )
-    roles = find_roles(table.names, given, table.file, table.header_line, required=(), lists=lists)
+    roles = find_roles(table.names, requested, table.file, table.header_line, required=(), lists=lists)
     if roles.rest:
         roles = find_roles(
-            table.names, given, table.file, table.header_line, required=("query",), lists=lists
+            table.names, requested, table.file, table.header_line, required=("query",), lists=lists
         )
     query, document = (
         table.names[roles.by_role[role]] if role in roles.by_role else None for role in ("query", "document")
     )
     used = {query, document, *feature_columns}
     ignored = tuple(name for name in table.names if name not in used)
-    return replace(given, query=query, document=document, ignore=ignored)
+    return replace(requested, query=query, document=document, ignore=ignored)
 
 
 def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ def _is_usual(role: str, name: str) -> bool:
     return name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]
 
 
-def _unfit_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
+def _invalid_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
     problems = []
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
@@ -233,13 +233,13 @@ def _unfit_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]
 
 
 def _unknown_columns(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
-    known = set(names)
+    existing = set(names)
     return [
         DatasetProblem(
             f"expected the column {name!r} of {pointer[1:].replace('/', '.')}, but found only {listed(names)}"
         )
-        for pointer, name in columns.mentions()
-        if name not in known
+        for pointer, name in columns.pointers_and_names()
+        if name not in existing
     ]
 
 

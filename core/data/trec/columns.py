@@ -85,7 +85,7 @@ class WordColumns:
         words = self.texts(name)
         normalised = normalise_column(words.array)
         wrong = normalised.texts.is_null().to_numpy(zero_copy_only=False)
-        wrong[normalised.unfit] = True
+        wrong[normalised.invalid] = True
         self._refuse(wrong, lambda line: (f"expected {EXPECTED}", *self._word(name, line)))
         if spellings is not None:
             spellings.take(words.array, normalised)

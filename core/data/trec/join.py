@@ -56,14 +56,14 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
 
     Raises:
         InvalidInput: At `/ranking_id` when run and dataset have no query or no document in common, so that
-            every metric would be 0; at `/dataset_id` when a query of the dataset repeats a document, so that
+            every metric would be 0. At `/dataset_id` when a query of the dataset repeats a document, so that
             a run is ambiguous.
     """
     written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
     queries = pc.index_in(*written_queries).fill_null(-1)
     query_of_run = queries.to_numpy().astype(np.int64)
-    known = query_of_run >= 0
-    if not known.any():
+    is_known = query_of_run >= 0
+    if not is_known.any():
         raise InvalidInput.at(
             "/ranking_id",
             "ranks none of the queries of the dataset; use the same ids: the ranking has"
@@ -98,8 +98,8 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
         query_boundaries=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         query_ids=dataset.query_ids,
         document_ids=both.take(positions[order]),
-        unknown_queries=int((~known).sum()),
-        queries_without_results=dataset.n_queries - int(known.sum()),
+        unknown_queries=int((~is_known).sum()),
+        queries_without_results=dataset.n_queries - int(is_known.sum()),
     )
 
 
@@ -130,8 +130,8 @@ def _written(identifiers: Texts) -> Texts:
     return Texts.of([word(identifier) for identifier in identifiers])
 
 
-def _rows_of(judged: Int64Array, given: Int64Array) -> Int64Array:
-    """Return the position of each given key among the judged keys, -1 for unknown keys.
+def _rows_of(judged: Int64Array, keys: Int64Array) -> Int64Array:
+    """Return the position of each key among the judged keys, -1 for unknown keys.
 
     Raises:
         InvalidInput: Two judged keys are equal.
@@ -144,5 +144,5 @@ def _rows_of(judged: Int64Array, given: Int64Array) -> Int64Array:
             "has a duplicate document id in a query, so rankings cannot be joined with the dataset by"
             " document id",
         )
-    positions = np.minimum(np.searchsorted(ordered, given), len(ordered) - 1)
-    return np.where(ordered[positions] == given, order[positions], -1)
+    positions = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    return np.where(ordered[positions] == keys, order[positions], -1)

@@ -72,9 +72,9 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
         limits: Size limits of the file.
 
     Raises:
-        DatasetError: With up to 100 mistakes, each with its position: a line of fewer than six words, a
-            query id with blanks, a score that is not finite, an invalid id, a document that is repeated
-            within a query.
+        DatasetError: With up to 100 mistakes, each with its position. Mistakes are a line of fewer than six
+            words, a query id with blanks, a score that is not finite, an invalid id, or a document that is
+            repeated within a query.
         OSError: When the file cannot be opened.
     """
     file = name or Path(path).name
@@ -94,7 +94,7 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
     """Write a ranking as a run, a block of lines at a time.
 
     trec_eval ignores the rank, sorts by the score as float32 and breaks ties by document. To preserve the
-    order, scores are rounded to float32, and a score that would tie is lowered to the next float32 below the
+    order, scores are rounded to float32. A score that would tie is lowered to the next float32 below the
     score before it. Nine digits distinguish all float32 numbers. Blanks in an identifier, which would shift
     the columns, are percent-encoded.
 
@@ -102,7 +102,7 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
         batches: Columns query_id, document_id, rank and score, sorted by query and rank.
         tag: The last word of each line.
     """
-    query, lowest = None, np.float32(np.inf)
+    query, previous = None, np.float32(np.inf)
     highest = np.finfo(np.float32).max
     for batch in batches:
         query_ids, document_ids, ranks, scores = (
@@ -113,11 +113,10 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
         for query_id, document_id, rank, score in zip(
             query_ids.to_pylist(), document_ids.to_pylist(), ranks.to_pylist(), rounded, strict=True
         ):
-            below = (
-                score if query_id != query or score < lowest else np.nextafter(lowest, np.float32(-np.inf))
-            )
-            query, lowest = query_id, below
-            lines.append(f"{word(query_id)} Q0 {word(document_id)} {rank} {below:.9g} {tag}\n")
+            if query_id == query and score >= previous:
+                score = np.nextafter(previous, np.float32(-np.inf))
+            query, previous = query_id, score
+            lines.append(f"{word(query_id)} Q0 {word(document_id)} {rank} {score:.9g} {tag}\n")
         yield "".join(lines)
 
 

@@ -33,9 +33,9 @@ def edge_cases(
 ) -> Float32Array:
     """Replace features of documents by extreme values.
 
-    An extreme value is the centre of a feature, up to a thousand deviations away from it, a knot or the
-    float32 beside it, 0 or close to 0. Engines in float64 also get the largest float32, at which float32
-    engines would overflow. Engines that accept infinities get them, too.
+    Extreme values are the centre of a feature, values up to a thousand deviations from it, knots and their
+    neighbouring float32 numbers, 0 and values close to 0. Engines in float64 also get the largest
+    float32, at which float32 engines would overflow. Engines that accept infinities get them, too.
 
     Args:
         source: The model.

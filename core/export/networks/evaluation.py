@@ -88,12 +88,12 @@ def forward(inputs: Units, layers: tuple[Layer, ...], activation: str) -> Float6
     Java.
     """
     units, kind = np.ascontiguousarray(inputs), inputs.dtype
-    for place, layer in enumerate(layers):
+    for index, layer in enumerate(layers):
         totals = np.tile(layer.bias.astype(kind), (len(units), 1))
         with np.errstate(over="ignore", invalid="ignore"):
             add_products(units, np.ascontiguousarray(layer.weights, kind), totals)
         units = totals
-        if place < len(layers) - 1:
+        if index < len(layers) - 1:
             if layer.norm_scales is not None and layer.norm_shifts is not None:
                 units = _normalised(units, layer.norm_scales, layer.norm_shifts)
             units = _ACTIVATIONS[activation](units.astype(np.float64)).astype(kind)

@@ -32,12 +32,12 @@ def _block_errors(network: Network, rows: Float32Array, unit: float) -> Float64A
     """Return the error of each score to first order, (n_documents,)."""
     units = inputs_of(network.inputs, rows)
     errors = _input_errors(network.inputs, rows, units, unit)
-    for place, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.layers):
         weights = np.abs(layer.weights.astype(np.float64))
         sums = (np.abs(units) + errors) @ weights + np.abs(layer.bias.astype(np.float64))
         errors = errors @ weights + (len(weights) + 3) * unit * sums
         units = units @ layer.weights.astype(np.float64) + layer.bias
-        if place < len(network.layers) - 1:
+        if index < len(network.layers) - 1:
             if layer.norm_scales is not None:
                 units, errors = _norm_errors(layer, units, errors, unit)
             units = _activated(units, network.activation)

@@ -46,12 +46,12 @@ class SumExport(ScoredExport[SumEngine]):
     def edge_cases(self, engine: SumEngine, base: Float32Array, random: np.random.Generator) -> Float32Array:
         """Replace features of each document by extreme values or thresholds of one member."""
         rows, members = base.copy(), random.integers(len(self.source.parts), size=len(base))
-        for place, part in enumerate(self.source.parts):
-            own = np.ix_(members == place, part.columns)
+        for index, part in enumerate(self.source.parts):
+            cells = np.ix_(members == index, part.columns)
             if isinstance(part.source, NetworkSource):
-                rows[own] = cases.edge_cases(part.source, engine, base[own], random)
+                rows[cells] = cases.edge_cases(part.source, engine, base[cells], random)
             elif not inexpressible_part(part.source.text):
-                rows[own] = part.source.at_thresholds(base[own], random)
+                rows[cells] = part.source.at_thresholds(base[cells], random)
         return rows
 
     def rounding(self, engine: SumEngine, rows: Float32Array) -> Float64Array:
@@ -61,7 +61,7 @@ class SumExport(ScoredExport[SumEngine]):
         absolute leaf value of every tree.
         """
         unit = SINGLE if any(trees.arithmetic.single for trees in engine.trees) else DOUBLE
-        bound, size = np.zeros(len(rows)), np.zeros(len(rows))
+        bound, magnitudes = np.zeros(len(rows)), np.zeros(len(rows))
         for part in self.source.parts:
             weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
             if isinstance(part.source, NetworkSource):
@@ -70,8 +70,8 @@ class SumExport(ScoredExport[SumEngine]):
                 nodes = part.source.nodes
                 largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())
                 bound += weight * (len(nodes.roots) + 2) * unit * largest
-            size += weight * np.abs(part.source.model.score(chosen))
-        return bound + 2.0 * (len(self.source.parts) + 2) * DOUBLE * size
+            magnitudes += weight * np.abs(part.source.model.score(chosen))
+        return bound + 2.0 * (len(self.source.parts) + 2) * DOUBLE * magnitudes
 
     def neighbours(self, engine: SumEngine) -> NeighbourParity:
         """Compare the decisions of all tree members; trees are numbered consecutively over members."""

@@ -53,14 +53,14 @@ class SumSource(Source):
     def parts(self) -> tuple[Part, ...]:
         """Return the members; their names in the engine end with their numbers, from 1."""
         return tuple(
-            Part(member, columns, self._source_of(place, member, columns))
-            for place, (member, columns) in enumerate(self.sum_model.parts, start=1)
+            Part(member, columns, self._source_of(number, member, columns))
+            for number, (member, columns) in enumerate(self.sum_model.parts, start=1)
         )
 
-    def _source_of(self, place: int, member: Member, columns: Int64Array) -> TreeSource | NetworkSource:
+    def _source_of(self, number: int, member: Member, columns: Int64Array) -> TreeSource | NetworkSource:
         common: dict[str, Any] = {
             "content": member.content,
-            "name": f"{self.name}-{place}",
+            "name": f"{self.name}-{number}",
             "features": tuple(self.features[column] for column in columns.tolist()),
             "options": self.options,
         }
@@ -164,16 +164,18 @@ class MembersTarget(SumTarget):
         written = self.read(content, source)
         if len(written) != len(source.parts):
             raise ModelError("the number of members in the export differs from the sum's")
-        read = [self._read(one, part.source) for one, part in zip(written, source.parts, strict=True)]
+        members = [
+            self._read_member(member, part.source) for member, part in zip(written, source.parts, strict=True)
+        ]
         names = [self.reader]
-        if max(map(len, read)) > 1:
+        if max(map(len, members)) > 1:
             names = [arithmetic.engine for arithmetic in self.of_trees.arithmetics(source.options)]
         return tuple(
-            self._engine(name, written, [engines[min(place, len(engines) - 1)] for engines in read])
-            for place, name in enumerate(names)
+            self._engine(name, written, [engines[min(index, len(engines) - 1)] for engines in members])
+            for index, name in enumerate(names)
         )
 
-    def _read(
+    def _read_member(
         self, written: WrittenMember, source: TreeSource | NetworkSource
     ) -> list[tuple[Engine, LoadedTrees | None]]:
         if isinstance(source, NetworkSource):
@@ -193,8 +195,8 @@ class MembersTarget(SumTarget):
     ) -> SumEngine:
         trees = [loaded for _, loaded in members if loaded is not None]
         terms = [
-            (one.weight, np.array(one.columns, np.int64), engine.score)
-            for one, (engine, _) in zip(written, members, strict=True)
+            (member.weight, np.array(member.columns, np.int64), engine.score)
+            for member, (engine, _) in zip(written, members, strict=True)
         ]
         return SumEngine(
             name,

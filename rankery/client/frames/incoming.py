@@ -137,7 +137,7 @@ def _array(values: "np.ndarray[Any, Any]") -> Any:
 def _id_texts(name: str, ids: Any) -> Any:
     """Return ids as texts; missing ids are null."""
     found = normalise_ids(ids)
-    for row in found.unfit[:1].tolist():
+    for row in found.invalid[:1].tolist():
         raise DataUnusable(f"row {row} of {name}: expected {EXPECTED}")
     return found.texts
 

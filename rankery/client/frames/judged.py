@@ -177,7 +177,7 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
     from rankery.client.frames.arrow import np
 
     found = normalise_ids(column)
-    for row in found.unfit[:1].tolist():
+    for row in found.invalid[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     if (missing := first_missing(found.texts)) is not None:

@@ -213,7 +213,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
     found = normalise_ids(column)
-    for row in found.unfit[:1].tolist():
+    for row in found.invalid[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
     texts: pa.LargeStringArray = found.texts
@@ -227,7 +227,7 @@ def _encoded_keys(by_id: Mapping[Any, Any], what: str) -> list[str]:
     """Return the keys of a mapping as ids with percent-encoded blanks."""
     keys = list(by_id)
     found = normalise_ids(keys)
-    for place in found.unfit[:1].tolist():
+    for place in found.invalid[:1].tolist():
         raise DataUnusable(f"{what} is {keys[place]!r}; expected {EXPECTED}")
     if (place := first_missing(found.texts)) is not None:
         raise DataUnusable(f"{what} is {keys[place]!r}, which is a missing id")

@@ -244,7 +244,7 @@ def test_dual_objective() -> None:
     clicks = np.array([1.0, 0, 1, 0, 0, 1, 0, 1, 0])
     of_queries, of_documents = np.array([1.0, 1.0, 2.0, 0.5]), stream.random(9)
     queries = ShownQueries(clicks, boundaries, of_queries, of_documents, places)
-    bias = DualBias(4, step=1.0, least=0.01)
+    bias = DualBias(4, step=1.0, lower_bound=0.01)
     bias.restore({"logits": np.log([0.8, 0.4, 0.2, 0.1])})
     objective = DualObjective(loss, queries, bias)  # type: ignore[arg-type]
     scores = stream.normal(size=9)

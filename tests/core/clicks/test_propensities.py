@@ -62,7 +62,7 @@ def test_contrasts() -> None:
         for other in shown_at[pair] - {rank}:
             clicks[rank, other] += click / w[pair, rank]
             skips[rank, other] += (1 - click) / w[pair, rank]
-    used = impressions_of(log, 12, moving=True)
+    used = impressions_of(log, 12, moved_only=True)
     found = contrasts(*used.counts())
     for expected, matrix in zip((clicks, skips), found, strict=True):
         plain = [[expected[one, two] for two in range(1, 13)] for one in range(1, 13)]

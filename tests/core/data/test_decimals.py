@@ -148,7 +148,7 @@ def test_nan_is_a_missing_feature(text: str) -> None:
 
 def test_more_halfway_numbers_than_the_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the buffer of rows that are left to Python is full, the block is parsed again with a larger one."""
-    monkeypatch.setattr("core.data.rows._UNDECIDED_ROOM", 4)
+    monkeypatch.setattr("core.data.rows._UNDECIDED_CAPACITY", 4)
     rows = "\n".join(f"{_HALFWAY[0]} qid:{i // 3} 1:{_HALFWAY[1]} 2:{i} 3:{_HALFWAY[2]}" for i in range(50))
     dataset = read_letor(np.frombuffer(rows.encode(), np.uint8), "x").dataset
     assert dataset.labels.tolist() == [_expected(_HALFWAY[0])] * 50

@@ -128,7 +128,7 @@ def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> 
     """A text such as `2.00` becomes `2`, whatever the other ids are; other spellings of numbers stay."""
     found = normalise_ids(given)
     assert found.texts.to_pylist() == spelled
-    assert not len(found.unfit)
+    assert not len(found.invalid)
     for value, text in zip(given, spelled, strict=True):
         assert normalise_ids([value]).texts.to_pylist() == [text]
 
@@ -149,9 +149,9 @@ def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> 
 )
 def test_values_without_one_exact_spelling_are_no_ids(value: Any) -> None:
     """Fractions, inexact whole numbers and other types are refused, in lists and in typed arrays."""
-    assert normalise_ids([value]).unfit.tolist() == [0]
-    assert normalise_ids(["a", value, None]).unfit.tolist() == [1]
-    assert normalise_ids(np.array([value])).unfit.tolist() == [0]
+    assert normalise_ids([value]).invalid.tolist() == [0]
+    assert normalise_ids(["a", value, None]).invalid.tolist() == [1]
+    assert normalise_ids(np.array([value])).invalid.tolist() == [0]
     with pytest.raises(InvalidArgument, match="document 1, counted from 0, has"):
         group_by_ids(["a", value], 2)
 

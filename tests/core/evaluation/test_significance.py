@@ -118,8 +118,8 @@ def test_few_differing_queries_are_named() -> None:
         (compared,) = paired_differences(values[:, :1], values[:, 1:])
         assert compared is not None
         assert (compared.randomisation_p < 0.05) == (words is None)
-        assert (compared.too_few or "").startswith(words or "")
-        assert (compared.too_few is None) == (words is None)
+        assert (compared.too_few_warning or "").startswith(words or "")
+        assert (compared.too_few_warning is None) == (words is None)
 
 
 def test_unfit_input_is_refused() -> None:

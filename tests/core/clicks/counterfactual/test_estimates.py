@@ -11,7 +11,7 @@ from core.clicks import ClickLog
 from core.clicks.counterfactual import (
     Estimates,
     Estimator,
-    Floor,
+    MinimumSupport,
     NewRanking,
     SystemEstimate,
     counterfactual_result,
@@ -177,7 +177,7 @@ def test_support_below_the_floor_gives_no_verdict() -> None:
     rows = np.flatnonzero(ranking_of("new", BEST).ranks[log.pairs] == log.ranks)
     skewed = log.propensities.copy()
     skewed[rows[0]] = 1e-5
-    floor = Floor(effective_sample_size=1.0)
+    floor = MinimumSupport(effective_sample_size=1.0)
     new = [ranking_of("new", BEST)]
     uneven = evaluate_rankings(replace(log, propensities=skewed), new, by_rank, "item_position", floor=floor)
     missing = uneven.estimated[1].estimate.missing

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.clicks.counterfactual import CounterfactualResult, admits_by_estimates, counterfactual_result
-from core.clicks.counterfactual.estimates import Estimated, Estimates, SystemEstimate
+from core.clicks.counterfactual.estimates import Estimates, ResampledEstimate, SystemEstimate
 
 
 def result(
@@ -15,10 +15,10 @@ def result(
 
     def estimated(
         name: str, value: float, sign: float, missing: str | None, unsupported: float = 0.0
-    ) -> Estimated:
+    ) -> ResampledEstimate:
         support = (500.0, 0.01, 0.0, unsupported, missing)
         estimate = SystemEstimate(name, value, value - 0.01, value + 0.01, *support)
-        return Estimated(estimate, value + sign * spread, unsupported)
+        return ResampledEstimate(estimate, value + sign * spread, unsupported)
 
     systems = [
         estimated("logged", 0.3, 0.0, "the logged ranking decides nothing"),

@@ -122,12 +122,12 @@ def test_documents_at_one_rank_have_the_same_examination(name: str) -> None:
     """A click beside an impression changes neither its parameter nor those of other ranks."""
     log = as_log([Session(0, (0, 1, 2, 3), (False, True, False, True))])
     lists = QueryBlocks.of(replace(log, ranks=np.array([1, 2, 2, 3], np.int16)), 50)
-    places = examination_indices(name, 3)
-    _, by_place = browsing_pass(lists, np.ones(1), places, np.full(36, 0.5), np.full(places.max() + 1, 0.5))
-    impressions = np.zeros(len(by_place))
+    indices = examination_indices(name, 3)
+    _, by_index = browsing_pass(lists, np.ones(1), indices, np.full(36, 0.5), np.full(indices.max() + 1, 0.5))
+    impressions = np.zeros(len(by_index))
     for rank, previous in ((1, 0), (2, 0), (2, 0), (3, 2)):
-        impressions[places[rank, previous]] += 1.0
-    assert by_place[:, 1].tolist() == impressions.tolist()
+        impressions[indices[rank, previous]] += 1.0
+    assert by_index[:, 1].tolist() == impressions.tolist()
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn"])

@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from core.clicks.doctor import examine_log
+from core.clicks.reading.times import time_of, times_of
 from core.errors import DatasetError
 from tests.core.clicks.reading.conftest import Read
 from tests.core.clicks.reading.plain import plain
@@ -60,7 +62,7 @@ def test_irregular_events_of_ubi_are_counted(read: Read) -> None:
     """Mixed rank bases, clicks without impression, joined queries and actions without weight are counted."""
     reading = read(lines(*ubi_sample()))
     report = reading.report
-    assert (report.format, report.rank_base, report.is_detected) == ("ubi", 0, True)
+    assert (report.format, report.rank_base, report.rank_base_detected) == ("ubi", 0, True)
     assert (report.ranks_0, report.ranks_1) == (2, 5)
     assert (report.lists_from_0, report.lists_from_1) == (1, 1)
     # z was never shown; y is in the results of a search without impressions, so that its click counts.
@@ -154,6 +156,12 @@ def queries_without_a_user() -> list[dict[str, object]]:
         {"query_id": str(place), "user_query": "shoes", "query_response_hit_ids": ["a"], "client_id": ""}
         for place in range(2)
     ]
+
+
+def test_a_time_of_an_object_is_exact_to_the_millisecond() -> None:
+    """An object and a cell of a table with the same text have the same time."""
+    texts = ["1978-09-02T20:53:17.821Z", "1974-04-30T19:46:06.619+00:00", "2004-08-02T07:40:08.985123Z"]
+    assert [time_of(text) for text in texts] == times_of(pa.array(texts))[0].tolist()
 
 
 @pytest.mark.parametrize("time", [pytest.param(10**400, id="huge"), 1e300, "yesterday", True])

@@ -45,7 +45,7 @@ def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
     reading = read_click_log([LogFile(path, "log.csv")], folder)
     assert plain(reading.log) == plainly_read(rows)
     assert reading.report.repeated_impressions.count == 700 - reading.log.n_impressions
-    assert (reading.report.rank_base, reading.report.is_detected) == (base, True)
+    assert (reading.report.rank_base, reading.report.rank_base_detected) == (base, True)
 
 
 def test_all_forms_of_a_table_are_the_same_log(read: Read) -> None:
