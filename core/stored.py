@@ -74,9 +74,9 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         declared = _declared(field)
         known.update(declared.names)
-        given = stored if declared.flat else _first(stored, declared.names)
-        if given is not None:
-            values[field.name] = _read(field, declared, given)
+        stored_value = stored if declared.flat else _first(stored, declared.names)
+        if stored_value is not None:
+            values[field.name] = _read(field, declared, stored_value)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise InvalidInput.at(f"/{declared.names[0]}", "required")
     if exact and (unknown := [name for name in stored if name not in known]):
@@ -87,15 +87,15 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
 
 def write_entries(value: Any) -> Json:
     """Return the JSON of a dataclass to store; `read_entries` reads it back to an equal value."""
-    written: Json = {}
+    entries: Json = {}
     for field in dataclasses.fields(value):
         declared, part = _declared(field), getattr(value, field.name)
         if declared.later and part == field.default:
             continue
         write = declared.write or (write_entries if declared.flat else _converter().unstructure)
-        given: Any = None if part is None else write(part)
-        written |= given if declared.flat else {declared.names[0]: given}
-    return written
+        part_json: Any = None if part is None else write(part)
+        entries |= part_json if declared.flat else {declared.names[0]: part_json}
+    return entries
 
 
 def read_as(kind: type[T], stored: Any) -> T:
@@ -112,11 +112,11 @@ def read_as(kind: type[T], stored: Any) -> T:
         raise InvalidInput.at("", f"cannot be read: {error}") from error
 
 
-def _read(field: "dataclasses.Field[Any]", declared: Entry, given: Any) -> Any:
+def _read(field: "dataclasses.Field[Any]", declared: Entry, stored_value: Any) -> Any:
     try:
         if declared.read is not None:
-            return declared.read(given)
-        return (read_entries if declared.flat else read_as)(cast("type[Any]", field.type), given)
+            return declared.read(stored_value)
+        return (read_entries if declared.flat else read_as)(cast("type[Any]", field.type), stored_value)
     except InvalidInput as invalid:
         raise (invalid if declared.flat else invalid.below(f"/{declared.names[0]}")) from invalid
 

@@ -160,5 +160,5 @@ class BaseTrainingJob(SubmittedJob):
     @classmethod
     def deciding_metrics(cls, stored: Stored) -> list[str]:
         """Return the metric of early stopping, then the other requested metrics."""
-        watched = (stored.get("early_stopping") or {}).get("metric")
-        return [*([watched] if watched else []), *super().deciding_metrics(stored)]
+        stopping_metric = (stored.get("early_stopping") or {}).get("metric")
+        return [*([stopping_metric] if stopping_metric else []), *super().deciding_metrics(stored)]

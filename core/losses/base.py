@@ -177,5 +177,5 @@ def checked_scores(scores: FloatArray) -> Float64Array:
     return values
 
 
-def _weights(given: Float64Array | None, otherwise: Float64Array) -> Float64Array:
-    return otherwise if given is None else for_kernels(given, np.float64)
+def _weights(weights: Float64Array | None, default: Float64Array) -> Float64Array:
+    return default if weights is None else for_kernels(weights, np.float64)

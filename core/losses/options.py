@@ -210,9 +210,9 @@ class NdcgWeightedLoss(PairwiseLoss):
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
         """Return G of each document; 0 in a query without gain."""
-        gained = gains(self.gain, labels)
+        document_gains = gains(self.gain, labels)
         cutoff = self.truncation_level if self.ideal_cutoff is None else self.ideal_cutoff
-        ideal = ideal_dcg(gained, query_boundaries, discounts, cutoff)
+        ideal = ideal_dcg(document_gains, query_boundaries, discounts, cutoff)
         inverse = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0.0)
-        values: Float64Array = gained * np.repeat(inverse, np.diff(query_boundaries))
+        values: Float64Array = document_gains * np.repeat(inverse, np.diff(query_boundaries))
         return values

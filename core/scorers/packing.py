@@ -105,8 +105,8 @@ def _padded(values: Float32Array | Float64Array, size: int) -> Float64Array:
 
 def _aligned(values: Float64Array) -> Float64Array:
     """Copy values to an array that begins at a cache-line boundary."""
-    room = np.empty(len(values) + _CACHE_LINE)
-    begin = -(room.ctypes.data // room.itemsize) % _CACHE_LINE
-    aligned: Float64Array = room[begin : begin + len(values)]
+    buffer = np.empty(len(values) + _CACHE_LINE)
+    begin = -(buffer.ctypes.data // buffer.itemsize) % _CACHE_LINE
+    aligned: Float64Array = buffer[begin : begin + len(values)]
     aligned[:] = values
     return aligned

@@ -33,9 +33,9 @@ def _tile(n_units: int) -> Kernel:
     def typed(
         _: Any, inputs: Any, i: Any, j: Any, weights: Any, k: Any, n: Any, outputs: Any, o: Any, p: Any
     ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
-            begin = [_place(context, builder, signature, given, at) for at in (0, 3, 6)]
-            _add_products(builder, begin, given[2], given[5], given[8], n_units)
+        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+            begin = [_place(context, builder, signature, arguments, at) for at in (0, 3, 6)]
+            _add_products(builder, begin, arguments[2], arguments[5], arguments[8], n_units)
             return context.get_dummy_value()
 
         return types.void(inputs, i, j, weights, k, n, outputs, o, p), generate
@@ -71,10 +71,10 @@ def _add_products(
 def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
     """Sum products in eight partial sums of every eighth product, which are then added in pairs."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
-        left, right = (_place(context, builder, signature, given, at) for at in (0, 2))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        left, right = (_place(context, builder, signature, arguments, at) for at in (0, 2))
         total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
-        with cgutils.for_range(builder, builder.sdiv(given[4], _INDEX(LANES))) as loop:
+        with cgutils.for_range(builder, builder.sdiv(arguments[4], _INDEX(LANES))) as loop:
             first = builder.mul(loop.index, _INDEX(LANES))
             factors = [_vector(builder, builder.gep(each, [first])) for each in (left, right)]
             builder.store(_fused(builder, factors[0], factors[1], builder.load(total)), total)
@@ -87,10 +87,10 @@ def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
     return types.float64(one, i, other, j, n), generate
 
 
-def _place(context: Any, builder: Any, signature: Any, given: Sequence[Any], at: int) -> Any:
+def _place(context: Any, builder: Any, signature: Any, arguments: Sequence[Any], at: int) -> Any:
     """Return the address of an array's item; the array is argument `at`, its index the next one."""
-    array = context.make_array(signature.args[at])(context, builder, given[at])
-    return builder.gep(array.data, [given[at + 1]])
+    array = context.make_array(signature.args[at])(context, builder, arguments[at])
+    return builder.gep(array.data, [arguments[at + 1]])
 
 
 def _at(builder: Any, begin: Any, stride: Any, row: int, column: int) -> Any:

@@ -170,7 +170,7 @@ def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
         validation,
         on_iteration=on_iteration,
         threads=run.threads,
-        kept_bins=data.kept_bins(run.caches.binned),
+        cached_bins=data.cached_bins(run.caches.binned),
         resume=data.start(run.threads),
     )
     return data.with_base(trees)

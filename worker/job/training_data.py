@@ -23,7 +23,7 @@ from core.scorers import Member, TreeModel
 from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.store.artifacts.local_cache import LocalCache
-from core.training import Checkpoint, KeptBins, TrainedModel
+from core.training import CachedBins, Checkpoint, TrainedModel
 from core.training.labels import check_labels
 from core.training.memory import memory_need
 from worker.job.click_logs import lists_as_training_data
@@ -264,10 +264,10 @@ class TrainingData:
             return trees
         return with_base(self.base.member, trees)
 
-    def kept_bins(self, cache: LocalCache) -> KeptBins:
+    def cached_bins(self, cache: LocalCache) -> CachedBins:
         """Return the cache and the keys of the binned datasets."""
         validation = self.validation.features_key if self.validation else None
-        return KeptBins(cache, self.training.features_key, validation)
+        return CachedBins(cache, self.training.features_key, validation)
 
     def findings(self, threads: int, *, learns_clicks: bool = False) -> list[Values]:
         """Return findings from comparing the training data with the other datasets, and on the teacher.

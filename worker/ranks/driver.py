@@ -136,7 +136,7 @@ class DistributedTraining:
         return self._state
 
     def _result(self, history: History, leader: Leader) -> TrainedRanker:
-        kept, dataset = history.kept, self._dataset
+        kept, dataset = history.kept_iterations, self._dataset
         base_trees = self._state.base_trees if self._state else 0
         if history.reports:
             # The worker may stop after the ranks have ended.

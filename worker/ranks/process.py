@@ -168,7 +168,9 @@ class RankProcess:
         self._collectives = Collectives(self._rank, len(addresses), self._swap)
         scores = {name: unpacked(values) for name, values in request["scores"].items()}
         on_histograms = lambda: self._enter("histograms")  # noqa: E731
-        self._shard.start(self._collectives, request["text"], scores, request["grown"], on_histograms)
+        self._shard.start(
+            self._collectives, request["text"], scores, request["iterations_done"], on_histograms
+        )
         self._began_at = time.monotonic()
         return {}
 

@@ -117,7 +117,7 @@ class Sharing:
             "do": "start",
             "addresses": {str(member.rank): member.address for member in team.members},
             "text": state.model_text if state is not None else "",
-            "grown": state.iteration if state is not None else 0,
+            "iterations_done": state.iteration if state is not None else 0,
         }
 
         def scores_of_rank(rank: int) -> Values:

@@ -231,7 +231,7 @@ class _FoldWatch(TrainingWatch):
         self.phase = phase
         self._counted = checkpoints
         self._fold = fold
-        self._earlier = so_far.measured()
+        self._earlier = so_far.values_by_iteration()
         self._means = so_far.metrics(metrics)
 
     def counts(self, report: IterationReport) -> tuple[int, int]:

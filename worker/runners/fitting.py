@@ -83,7 +83,7 @@ def fit_model(
         validation,
         on_iteration=watch.on_iteration,
         threads=run.threads,
-        kept_bins=data.kept_bins(run.caches.binned) if bins is None else None,
+        cached_bins=data.cached_bins(run.caches.binned) if bins is None else None,
         resume=start,
         on_binning=on_binning,
         bins=bins,
@@ -100,7 +100,7 @@ class FoldBins:
             run.reporter.phase("binning")
             count = counting_percent(run.reporter, "binning")
             self._all = bin_features(
-                spec, data.training.dataset, run.threads, data.kept_bins(run.caches.binned), count
+                spec, data.training.dataset, run.threads, data.cached_bins(run.caches.binned), count
             )
 
     def of(
