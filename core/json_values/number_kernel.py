@@ -20,8 +20,8 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
         at: Position of the first character.
 
     Returns:
-        The position after the value, and the float64 value, NaN for `null`. The position is `UNSUPPORTED` if the
-        value is neither a number nor `null`, is beyond float64 or has more than 19 digits.
+        The position after the value, and the float64 value, NaN for `null`. The position is `UNSUPPORTED` if
+        the value is neither a number nor `null`, is beyond float64 or has more than 19 digits.
     """
     if text[at] == _NULL[0]:
         return _null_end(text, at), np.nan

@@ -22,7 +22,7 @@ _registered = False
 
 
 class ForkGuard:
-    """Make forks wait for running transactions and close all connections.
+    """Guard of forks: a fork waits for running transactions and closes all connections.
 
     Args:
         close: Closes the connections; the pool opens them again when needed.

@@ -40,7 +40,7 @@ class _Unverified:
 
 
 class VerifiedArtifacts:
-    """Read artifacts and verify their checksums. Thread-safe.
+    """Artifacts, read with a check of their checksums. Thread-safe.
 
     An artifact that a release without checksums wrote gets a checksum after its first successful read. The
     mark as damaged is kept until the artifact matches its checksum again.

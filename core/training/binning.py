@@ -27,7 +27,7 @@ _UNWRITABLE = re.compile(r"[\s\x00-\x1f\",:\[\]{}]")
 class BinCache(Protocol):
     """A cache of bins: folders under keys, which may be evicted at any time."""
 
-    def takes(self, size_bytes: int) -> bool:
+    def fits(self, size_bytes: int) -> bool:
         """Return whether an entry of this size fits."""
         ...
 
@@ -198,7 +198,7 @@ class Binning:
 
     def _store(self, data: lightgbm.Dataset, key: str | None) -> None:
         # A lower bound of the size: each document has at least one byte.
-        if self.cached is None or key is None or not self.cached.cache.takes(data.num_data()):
+        if self.cached is None or key is None or not self.cached.cache.fits(data.num_data()):
             return
         try:
             with self.cached.cache.adding(key) as folder:

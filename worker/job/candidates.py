@@ -27,7 +27,7 @@ from core.store.artifacts.keys import candidate_key
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
 from core.training.checkpoint import ARCHIVE_ERRORS
-from worker.job.progress import left_seconds
+from worker.job.progress import remaining_seconds
 from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
 
@@ -58,7 +58,7 @@ def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, Trainin
 
 
 class CandidateTrials:
-    """Try the candidates of an automatic training within one of its jobs.
+    """Trials of the candidates of an automatic training within one of its jobs.
 
     Args:
         run: The job that tries them: the automatic training, or a helper job.
@@ -70,7 +70,7 @@ class CandidateTrials:
     def __init__(self, run: JobRun, auto_train_id: str, job: AutoTrainJob, data: TrainingData) -> None:
         self._run, self._id, self._job = run, auto_train_id, job
         memory_bytes = run.bounds.memory_bytes
-        free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.taken_bytes() or 0))
+        free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.used_bytes() or 0))
         spec = AutoSpec(
             job.metric,
             job.budget_seconds,
@@ -175,7 +175,7 @@ class CandidateTrials:
             self._record(number, folds=done, planned_folds=folds)
             completed, total = _fold_counts(rows, number, done, folds)
             elapsed = spent + time.monotonic() - read_at
-            remaining = min(left_seconds(elapsed, completed, total), time_left())
+            remaining = min(remaining_seconds(elapsed, completed, total), time_left())
             self._run.reporter.report(
                 progress={
                     "phase": f"trying {candidate.name}",

@@ -64,7 +64,7 @@ class JobRun:
         self.reporter = Reporter(
             self.lease,
             job.checkpoint,
-            Phases(self.bounds.taken_bytes),
+            Phases(self.bounds.used_bytes),
             JobCounters(self.caches),
             settings.report_seconds,
         )

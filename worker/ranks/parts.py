@@ -57,7 +57,7 @@ class Part:
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
         rows = slice(first, last)
-        weights, of_documents = dataset.query_weights, dataset.document_weights
+        weights, document_weights = dataset.query_weights, dataset.document_weights
         return cls(
             url,
             features.rows[rows],
@@ -67,7 +67,7 @@ class Part:
             dataset.query_boundaries[queries.start : queries.stop + 1] - first,
             dataset.document_ids[rows],
             None if weights is None else weights[queries],
-            None if of_documents is None else of_documents[rows],
+            None if document_weights is None else document_weights[rows],
             queries.start,
             dataset.n_queries,
         )

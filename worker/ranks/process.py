@@ -69,7 +69,7 @@ class RankProcess:
             "state": self._state,
             "model": self._model,
             "leaf_counts": self._leaf_counts,
-            "ended": self._ended,
+            "inspect": self._inspect,
         }
 
     def run(self) -> None:
@@ -83,8 +83,8 @@ class RankProcess:
             os._exit(LEFT)
         hello = {"address": address, "host": socket.gethostname(), "processor": processor()[0]}
         endpoint.run(self._driver.send({"hello": hello}))
-        endpoint.begin(self._listen())
-        endpoint.begin(self._beat())
+        endpoint.run_in_background(self._listen())
+        endpoint.run_in_background(self._beat())
         while True:
             request = self._requests.get()
             reply = self._answer(request)
@@ -221,9 +221,9 @@ class RankProcess:
         self._enter("leaf counts")
         return {"counts": packed(self._shard.leaf_counts(request["text"]))}
 
-    def _ended(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
         grower = self._shard.grower
-        match request["what"]:
+        match request["property"]:
             case "first_hessian_sum":
                 return {"value": grower.first_hessian_sum()}
             case "has_gradient":

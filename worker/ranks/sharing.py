@@ -31,7 +31,7 @@ _SAMPLED_CELLS = 2**20  # limit per message of a rank: 4 MB of features
 
 
 class Sharing:
-    """Distribute the data that ranks need before the first tree.
+    """Distribution of the data that ranks need before the first tree.
 
     Args:
         run: Job.

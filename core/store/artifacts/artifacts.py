@@ -52,7 +52,7 @@ class Artifacts:
 
         Raises:
             StoreUnavailable: The storage refuses the write.
-            StoreFull: The storage has no room for the artifact.
+            StoreFull: The storage has no space for the artifact.
         """
         with self._reporting_errors(key, writing=True) as path:
             temporary = self._temporary(path)
