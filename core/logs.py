@@ -170,16 +170,16 @@ def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structl
 
 
 def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {name: _masked(value) for name, value in event.items()}
+    return {name: _mask(value) for name, value in event.items()}
 
 
-def _masked(value: Any) -> Any:
+def _mask(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, dict):
-        return {name: _masked(item) for name, item in value.items()}
+        return {name: _mask(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_masked(item) for item in value]
+        return [_mask(item) for item in value]
     text = value if isinstance(value, str) else repr(value)
     if _SUSPICIOUS.search(text) is None:
         return text

@@ -60,10 +60,10 @@ def _add_products(
         loaded = {
             unit: _vector(builder, builder.gep(line, [_INDEX(unit)])) for unit in range(0, n_units, LANES)
         }
-        repeated = [_repeated(builder, builder.load(builder.gep(row, [loop.index]))) for row in rows]
+        repeated = [_broadcast(builder, builder.load(builder.gep(row, [loop.index]))) for row in rows]
         for row, unit in cells:
             total = sums[row, unit]
-            builder.store(_fused(builder, repeated[row], loaded[unit], builder.load(total)), total)
+            builder.store(_multiply_add(builder, repeated[row], loaded[unit], builder.load(total)), total)
     for cell, place in zip(cells, places, strict=True):
         builder.store(builder.load(sums[cell]), _as_vector(builder, place), align=_ITEM_BYTES)
 
@@ -77,7 +77,7 @@ def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
         with cgutils.for_range(builder, builder.sdiv(arguments[4], _INDEX(LANES))) as loop:
             first = builder.mul(loop.index, _INDEX(LANES))
             factors = [_vector(builder, builder.gep(each, [first])) for each in (left, right)]
-            builder.store(_fused(builder, factors[0], factors[1], builder.load(total)), total)
+            builder.store(_multiply_add(builder, factors[0], factors[1], builder.load(total)), total)
         parts = [builder.extract_element(builder.load(total), _LANE(lane)) for lane in range(LANES)]
         while len(parts) > 1:
             half = len(parts) // 2
@@ -105,13 +105,13 @@ def _vector(builder: Any, place: Any) -> Any:
     return builder.load(_as_vector(builder, place), align=_ITEM_BYTES)
 
 
-def _repeated(builder: Any, value: Any) -> Any:
+def _broadcast(builder: Any, value: Any) -> Any:
     nothing = ir.Constant(_VECTOR, ir.Undefined)
     first = builder.insert_element(nothing, value, _LANE(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
 
 
-def _fused(builder: Any, one: Any, other: Any, total: Any) -> Any:
+def _multiply_add(builder: Any, one: Any, other: Any, total: Any) -> Any:
     kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f64")
     return builder.call(function, [one, other, total])

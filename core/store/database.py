@@ -45,7 +45,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reporting_errors(), self._guard.inside():
+        with _reporting_errors(), self._guard.delaying_forks():
             schema.upgrade(self._engine)
 
     def close(self) -> None:
@@ -68,7 +68,11 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached or is busy for too long.
         """
-        with self._guard.inside(), self._write_lock.acquire() as engine, self._session(engine) as session:
+        with (
+            self._guard.delaying_forks(),
+            self._write_lock.acquire() as engine,
+            self._session(engine) as session,
+        ):
             tx = Transaction(session)
             yield tx
             tx.finish()
@@ -80,7 +84,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with self._guard.inside(), self._session(self._read_engine) as session:
+        with self._guard.delaying_forks(), self._session(self._read_engine) as session:
             yield Transaction(session)
 
     @contextlib.contextmanager
@@ -92,7 +96,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reporting_errors(), self._guard.inside(), self._read_engine.connect() as connection:
+        with _reporting_errors(), self._guard.delaying_forks(), self._read_engine.connect() as connection:
             yield connection
 
     @property
@@ -108,13 +112,13 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reporting_errors(), self._guard.inside():
+        with _reporting_errors(), self._guard.delaying_forks():
             return self._revisions.latest()
 
     def read_fault(self) -> str | None:
         """Check that the database can be read; return its fault without addresses, or None."""
         try:
-            with self._guard.inside(), self._probe_engine.connect() as connection:
+            with self._guard.delaying_forks(), self._probe_engine.connect() as connection:
                 connection.execute(select(Worker.name).limit(1))
         except (DBAPIError, PoolTimeout) as error:
             return failure_reason(error)
@@ -123,7 +127,7 @@ class Database:
     def fault(self) -> str | None:
         """Check that the database accepts writes; return its fault without addresses, or None."""
         try:
-            with self._guard.inside(), self._probe_engine.connect() as connection:
+            with self._guard.delaying_forks(), self._probe_engine.connect() as connection:
                 engines.take_write_lock(connection)
         except (DBAPIError, PoolTimeout) as error:
             if isinstance(error, DBAPIError) and engines.is_locked(error):

@@ -37,7 +37,7 @@ class ForkGuard:
         _register()
 
     @contextlib.contextmanager
-    def inside(self) -> Iterator[None]:
+    def delaying_forks(self) -> Iterator[None]:
         """Delay forks by other threads until the block ends."""
         thread = threading.get_ident()
         with self._condition:

@@ -48,7 +48,7 @@ class FoldResult:
     documents: int
     best_iteration: int
     means: dict[str, float | None] = entry(names=("metrics",), read=dict)
-    history: tuple[tuple[int, Values], ...] = entry((), read=_history, later=True)
+    history: tuple[tuple[int, Values], ...] = entry((), read=_history, omit_default=True)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class CandidateTrials:
             self.try_available()
             with self._run.store.read() as tx:
                 if tx.candidates.is_settled(self._id):
-                    tried = [tried for _, tried in sorted(self._ended(tx).items())]
+                    tried = [tried for _, tried in sorted(self._read_ended(tx).items())]
                     return tried, [row.reason for row in tx.candidates.of(self._id) if row.reason]
             self._run.lease.check()
             time.sleep(_WAIT_SECONDS)
@@ -158,7 +158,7 @@ class CandidateTrials:
         self._record_processor()
         with self._run.store.read() as tx:
             rows = tx.candidates.of(self._id)
-            ended = self._ended(tx)
+            ended = self._read_ended(tx)
             spent = spent_seconds_of(tx, self._id)
         read_at = time.monotonic()
         is_first = all(row.status == NOT_TRIED for row in rows[:number])
@@ -226,7 +226,7 @@ class CandidateTrials:
         with self._run.store.begin() as tx:
             tx.candidates.record(self._id, number, self._claim, **columns)
 
-    def _ended(self, tx: Transaction) -> dict[int, Tried]:
+    def _read_ended(self, tx: Transaction) -> dict[int, Tried]:
         """Return the tried candidates by number, with their scores on held-out folds."""
         for row in tx.candidates.of(self._id):
             if row.status in ("complete", "stopped", "out-of-time") and row.number not in self._tried:

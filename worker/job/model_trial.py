@@ -54,10 +54,10 @@ def try_model(run: JobRun, path: Path, min_seconds: int = 60) -> TriedModel:
             "model.trial_ended", code=process.returncode, errors=errors[-2_000:].decode(errors="replace")
         )
         raise ModelError(_failure_reason(process.returncode, cpu_seconds))
-    return _parsed(output, max_features)
+    return _parse(output, max_features)
 
 
-def _parsed(output: bytes, max_features: int) -> TriedModel:
+def _parse(output: bytes, max_features: int) -> TriedModel:
     """Parse the answer of the process, and check it: a malicious model may control the process."""
     try:
         tried = json.loads(output)

@@ -84,7 +84,7 @@ def repair_models(store: Store, content: bytes) -> list[str]:
     """Rewrite the damaged files of stored models with this content; return the ids of the models."""
     sha256 = hashlib.sha256(content).hexdigest()
     with store.read() as tx:
-        models = tx.models.of_text(sha256)
+        models = tx.models.with_checksum(sha256)
     repaired = []
     for model in models:
         key = model_key(model.id)

@@ -137,18 +137,18 @@ class TrainingData:
         """
         spec = job.training
 
-        def loaded(dataset_id: str) -> KeyedDataset:
+        def load(dataset_id: str) -> KeyedDataset:
             dataset = load_dataset(run.store, run.caches, dataset_id)
             return dataset.as_selection() if job.distribution is not None else dataset
 
-        whole = _as_clicks(run, job, loaded(job.dataset_id))
+        whole = _as_clicks(run, job, load(job.dataset_id))
         training = _select_features(whole, job)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
-            test = loaded(test_id)
+            test = load(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: KeyedDataset | None = loaded(job.validation.dataset_id)
+            validation: KeyedDataset | None = load(job.validation.dataset_id)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
@@ -165,7 +165,9 @@ class TrainingData:
         if base is not None:
             training = _align_with_base(base, training, str(job.init_model))
 
-        def judged(part: KeyedDataset, loss: Loss | None, measures: Measures = job.measures) -> KeyedDataset:
+        def map_labels(
+            part: KeyedDataset, loss: Loss | None, measures: Measures = job.measures
+        ) -> KeyedDataset:
             return part.relabelled(apply_label_map(measures, part.dataset, loss))
 
         # The label map does not apply to the labels of a teacher.
@@ -173,9 +175,9 @@ class TrainingData:
             replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         )
         return cls(
-            judged(training, spec.loss if spec.learns else None, training_measures),
-            judged(validation, None) if validation else None,
-            judged(test, None) if test else None,
+            map_labels(training, spec.loss if spec.learns else None, training_measures),
+            map_labels(validation, None) if validation else None,
+            map_labels(test, None) if test else None,
             base,
             folds,
             teacher_findings,

@@ -76,7 +76,7 @@ class CompilationReport:
                 with store.begin() as tx:
                     for lane, name in self._names.items():
                         if progress is None:
-                            tx.workers.leave(name)
+                            tx.workers.remove(name)
                         else:
                             tx.workers.report(name, lane, 0, _SILENT_SECONDS, str(progress))
             finally:

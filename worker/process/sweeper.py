@@ -95,7 +95,7 @@ class Sweeper:
             return
         try:
             with self._store.begin() as tx:
-                tx.workers.leave(self._worker)
+                tx.workers.remove(self._worker)
         except RankeryError:
             _LOG.warning("worker.deregistration_failed", exc_info=True)
         finally:

@@ -49,7 +49,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         replaced_key = row.report_key
         row.report_key = key
         if replaced_key is not None:
-            tx.artifacts.forget(data_folder(replaced_key))
+            tx.artifacts.delete_checksums(data_folder(replaced_key))
         if spec.is_last and row.status == ExperimentStatus.REPORTING:
             problem = {"title": "All trainings failed", "detail": sentence}
             ending = ExperimentStatus.SUCCEEDED if has_results else ExperimentStatus.FAILED

@@ -133,7 +133,7 @@ def store_reading(
             replaces=damaged_key,
         )
         if ready.data_key != data_key:
-            tx.artifacts.forget(data_folder(data_key))
+            tx.artifacts.delete_checksums(data_folder(data_key))
     if ready.data_key != data_key:  # another job has stored the same content meanwhile
         run.artifacts.remove(data_folder(data_key))
     if damaged_key is not None:

@@ -111,7 +111,7 @@ def sample_trial(run: JobRun, job: TrialJob) -> SampledTrial:
     import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
     with run.store.begin() as tx:
-        tx.jobs.stop_requested(run.id, run.lease.token)  # raises if the lease is lost
+        tx.jobs.cancellation_requested(run.id, run.lease.token)  # raises if the lease is lost
         study = tx.studies.locked(job.study_id)
         if study.status == "cancelled":
             raise JobCancelled(run.id)

@@ -15,7 +15,7 @@ from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.projects import Projects
-from core.store.repositories.repository import Repository, added
+from core.store.repositories.repository import Repository, insert_row
 from core.store.tables import Experiment, ExperimentTraining, Job
 
 
@@ -98,7 +98,7 @@ class Experiments(Repository[Experiment]):
 
     def add_training(self, experiment_id: str, **values: Any) -> ExperimentTraining:
         """Record a training that an experiment needs."""
-        return added(self._session, ExperimentTraining(experiment_id=experiment_id, **values))
+        return insert_row(self._session, ExperimentTraining(experiment_id=experiment_id, **values))
 
     def trainings(self, id: str) -> list[TrainingState]:
         """List the trainings of an experiment with their jobs, in the order of the plan."""

@@ -69,7 +69,7 @@ class JobClaims(JobRows):
         self._begin_attempt(job, now, resumed_from)
         return job
 
-    def stop_requested(self, id: str, token: int) -> bool:
+    def cancellation_requested(self, id: str, token: int) -> bool:
         """Return whether the cancellation of a running job was requested.
 
         Raises:

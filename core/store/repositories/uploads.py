@@ -10,7 +10,7 @@ from core.errors import NotFound, UploadTakenOver, WrongState
 from core.store.artifacts.keys import resumable_folder
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.repository import added
+from core.store.repositories.repository import insert_row
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
 # The largest upload by default, 32 GiB, has 2,048 parts of 16 MiB. The limit stops clients that send a few
@@ -50,7 +50,7 @@ class Uploads:
             key_id=key_id,
             expires_at=expires_at,
         )
-        return added(self._session, upload)
+        return insert_row(self._session, upload)
 
     def get(self, id: str, key_id: str | None) -> Upload:
         """Return an upload of an API key.
@@ -72,7 +72,7 @@ class Uploads:
         if self._session.get(Upload, id) is None:
             raise NotFound("upload", id)
 
-    def open_of(self, key_id: str | None) -> Sequence[Upload]:
+    def open_uploads_of(self, key_id: str | None) -> Sequence[Upload]:
         """List the unused uploads of an API key, newest first."""
         rows = select(Upload).where(*open_uploads(key_id))
         return self._session.scalars(rows.order_by(Upload.id.desc())).all()
@@ -171,9 +171,9 @@ class Uploads:
 
 def open_uploads(key_id: str | None) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions that an upload of an API key is neither used nor expired."""
-    return of_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()
+    return has_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()
 
 
-def of_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
+def has_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
     """Return the condition that a column has an API key, None for requests without authentication."""
     return column.is_(None) if key_id is None else column == key_id
