@@ -79,8 +79,8 @@ class JobLimits:
 class JobSpec:
     """The complete, resolved specification of a job.
 
-    `title_of` and `main_metric_of` take the stored JSON, and `orphaned_artifacts` the job's row, so that a
-    job with an unparsable specification can be listed and cleaned up.
+    `title_of` and `main_metric_of` take the stored JSON, and `orphaned_artifacts` the job's row. A job with
+    an unparsable specification can thus be listed and cleaned up.
 
     Attributes:
         kind: Name of the kind in the database and in the API.

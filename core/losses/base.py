@@ -130,8 +130,8 @@ class Loss(ABC):
     ) -> Objective:
         """Bind the loss to a dataset; everything that depends on labels alone is computed once, here.
 
-        Consecutive queries of a dataset have bit for bit the same terms as in the whole dataset, also with
-        random numbers, if `first_query` is the position of the first of these queries.
+        A part of a dataset, consecutive queries, has bit for bit the same terms as in the whole dataset. With
+        random numbers, this requires that `first_query` is the position of its first query.
 
         Args:
             labels: (n_documents,) labels, see the class.

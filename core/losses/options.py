@@ -31,9 +31,9 @@ class PairwiseLoss(Loss):
     inverse propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
 
     `normalization="lightgbm"` divides each weight by 0.01 + |s_i − s_j|, unless all scores of the query are
-    equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' gradients, as
-    LightGBM does. `normalization="score-gap"` is the division alone. The LightGBM of Wang et al. 2018 always
-    applied it, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
+    equal. As LightGBM, it also multiplies the query by log2(1 + S) / S, where S is twice the sum of the
+    pairs' gradients. `normalization="score-gap"` is the division alone. The LightGBM of Wang et al. 2018
+    always divided, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
     """
 
     sigma: float = parameter(

@@ -1,10 +1,10 @@
 """Logistic losses of all pairs of a long query, in time that grows with its documents, not its pairs.
 
-Where a pair's weight depends only on its document with the higher label, the derivatives are sums of the
-sigmoid and of related functions of s_i − s_j over sets of documents that depend on labels alone. Scores are
-cut into cells of width 1. In each cell the documents are replaced by numbers at `NODES` Chebyshev nodes, the
-sums are taken between nodes, and each document's sum is interpolated from the nodes of its cell (the fast
-multipole method in one dimension, by interpolation: Fong and Darve 2009).
+The method applies where a pair's weight depends only on its document with the higher label. The derivatives
+are then sums of the sigmoid and of related functions of s_i − s_j. They go over sets of documents that depend
+on labels alone. Scores are cut into cells of width 1. In each cell the documents are replaced by numbers at
+`NODES` Chebyshev nodes, and the sums are taken between nodes. Each document's sum is interpolated from the
+nodes of its cell. This is the fast multipole method in one dimension, by interpolation (Fong and Darve 2009).
 
 All these functions are analytic for |Im z| < π. On the Bernstein ellipse with half-axis 2.5 around a cell
 of half-width ½, ρ = 10.1, they are at most M = 5.8 after a linear part, which interpolation keeps. The error

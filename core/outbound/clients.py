@@ -1,7 +1,7 @@
 """HTTP clients that connect only to addresses that a guard allows.
 
-Their transports are built on httpcore's connection pools, whose network backend resolves and checks the host
-and then connects to the very address that was checked. The `Host` header and the TLS server name remain
+Their transports are built on httpcore's connection pools. The network backend of a pool resolves and checks
+the host, then connects to the very address that was checked. The `Host` header and the TLS server name remain
 those of the host.
 """
 

@@ -29,8 +29,8 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
         schemes: Allowed schemes, in lower case.
 
     Raises:
-        InvalidInput: The text is too long or is not a URL with an allowed scheme, a valid host and a valid
-            port, or the URL has a user name or password.
+        InvalidInput: The text is too long, or is not a URL with an allowed scheme, a valid host and a valid
+            port. Or the URL has a user name or password.
     """
     if len(url) > MAX_URL_LENGTH:
         raise InvalidInput.at(pointer, f"must have at most {MAX_URL_LENGTH:,} characters")

@@ -6,8 +6,8 @@ centre of each scaled feature, which also replaces missing values.
 
 The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The difference
 between the integral on a part and the known change of the score is the rule's error. The parts with the
-largest errors are halved until the sum of errors is at most `TOLERANCE` times the sum of absolute changes, or
-`MAX_POINTS` points are evaluated. A linear scorer is explained exactly.
+largest errors are halved until the sum of errors is at most `TOLERANCE` times the sum of absolute changes.
+Halving also ends at `MAX_POINTS` evaluated points. A linear scorer is explained exactly.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Sums of products in SIMD registers, which numba's loops cannot express.
 
 A tile adds the products of four documents' inputs and the weights of 32 or 8 units to its outputs. Every
-output is one sum in the order of the inputs, so that it depends bit for bit neither on the size of the tile
+output is one sum in the order of the inputs. It therefore depends bit for bit neither on the size of the tile
 nor on the other documents. A processor with fused multiply-add rounds each product and sum once.
 """
 

@@ -69,8 +69,8 @@ class FoldInterval:
 def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
     """Return the mean over folds, `mean ± t(k − 1) · s / √k`, None where no fold has a value.
 
-    The trainings of two folds share most of their queries, so the folds are not independent and the interval
-    tends to be too narrow (Bengio and Grandvalet 2004).
+    The trainings of two folds share most of their queries. The folds are therefore not independent, and the
+    interval tends to be too narrow (Bengio and Grandvalet 2004).
 
     Example:
         >>> interval = fold_interval([0.4, 0.5, 0.6])

@@ -81,8 +81,8 @@ def best_weights(
 ) -> tuple[float, ...]:
     """Return the best non-negative weights by coordinate ascent, the method of earlier releases.
 
-    The search starts from each model alone and from equal weights, so that on this data the result is at
-    least as good as the best model. See `fit_weights` for the arguments.
+    The search starts from each model alone and from equal weights. On this data the result is thus at least
+    as good as the best model. See `fit_weights` for the arguments.
     """
     search = _Search(scores, dataset, metric, conventions)
     count = len(scores)

@@ -132,23 +132,23 @@ class TrainingData:
         Parts are held out before labels are mapped, so that the label map does not change the split.
 
         Raises:
-            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, a
-                shown rank is missing or has no propensity, or loss or metrics cannot use the labels.
+            InvalidInput: The job names missing features or invalid categories; parts cannot be held out; a
+                shown rank is missing or has no propensity; or loss or metrics cannot use the labels.
         """
         spec = job.training
 
-        def load(dataset_id: str) -> KeyedDataset:
+        def load_part(dataset_id: str) -> KeyedDataset:
             dataset = load_dataset(run.store, run.caches, dataset_id)
             return dataset.as_selection() if job.distribution is not None else dataset
 
-        whole = _as_clicks(run, job, load(job.dataset_id))
+        whole = _as_clicks(run, job, load_part(job.dataset_id))
         training = _select_features(whole, job)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
-            test = load(test_id)
+            test = load_part(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: KeyedDataset | None = load(job.validation.dataset_id)
+            validation: KeyedDataset | None = load_part(job.validation.dataset_id)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:

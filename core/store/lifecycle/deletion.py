@@ -22,7 +22,7 @@ from core.store.trash.plan import Plan, Refused
 # Maximum number of objects in one transaction, during which other writers wait.
 CHUNK = 50
 # Shortest pause between two transactions, for other writers. A pause lasts at least as long as the CPU time
-# of the work before it, so that request threads get half of the interpreter's time.
+# of the work before it: request threads get half of the interpreter's time.
 PAUSE_SECONDS = 0.02
 MAX_REFUSED = 100
 REQUEST_SECONDS = 60.0

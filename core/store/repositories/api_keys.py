@@ -17,7 +17,7 @@ from core.store.tables import ApiKey, BrowserSession
 
 ADMIN = "admin"
 SCOPES = ("read", "score", "write", ADMIN)
-SECRET_PREFIX = "rk_"  # noqa: S105 - what all secrets begin with
+SECRET_PREFIX = "rk_"  # noqa: S105 - the prefix of all secrets
 LAST_USE_INTERVAL = timedelta(minutes=1)
 
 _SECRET_BYTES = 32  # 43 characters of url-safe base64

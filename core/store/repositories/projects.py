@@ -99,8 +99,8 @@ class Projects:
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        This is the given project, else that of the model that the job makes or examines for drift, else that
-        of its dataset or click log.
+        This is the first of: the given project; that of the model that the job makes or examines for drift;
+        that of its dataset or click log.
 
         Raises:
             InvalidInput: As `of_new` and `claim_name`.

@@ -88,8 +88,7 @@ def train_network(
 
     Each step computes the gradient d loss / d score of a batch, divided by its number of queries, and
     backpropagates it to the weights. The same specification and data give the same bytes on one type of
-    machine and version of JAX, on any number of threads and processors, and after any number of
-    interruptions.
+    machine and version of JAX. The number of threads, processors and interruptions does not change the bytes.
 
     Args:
         spec: Specification, whose scorer is a `NetworkScorer`.
