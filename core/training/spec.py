@@ -19,7 +19,7 @@ _NO_LOSS = "mse"  # placeholder for a sum of models, which is not trained by a l
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Stop when a validation metric has not improved for a number of iterations.
+    """Rule to stop when a validation metric has not improved for a number of iterations.
 
     Attributes:
         metric: Spelling of the metric, `ndcg@10`.

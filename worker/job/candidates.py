@@ -162,10 +162,11 @@ class CandidateTrials:
             spent = spent_seconds_of(tx, self._id)
         read_at = time.monotonic()
         is_first = all(row.status == NOT_TRIED for row in rows[:number])
-        left = trial_seconds(self.trials.spec) - reserve_seconds(self.trials, list(ended.values())) - spent
+        reserved = reserve_seconds(self.trials, list(ended.values()))
+        available_seconds = trial_seconds(self.trials.spec) - reserved - spent
 
         def time_left() -> float:
-            return left - (time.monotonic() - read_at)
+            return available_seconds - (time.monotonic() - read_at)
 
         if not is_first and time_left() <= 0.0:
             self._record(number, status=NOT_TRIED, reason=BUDGET_EXHAUSTED)

@@ -152,11 +152,11 @@ class JobRun:
             return
         try:
             with self.store.read() as tx:
-                kept = tx.artifacts.recorded(written)
+                recorded = tx.artifacts.recorded(written)
         except StoreUnavailable:
             _LOG.warning("job.artifacts_orphaned", job_id=self.id, paths=written, exc_info=True)
             return
-        self.artifacts.discard(kept)
+        self.artifacts.discard(recorded)
 
     @contextmanager
     def _ending_unsuccessfully(self) -> Iterator[Transaction]:

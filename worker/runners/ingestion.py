@@ -64,7 +64,7 @@ def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
 
 
 class _ContentNotStored(Exception):
-    """Roll back the transaction that ends the job, since no content is stored under the digest."""
+    """Raised to roll back the transaction that ends the job, since no content has the digest."""
 
 
 def take_over(run: JobRun, dataset_id: str, digest: str, result: Values | None = None) -> bool:

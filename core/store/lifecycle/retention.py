@@ -63,7 +63,7 @@ class RetentionPolicy:
     @classmethod
     def of(cls, settings: StoreSettings) -> "RetentionPolicy":
         """Return the policy of the settings."""
-        given = {
+        settings_by_kind = {
             # Dependents first, so that nothing depends on the objects of later kinds.
             EXPERIMENT: settings.retention_experiments_days,
             INSPECTION: settings.retention_inspections_days,
@@ -73,7 +73,7 @@ class RetentionPolicy:
             MODEL: settings.retention_models_days,
             JOB: settings.retention_jobs_days,
         }
-        days = {kind: number for kind, number in given.items() if number is not None}
+        days = {kind: number for kind, number in settings_by_kind.items() if number is not None}
         return cls(
             MappingProxyType(days),
             settings.retention_audit_days,

@@ -133,10 +133,10 @@ class Deliveries(Repository[Webhook]):
         """Release claimed deliveries that were not sent, so that any process can send them immediately."""
         now = utc_now()
         for each in claimed:
-            mine = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
+            claim_conditions = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
             self._session.execute(
                 update(WebhookDelivery)
-                .where(*mine, WebhookDelivery.state == WAITING)
+                .where(*claim_conditions, WebhookDelivery.state == WAITING)
                 .values(next_attempt_at=now),
                 execution_options={"synchronize_session": False},
             )

@@ -102,9 +102,9 @@ class Experiments(Repository[Experiment]):
 
     def trainings(self, id: str) -> list[TrainingState]:
         """List the trainings of an experiment with their jobs, in the order of the plan."""
-        mine = select(ExperimentTraining).where(ExperimentTraining.experiment_id == id)
+        trainings_of_experiment = select(ExperimentTraining).where(ExperimentTraining.experiment_id == id)
         order = (ExperimentTraining.fold, ExperimentTraining.place)
-        rows = list(self._session.scalars(mine.order_by(*order)))
+        rows = list(self._session.scalars(trainings_of_experiment.order_by(*order)))
         job_ids = {each for row in rows for each in (row.job_id, row.evaluation_job_id) if each}
         jobs = {job.id: job for job in self._jobs.several(job_ids)}
         return [

@@ -156,8 +156,8 @@ class JobRows(Repository[Job]):
             count_job(self._counters, job.kind, job.status, job.took_seconds)
 
     def _write_attempt(self, id: str, token: int, **values: Any) -> None:
-        mine = (JobAttempt.job_id == id, JobAttempt.token == token)
-        written = update(JobAttempt).where(*mine).values(values)
+        conditions = (JobAttempt.job_id == id, JobAttempt.token == token)
+        written = update(JobAttempt).where(*conditions).values(values)
         self._session.execute(written, execution_options={"synchronize_session": False})
 
     def _by_iteration(

@@ -222,10 +222,10 @@ def changed_tags(tags: Mapping[str, str] | None, changes: Mapping[str, str | Non
         InvalidInput: There would be too many tags.
     """
     merged = {**(tags or {}), **changes}
-    kept = {tag: value for tag, value in merged.items() if value is not None}
-    if len(kept) > MAX_TAGS:
-        raise InvalidInput.at("/tags", f"would result in {len(kept)} tags; the maximum is {MAX_TAGS}")
-    return kept
+    remaining = {tag: value for tag, value in merged.items() if value is not None}
+    if len(remaining) > MAX_TAGS:
+        raise InvalidInput.at("/tags", f"would result in {len(remaining)} tags; the maximum is {MAX_TAGS}")
+    return remaining
 
 
 def is_project_name(name: str) -> bool:

@@ -101,8 +101,8 @@ class Repository(Generic[Row]):
 
     def _insert(self, **values: Any) -> Row:
         """Insert a row with the defaults of the database, and a new id where none is given."""
-        given = {name: value for name, value in values.items() if name != "id" or value is not None}
-        return insert_row(self._session, self.table(**{"id": ids.new_id(self.id_prefix), **given}))
+        columns = {name: value for name, value in values.items() if name != "id" or value is not None}
+        return insert_row(self._session, self.table(**{"id": ids.new_id(self.id_prefix), **columns}))
 
     def _existing(self, row: Row | None, id: str) -> Row:
         if row is None:

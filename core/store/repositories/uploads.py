@@ -88,8 +88,8 @@ class Uploads:
         Returns:
             Whether the upload has `start` bytes so far; otherwise nothing is changed.
         """
-        taken = update(Upload).where(Upload.id == id, Upload.received_bytes == start).values(writer=writer)
-        return self._session.scalar(taken.returning(Upload.id)) is not None
+        assigned = update(Upload).where(Upload.id == id, Upload.received_bytes == start).values(writer=writer)
+        return self._session.scalar(assigned.returning(Upload.id)) is not None
 
     def add_parts(self, id: str, writer: str, parts: Sequence[UploadPart], expires_at: datetime) -> None:
         """Append stored parts to an upload.
@@ -105,10 +105,10 @@ class Uploads:
             WrongState: It has too many parts.
         """
         first, last = parts[0], parts[-1]
-        mine = update(Upload).where(
+        own_upload = update(Upload).where(
             Upload.id == id, Upload.writer == writer, Upload.received_bytes == first.start
         )
-        appended = mine.values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
+        appended = own_upload.values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
         if self._session.scalar(appended.returning(Upload.id)) is None:
             raise UploadTakenOver(id)
         self._session.add_all(parts)
@@ -132,8 +132,8 @@ class Uploads:
         """
         upload = self.get(id, key_id)
         now = utc_now()
-        mine = update(Upload).where(Upload.id == id, Upload.used_at.is_(None))
-        used = mine.values(used_at=now, sha256=sha256, writer=None)
+        unused_upload = update(Upload).where(Upload.id == id, Upload.used_at.is_(None))
+        used = unused_upload.values(used_at=now, sha256=sha256, writer=None)
         if self._session.scalar(used.returning(Upload.id)) is None:
             raise WrongState("upload", upload.id, "used", "an upload can be used once; upload the file again")
         self._forget_parts([id])
