@@ -67,7 +67,7 @@ class ArtifactWriter:
         self._deleted_on_end.append(path)
 
     def retain(self, path: str) -> None:
-        """Unregister artifacts that `delete_on_end` registered."""
+        """Deregister artifacts that `delete_on_end` registered."""
         self._deleted_on_end.remove(path)
 
     def delete_registered(self) -> None:

@@ -73,7 +73,7 @@ class Part:
         )
 
     def as_message(self) -> dict[str, Any]:
-        """Serialise the part for a message."""
+        """Serialize the part for a message."""
         arrays = ("rows", "columns", "labels", "query_boundaries", "query_weights", "document_weights")
         return {
             "url": self.url,
@@ -86,7 +86,7 @@ class Part:
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> "Part":
-        """Deserialise a part from the result of `as_message`."""
+        """Deserialize a part from the result of `as_message`."""
         scalars = ("url", "absent", "first_query", "all_queries")
         arrays = message.keys() - {*scalars, "document_ids"}
         return cls(
