@@ -32,16 +32,16 @@ _DIGEST_LETTERS = 16
 def kernel_cache() -> Path:
     """Return the folder of compiled kernels.
 
-    By default it is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. If that folder
-    is not writable, and was not warmed up for these sources and this processor, it is the cache folder of the
-    user, if writable.
+    By default it is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. The cache
+    folder of the user is used instead if only that one is writable, and the first was not warmed up for these
+    sources and this processor.
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"
-    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankery" / "kernels"
-    if is_writable(preferred) or warmed_parts(preferred).is_dir() or not is_writable(of_user):
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankery" / "kernels"
+    if is_writable(preferred) or warmed_parts(preferred).is_dir() or not is_writable(user_cache):
         return preferred
-    return of_user
+    return user_cache
 
 
 def is_writable(folder: Path) -> bool:
@@ -117,7 +117,7 @@ def keep_on_disk(kernel: Any) -> None:
 
 
 class _Locator(InTreeCacheLocator):
-    """Numba's locator of a kernel, whose folder need not be writable."""
+    """Numba's locator of a kernel; the folder of the kernel need not be writable."""
 
     def __init__(self, function: Any, file: str) -> None:
         super().__init__(function, file)  # type: ignore[no-untyped-call]

@@ -87,11 +87,11 @@ class KernelCompiler(Compiler):
 @contextmanager
 def _libraries_of_parts(codegen: Any) -> Iterator[None]:
     """Use `_PartLibrary` for the functions that numba compiles or loads from disk during the block."""
-    before, codegen._library_class = codegen._library_class, _PartLibrary
+    previous, codegen._library_class = codegen._library_class, _PartLibrary
     try:
         yield
     finally:
-        codegen._library_class = before
+        codegen._library_class = previous
 
 
 class KernelDispatcher(CPUDispatcher):

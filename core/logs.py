@@ -86,7 +86,7 @@ def _log_exception(kind: type[BaseException], error: BaseException, trace: Trace
     logging.getLogger("rankery").critical("unhandled exception", exc_info=(kind, error, trace))
 
 
-class _OfThread(threading.local):
+class _ThreadState(threading.local):
     """State of a stream that each thread has separately, so that lines of several threads are not mixed."""
 
     incomplete_line = ""
@@ -108,7 +108,7 @@ class _LoggedLines(io.TextIOBase):
         self.original = original
         self._logger = logger
         self._level = level
-        self._of_thread = _OfThread()
+        self._thread_state = _ThreadState()
 
     def writable(self) -> bool:
         """Return True: the stream is writable."""
@@ -116,7 +116,7 @@ class _LoggedLines(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Log the lines that the text completes."""
-        state = self._of_thread
+        state = self._thread_state
         *lines, state.incomplete_line = (state.incomplete_line + text).split("\n")
         # A failing handler reports on standard error, which is this stream.
         if not state.is_logging:
@@ -170,16 +170,16 @@ def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structl
 
 
 def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {name: _masked(value) for name, value in event.items()}
+    return {name: _mask(value) for name, value in event.items()}
 
 
-def _masked(value: Any) -> Any:
+def _mask(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, dict):
-        return {name: _masked(item) for name, item in value.items()}
+        return {name: _mask(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_masked(item) for item in value]
+        return [_mask(item) for item in value]
     text = value if isinstance(value, str) else repr(value)
     if _SUSPICIOUS.search(text) is None:
         return text

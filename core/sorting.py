@@ -20,7 +20,7 @@ def _rank_by_counting(
     """Rank a few documents by the number of documents that score higher: no branch is mispredicted.
 
     Four documents are compared with a block of documents at a time. The width is not a constant, because
-    LLVM unrolls such loops instead of vectorising them.
+    LLVM unrolls loops of constant width instead of vectorising them.
     """
     width = np.uint64(_BLOCK) * np.uint64((n + _BLOCK - 1) // _BLOCK)
     for i in range(width):
@@ -69,9 +69,9 @@ def _distribute(
         counters[bucket] = total
         total += count
     for i in range(np.uint64(n)):
-        own = np.uint64(buckets[i])
-        place = np.uint64(counters[own])
-        counters[own] += 1
+        document_bucket = np.uint64(buckets[i])
+        place = np.uint64(counters[document_bucket])
+        counters[document_bucket] += 1
         order[place] = np.int64(i)
         sorted_scores[place] = scores[first + i]
 
@@ -79,7 +79,7 @@ def _distribute(
 @bare
 def _insertion_sort(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
     """Sort documents within buckets by insertion; return False if that takes too many moves."""
-    left = n * _MAX_MOVES_PER_DOCUMENT
+    moves_left = n * _MAX_MOVES_PER_DOCUMENT
     for i in range(1, n):
         score = sorted_scores[i]
         if sorted_scores[i - 1] >= score:
@@ -89,8 +89,8 @@ def _insertion_sort(n: int, order: Int64Array, sorted_scores: Float64Array) -> b
             sorted_scores[j], order[j] = sorted_scores[j - 1], order[j - 1]
             j -= 1
         sorted_scores[j], order[j] = score, document
-        left -= i - j
-        if left < 0:
+        moves_left -= i - j
+        if moves_left < 0:
             return False
     return True
 
@@ -200,16 +200,16 @@ def _select_highest(
     for i in range(tail):
         maxima[i] = max(maxima[i], scores[start + n - tail + i])
     _rank_by_counting(maxima, 0, _BLOCK, order, keys, counters)
-    least = maxima[order[depth - 1]]
-    found = 0
+    lowest_candidate = maxima[order[depth - 1]]
+    n_candidates = 0
     for i in range(n):
-        spare[found] = i
-        found += 1 if scores[start + i] >= least else 0
-    if found > _SHORT:
+        spare[n_candidates] = i
+        n_candidates += 1 if scores[start + i] >= lowest_candidate else 0
+    if n_candidates > _SHORT:
         return False
-    for i in range(found):
+    for i in range(n_candidates):
         keys[_SHORT + i] = scores[start + spare[i]]
-    _rank_by_counting(keys, _SHORT, found, order, keys, counters)
+    _rank_by_counting(keys, _SHORT, n_candidates, order, keys, counters)
     for rank in range(depth):
         order[rank] = spare[order[rank]]
     return True

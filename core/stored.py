@@ -27,14 +27,15 @@ class Entry:
         read: Convert the entry to the value, or None for the conversion by the field's type.
         write: Convert the value to the entry, or None for the conversion by the value's type.
         flat: Whether the value is stored as several entries, on the level of the other fields.
-        later: Whether to store it only if it differs from the default: earlier releases had no such entry.
+        omit_default: Whether to store it only if it differs from the default, since earlier releases had no
+            such entry.
     """
 
     names: tuple[str, ...] = ()
     read: Callable[[Any], Any] | None = None
     write: Callable[[Any], Any] | None = None
     flat: bool = False
-    later: bool = False
+    omit_default: bool = False
 
 
 def entry(
@@ -45,10 +46,10 @@ def entry(
     read: Callable[[Any], Any] | None = None,
     write: Callable[[Any], Any] | None = None,
     flat: bool = False,
-    later: bool = False,
+    omit_default: bool = False,
 ) -> Any:
     """Declare a field of a dataclass with its JSON; see `Entry`."""
-    metadata = {_KEY: Entry(names, read, write, flat, later)}
+    metadata = {_KEY: Entry(names, read, write, flat, omit_default)}
     if default_factory is not MISSING:
         return dataclasses.field(default_factory=default_factory, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -72,11 +73,11 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     values: dict[str, Any] = {}
     known: set[str] = set()
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        declared = _declared(field)
+        declared = _entry_of(field)
         known.update(declared.names)
-        given = stored if declared.flat else _first(stored, declared.names)
-        if given is not None:
-            values[field.name] = _read(field, declared, given)
+        stored_value = stored if declared.flat else _first(stored, declared.names)
+        if stored_value is not None:
+            values[field.name] = _read(field, declared, stored_value)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise InvalidInput.at(f"/{declared.names[0]}", "required")
     if exact and (unknown := [name for name in stored if name not in known]):
@@ -87,15 +88,15 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
 
 def write_entries(value: Any) -> Json:
     """Return the JSON of a dataclass to store; `read_entries` reads it back to an equal value."""
-    written: Json = {}
+    entries: Json = {}
     for field in dataclasses.fields(value):
-        declared, part = _declared(field), getattr(value, field.name)
-        if declared.later and part == field.default:
+        declared, part = _entry_of(field), getattr(value, field.name)
+        if declared.omit_default and part == field.default:
             continue
         write = declared.write or (write_entries if declared.flat else _converter().unstructure)
-        given: Any = None if part is None else write(part)
-        written |= given if declared.flat else {declared.names[0]: given}
-    return written
+        part_json: Any = None if part is None else write(part)
+        entries |= part_json if declared.flat else {declared.names[0]: part_json}
+    return entries
 
 
 def read_as(kind: type[T], stored: Any) -> T:
@@ -112,11 +113,11 @@ def read_as(kind: type[T], stored: Any) -> T:
         raise InvalidInput.at("", f"cannot be read: {error}") from error
 
 
-def _read(field: "dataclasses.Field[Any]", declared: Entry, given: Any) -> Any:
+def _read(field: "dataclasses.Field[Any]", declared: Entry, stored_value: Any) -> Any:
     try:
         if declared.read is not None:
-            return declared.read(given)
-        return (read_entries if declared.flat else read_as)(cast("type[Any]", field.type), given)
+            return declared.read(stored_value)
+        return (read_entries if declared.flat else read_as)(cast("type[Any]", field.type), stored_value)
     except InvalidInput as invalid:
         raise (invalid if declared.flat else invalid.below(f"/{declared.names[0]}")) from invalid
 
@@ -125,7 +126,7 @@ def _first(stored: Stored, names: tuple[str, ...]) -> Any:
     return next((stored[name] for name in names if stored.get(name) is not None), None)
 
 
-def _declared(field: "dataclasses.Field[Any]") -> Entry:
+def _entry_of(field: "dataclasses.Field[Any]") -> Entry:
     declared: Entry = field.metadata.get(_KEY, Entry())
     return declared if declared.names else replace(declared, names=(field.name,))
 
@@ -140,8 +141,8 @@ def _converter() -> "Converter":
 
     converter = Converter(detailed_validation=False, unstruct_collection_overrides={tuple: list})
     for kind in (bool, float, int, str):  # keep whole numbers as int, also in a field of type float
-        converter.register_structure_hook(kind, _unchanged)
-    converter.register_structure_hook_func(_is_literal, _unchanged)
+        converter.register_structure_hook(kind, _identity)
+    converter.register_structure_hook_func(_is_literal, _identity)
     converter.register_structure_hook_func(_declares_entries, lambda stored, kind: read_entries(kind, stored))
     converter.register_unstructure_hook_func(_declares_entries, write_entries)
     return converter
@@ -158,7 +159,7 @@ def _is_literal(kind: Any) -> bool:
     return origin is Literal
 
 
-def _unchanged(value: Any, _: Any) -> Any:
+def _identity(value: Any, _: Any) -> Any:
     return value
 
 

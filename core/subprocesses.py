@@ -25,7 +25,7 @@ def module_command(module: str, *arguments: object) -> list[str]:
 
 
 def module_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return an environment in which the module can be imported and computes in one thread."""
+    """Return an environment in which modules of Rankery can be imported and compute in one thread."""
     paths = [_SOURCES, *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
 

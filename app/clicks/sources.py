@@ -62,7 +62,7 @@ def import_click_log(
         "options": options,
     }
     with idempotency.begin(services.store) as tx:
-        left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
+        remaining_bytes = tx.quotas.remaining_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         log = tx.click_logs.add(
             body.name or checked_name(first[-MAX_BASE_NAME_LENGTH:]),
@@ -70,7 +70,7 @@ def import_click_log(
             key_id=caller.key_id,
             project=body.project,
         )
-        job = queue_reading(tx, log, caller.key_id, left_bytes)
+        job = queue_reading(tx, log, caller.key_id, remaining_bytes)
         created = idempotency.keep(tx, accepted_log(log))
     services.submitted(job)
     return created

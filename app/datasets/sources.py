@@ -235,10 +235,10 @@ def import_datasets(
         return _create_from_uploads(services, caller.key_id, idempotency, body, uploads)
     requested = RequestedSources(body, settings.sources)
     with idempotency.begin(services.store) as tx:
-        left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
+        remaining_bytes = tx.quotas.remaining_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, requested.n_datasets)
         datasets = requested.add(tx, caller.key_id)
-        jobs = [queue_ingestion(tx, dataset, caller.key_id, left_bytes) for dataset in datasets]
+        jobs = [queue_ingestion(tx, dataset, caller.key_id, remaining_bytes) for dataset in datasets]
         created = idempotency.keep(tx, accepted_dataset(datasets[0]))
     services.submitted(*jobs)
     return created

@@ -15,7 +15,7 @@ from app.http.problems import http_problem
 from app.http.thread_pools import EVENTS
 from core.errors import StoreUnavailable
 from core.store import Store
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 
 MEDIA_TYPE = "text/event-stream"
 RETRY_MILLISECONDS = 2_000
@@ -177,7 +177,7 @@ class EventStream(StreamingResponse):
             except StoreUnavailable:  # the stream reads again after its next wake-up or timeout
                 return last, b"", False
         else:
-            allowed_projects, more = projects(), False
+            allowed_projects, more = visible_projects(), False
             sent = [event for event in recent if selection.includes(event, allowed_projects)]
             last = recent[-1].id if recent else last
         return last, b"".join(event.message for event in sent), more

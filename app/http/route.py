@@ -16,7 +16,7 @@ from app.http.caching import ResponseCache, conditional
 from app.http.openapi import operation_id
 from app.http.services import registered, services_of
 from app.settings import ApiSettings
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 
 # The only path parameter that may contain a NUL: others are database keys, in which PostgreSQL refuses NUL.
 QUERY_ID = "query_id"
@@ -131,7 +131,7 @@ class PolledRoute(JsonRoute):
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Compute the response if the cached one may be stale."""
         store, cache = services_of(request).store, registered(request.app, ResponseCache)
-        key = (request.scope["path"], request.scope["query_string"], projects())
+        key = (request.scope["path"], request.scope["query_string"], visible_projects())
 
         async def find() -> tuple[str, bytes | None]:
             revision = (

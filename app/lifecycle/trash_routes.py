@@ -37,7 +37,7 @@ from core.store.lifecycle.deletion import (
 )
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS, OWNERS_FIRST
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 
 router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
 
@@ -118,7 +118,7 @@ async def get_storage(
 
     This lists all artifacts, which takes seconds for hundreds of thousands of them.
     """
-    if projects() is not None:
+    if visible_projects() is not None:
         raise HTTPException(
             HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see the storage of all projects"
         )

@@ -7,7 +7,7 @@ from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import PolledRoute, Router
 from app.http.schemas import ResponseModel
 from app.http.services import UseServices
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 
 router = Router(prefix="/v1/projects", tags=["overview"], route_class=PolledRoute)
 
@@ -53,7 +53,7 @@ def list_projects(services: UseServices) -> Projects:
     A project is listed as long as an object of these kinds has its name. A key that is bound to projects gets
     all of its projects, empty ones included.
     """
-    allowed = projects()
+    allowed = visible_projects()
     with services.store.read() as tx:
         counts = tx.projects.counts()
     unassigned = counts.pop(None, {})

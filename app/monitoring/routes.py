@@ -189,8 +189,8 @@ def list_aliased_models(
 ) -> AliasedModels:
     """List the targets of an alias across model names, last moved first, with metrics."""
     with narrowed_to(project), services.store.read() as tx:
-        rows, gated = tx.aliases.everywhere(alias, limit), tx.aliases.gated_names(alias)
-        tested = [tx.models.tested(row.name, MAX_TREND_VERSIONS) for row in rows]
+        rows, gated = tx.aliases.across_names(alias, limit), tx.aliases.gated_names(alias)
+        tested = [tx.models.with_metrics(row.name, MAX_TREND_VERSIONS) for row in rows]
     items = [
         AliasedModel.among(row, row.name in gated, models) for row, models in zip(rows, tested, strict=True)
     ]

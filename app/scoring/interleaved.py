@@ -22,7 +22,7 @@ from core.store.clock import utc_now
 from core.store.repositories.ids import LENGTH, SHOWN_LIST
 from core.store.repositories.interleavings import assigned_lists
 from core.store.tables import Interleaving
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 
 # A cached interleaving older than the first age is refreshed in the background. Requests for one older than
 # the second age wait for the refresh, so that a deleted interleaving is served no longer.
@@ -88,7 +88,7 @@ class InterleavingCache:
         Raises:
             NotFound: The interleaving does not exist.
         """
-        key = id, projects()
+        key = id, visible_projects()
         at, row = self._cached.get(key, (-math.inf, None))
         age = time.monotonic() - at
         if row is not None and age <= _REFRESH_SECONDS:

@@ -21,7 +21,7 @@ from core.json_values import FeatureReader
 from core.scorers import ScoringModel, categories_by_name, read_model
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 from core.types import Float64Array, FloatArray
 
 # A cached reference older than the first age is refreshed in the background. Requests for one older than the
@@ -195,7 +195,7 @@ class ServedModels:
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     async def _resolved_model(self, reference: str) -> Model:
-        key = reference, projects()
+        key = reference, visible_projects()
         while True:
             resolved = self._resolved.get(key)
             is_current = resolved is not None and resolved.changes == self._references.changes

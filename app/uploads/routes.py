@@ -103,7 +103,7 @@ def describe_protocol(services: UseServices) -> Response:
 def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
     """List the caller's uploads that have neither been used nor expired, newest first."""
     with services.store.read() as tx:
-        uploads = tx.uploads.open_of(caller.key_id)
+        uploads = tx.uploads.open_uploads_of(caller.key_id)
     return UploadList(items=[Upload.model_validate(upload) for upload in uploads])
 
 

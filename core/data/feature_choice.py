@@ -29,8 +29,8 @@ class FeatureChoice:
         InvalidInput: Both are given, or neither.
     """
 
-    use: tuple[str, ...] | None = entry(None, read=_names, later=True)
-    leave_out: tuple[str, ...] | None = entry(None, read=_names, later=True)
+    use: tuple[str, ...] | None = entry(None, read=_names, omit_default=True)
+    leave_out: tuple[str, ...] | None = entry(None, read=_names, omit_default=True)
 
     def __post_init__(self) -> None:
         if bool(self.use) == bool(self.leave_out):

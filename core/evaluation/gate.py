@@ -66,10 +66,10 @@ class GateRule:
     max_slice_drop: float | None = None
     min_slice_queries: int = 30
     # Omitted from stored rules unless set: workers of an earlier release refuse rules with unknown fields.
-    better_than_baselines: bool = entry(False, later=True)
-    interleaving: Requirement | None = entry(None, later=True)
+    better_than_baselines: bool = entry(False, omit_default=True)
+    interleaving: Requirement | None = entry(None, omit_default=True)
     counterfactual: CounterfactualRule | None = entry(
-        None, later=True, read=partial(read_entries, CounterfactualRule, exact=True)
+        None, omit_default=True, read=partial(read_entries, CounterfactualRule, exact=True)
     )
 
 

@@ -82,24 +82,24 @@ def permutation_importance(
     Returns:
         The metric without permutation, and every feature's importance, the most important first.
     """
-    trial = _Trial(model, dataset, metric, conventions, permutations, threads)
+    permuted = _PermutedFeatures(model, dataset, metric, conventions, permutations, threads)
     features = model.used_features
-    tried = {}
+    importance_by_feature = {}
     for place, feature in enumerate(features):
         deteriorations = []
-        for repeat, deterioration in enumerate(trial.deteriorations(feature), start=1):
+        for repeat, deterioration in enumerate(permuted.deteriorations(feature), start=1):
             deteriorations.append(deterioration)
             if on_step:
                 on_step(place * permutations.repeats + repeat, len(features) * permutations.repeats)
-        tried[feature] = trial.summarised(feature, np.array(deteriorations))
+        importance_by_feature[feature] = permuted.summarised(feature, np.array(deteriorations))
     importances = [
-        tried.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
+        importance_by_feature.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
         for feature in range(len(model.feature_names))
     ]
-    return trial.summary, sorted(importances, key=lambda each: np.inf if each.mean is None else -each.mean)
+    return permuted.summary, sorted(importances, key=lambda each: np.inf if each.mean is None else -each.mean)
 
 
-class _Trial:
+class _PermutedFeatures:
     """A model and a buffer of features, of which one column at a time is shuffled."""
 
     def __init__(
@@ -120,9 +120,9 @@ class _Trial:
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
         self._buffer = copy_features(dataset.features)
-        self._parsed = parse_metric(metric, conventions)
+        self._parsed_metric = parse_metric(metric, conventions)
         values = self._metric_values(self._scores_of(model))
-        self.summary = self._summary(values, {metric: self._parsed})
+        self.summary = self._summary(values, {metric: self._parsed_metric})
 
     def deteriorations(self, feature: int) -> Iterator[Float64Array]:
         """Shuffle a feature repeatedly; yield the (n_queries,) deterioration of the metric for each repeat.
@@ -136,7 +136,7 @@ class _Trial:
             unaffected = self._scores_of(self._trees(self._model.text, feature, using=False))
         unpermuted = self._metric_values(unaffected + self._scores_of(scored))
         column = self._buffer[:, feature].copy()
-        sign = 1.0 if self._parsed.higher_is_better else -1.0
+        sign = 1.0 if self._parsed_metric.higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             shuffled = column.copy()

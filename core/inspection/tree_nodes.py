@@ -102,23 +102,27 @@ def tree_nodes(
         InvalidInput: There is no such tree, or no such split.
     """
     if not 0 <= index < len(text.trees):
-        raise InvalidInput.at("/index", f"the model has {_counted(len(text.trees), 'tree')}, counted from 0")
+        raise InvalidInput.at(
+            "/index", f"the model has {_count_text(len(text.trees), 'tree')}, counted from 0"
+        )
     tree = text.trees[index]
     if not 0 <= root < max(1, len(tree.left)):
-        raise InvalidInput.at("/root", f"the tree has {_counted(len(tree.left), 'split')}, counted from 0")
+        raise InvalidInput.at("/root", f"the tree has {_count_text(len(tree.left), 'split')}, counted from 0")
     reader = _Reader(tree, feature_names, text.categories)
     return reader.node(root if len(tree.left) else -1, depth)
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_text(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class _Reader:
+    """Reader of the nodes of one tree."""
+
     def __init__(
         self, tree: Tree, feature_names: tuple[str, ...], categories: Mapping[int, Categories]
     ) -> None:
-        self._tree, self._names, self._known = tree, feature_names, categories
+        self._tree, self._names, self._categories_by_feature = tree, feature_names, categories
         self._leaves_below = _leaves_below(tree)
 
     def node(self, number: int, depth: int) -> Split | Leaf:
@@ -131,7 +135,7 @@ class _Reader:
         categorical = bool(decision & CATEGORICAL)
         # LightGBM always sends missing values to the right of a categorical split.
         missing = "nan" if categorical else _MISSING[decision >> 2]
-        goes: Side = "left" if decision & _GOES_LEFT and not categorical else "right"
+        missing_side: Side = "left" if decision & _GOES_LEFT and not categorical else "right"
         left, right = (
             self.node(int(children[split]), depth - 1) if depth > 1 else None
             for children in (tree.left, tree.right)
@@ -143,7 +147,7 @@ class _Reader:
             threshold=None if categorical or np.isinf(threshold) else threshold,
             categories=self._categories(int(tree.features[split]), int(threshold)) if categorical else None,
             missing=missing,
-            missing_goes=None if missing == "none" else goes,
+            missing_goes=None if missing == "none" else missing_side,
             gain=float(tree.gains[split]),
             documents=int(tree.split_counts[split]) or None,
             leaves=int(self._leaves_below[split]),
@@ -154,7 +158,7 @@ class _Reader:
     def _categories(self, feature: int, place: int) -> tuple[int | str, ...]:
         bits = np.unpackbits(self._tree.categories[place].view(np.uint8), bitorder="little")
         codes = np.flatnonzero(bits)
-        texts = self._known.get(feature, Categories(())).texts(codes.astype(np.float64))
+        texts = self._categories_by_feature.get(feature, Categories(())).texts(codes.astype(np.float64))
         return tuple(code if text is None else text for code, text in zip(codes.tolist(), texts, strict=True))
 
     def _leaf(self, leaf: int) -> Leaf:

@@ -63,8 +63,8 @@ def _is_fair_round(contents: Sequence[set[int]], used: set[int]) -> bool:
     """
     if all(len(content) - len(used) >= len(contents) for content in contents):
         return True
-    left = [content - used for content in contents]
-    return all(len(each) >= len(left) for each in left) or all(each == left[0] for each in left)
+    unused = [content - used for content in contents]
+    return all(len(each) >= len(unused) for each in unused) or all(each == unused[0] for each in unused)
 
 
 def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
@@ -115,12 +115,12 @@ def probabilistic(rankings: Sequence[Ranking], length: int, draw: Draw) -> Inter
         team = available[draw([1.0] * len(available))]
         document = rankings[team][draw(weights[team])]
         documents.append(document)
-        for unused, of_ranking in zip(places, weights, strict=True):
+        for unused, ranking_weights in zip(places, weights, strict=True):
             place = unused.pop(document, None)
             if place is not None:
-                of_ranking[place] = 0.0
+                ranking_weights[place] = 0.0
     probabilities = contribution_probabilities(rankings, documents)
-    totals = [sum(of_document) for of_document in zip(*probabilities, strict=True)]
+    totals = [sum(document_probabilities) for document_probabilities in zip(*probabilities, strict=True)]
     shares = [
         [
             p / total if place < n_credited else 0.0

@@ -50,9 +50,9 @@ def admits(
             f"no interleaving compares {challenger} with {champion}; create an interleaving of both models"
         )
     winner = {"first": pair.first, "second": pair.second}.get(pair.conclusion)
-    counted = f"{pair.decided:,} decided units, p ≤ {pair.sequential_p:.2g} at any time"
+    evidence = f"{pair.decided:,} decided units, p ≤ {pair.sequential_p:.2g} at any time"
     if winner is not None:
         loser = champion if winner == challenger else challenger
-        return winner == challenger, f"users prefer {winner} to {loser}: {counted}"
+        return winner == challenger, f"users prefer {winner} to {loser}: {evidence}"
     outcome = "find both equal" if pair.conclusion == "equal" else "show no preference yet"
-    return require == "not_worse", f"users of {challenger} and {champion} {outcome}: {counted}"
+    return require == "not_worse", f"users of {challenger} and {champion} {outcome}: {evidence}"

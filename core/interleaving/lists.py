@@ -69,8 +69,8 @@ def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[flo
     """Count the clicks in each ranker's top k; k is the better rank of the lowest click (Joachims 2003)."""
     if not places:
         return [0.0 for _ in ranks]
-    depth = min(of_ranker[places[-1]] for of_ranker in ranks)
-    return [float(sum(of_ranker[place] <= depth for place in places)) for of_ranker in ranks]
+    depth = min(ranks_of_ranker[places[-1]] for ranks_of_ranker in ranks)
+    return [float(sum(ranks_of_ranker[place] <= depth for place in places)) for ranks_of_ranker in ranks]
 
 
 def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list[int]]:

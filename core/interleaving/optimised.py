@@ -91,28 +91,28 @@ def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistributi
             "/length",
             f"{len(lists)} lists of {depth} documents are possible; at most {MAX_LISTS} can be optimised",
         )
-    worth = np.array(
+    click_credits = np.array(
         [[[1.0 / r for r in row] for row in ranks_of(documents, rankings)] for documents in lists]
     )
-    cuts = np.cumsum(worth, axis=2)
-    unfair = np.concatenate(list((cuts[:, :-1] - cuts[:, 1:]).transpose(1, 2, 0)))
-    clicked = (worth / np.arange(1, worth.shape[2] + 1)).sum(axis=2)
-    variances = ((clicked - clicked.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return ListDistribution(lists, _solve(variances, unfair))
+    cuts = np.cumsum(click_credits, axis=2)
+    credit_differences = np.concatenate(list((cuts[:, :-1] - cuts[:, 1:]).transpose(1, 2, 0)))
+    expected_credits = (click_credits / np.arange(1, click_credits.shape[2] + 1)).sum(axis=2)
+    variances = ((expected_credits - expected_credits.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    return ListDistribution(lists, _solve(variances, credit_differences))
 
 
-def _solve(variances: Float64Array, unfair: Float64Array) -> Float64Array:
+def _solve(variances: Float64Array, credit_differences: Float64Array) -> Float64Array:
     from scipy.optimize import linprog
 
-    equal = np.vstack([np.ones((1, len(variances))), unfair])
-    right = np.concatenate([[1.0], np.zeros(len(unfair))])
-    solved = linprog(variances, A_eq=equal, b_eq=right, method="highs")
-    if not solved.success:
+    equations = np.vstack([np.ones((1, len(variances))), credit_differences])
+    right_side = np.concatenate([[1.0], np.zeros(len(credit_differences))])
+    solution = linprog(variances, A_eq=equations, b_eq=right_side, method="highs")
+    if not solution.success:
         raise InvalidInput.at(
             "/rankers",
             "no distribution of lists gives the rankers equal credit at each cutoff; use another method",
         )
-    probabilities = np.maximum(solved.x, 0.0)
+    probabilities = np.maximum(solution.x, 0.0)
     return np.asarray(probabilities / probabilities.sum(), np.float64)
 
 

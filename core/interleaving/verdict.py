@@ -159,7 +159,7 @@ def _compare(
     if unit == "user":
         units = units[np.sort(np.unique(users[signs != 0], return_index=True)[1])]
     preferring = int((units > 0).sum())
-    tested = sequential_test(preferring, len(units) - preferring, rule)
+    test_result = sequential_test(preferring, len(units) - preferring, rule)
     return PairVerdict(
         *names,
         wins,
@@ -168,12 +168,12 @@ def _compare(
         delta,
         lower,
         upper,
-        tested.decided,
+        test_result.decided,
         preferring,
         sign_test(preferring, len(units) - preferring),
-        tested.p,
-        tested.conclusion,
-        tested.needed,
+        test_result.p,
+        test_result.conclusion,
+        test_result.needed,
         _path(units, rule),
     )
 
@@ -196,8 +196,8 @@ def _delta(
     clusters = merge_clusters(users)
     counts = np.bincount(clusters).astype(np.float64)
     sums = np.bincount(clusters, weights=signs.astype(np.float64))
-    seen = counts > 0
-    columns = np.column_stack([sums, counts])[seen]
+    has_lists = counts > 0
+    columns = np.column_stack([sums, counts])[has_lists]
     drawn = resampled_sums(columns, resamples=_RESAMPLES, seed=seed)
     lower, upper = interval_of(0.5 * drawn[:, 0] / drawn[:, 1], len(columns))
     return float(0.5 * signs.mean()), lower, upper
@@ -225,17 +225,17 @@ def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -
             yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers either ranker yet"
             continue
         share = pair.preferring_first / pair.decided
-        counted = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
+        evidence = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
         if pair.conclusion == "first":
-            yield f"{pair.first} is better than {pair.second}, preferred by {share:.1%} of {counted}"
+            yield f"{pair.first} is better than {pair.second}, preferred by {share:.1%} of {evidence}"
         elif pair.conclusion == "second":
-            yield f"{pair.second} is better than {pair.first}, preferred by {1.0 - share:.1%} of {counted}"
+            yield f"{pair.second} is better than {pair.first}, preferred by {1.0 - share:.1%} of {evidence}"
         elif pair.conclusion == "equal":
             limit = f"{0.5 + rule.difference:.0%}"
             yield (
                 f"{pair.first} and {pair.second} are equal: a preference of {limit} for either is excluded"
-                f" after {counted}"
+                f" after {evidence}"
             )
         else:
             more = f"about {pair.needed:,} more are needed"
-            yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {counted}; {more}"
+            yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {evidence}; {more}"

@@ -79,15 +79,15 @@ class JobLimits:
 class JobSpec:
     """The complete, resolved specification of a job.
 
-    `title_of` and `main_metric_of` take the stored JSON, and `orphaned_artifacts` the job's row, so that a
-    job with an unparsable specification can be listed and cleaned up.
+    `title_of` and `main_metric_of` take the stored JSON, and `orphaned_artifacts` the job's row. A job with
+    an unparsable specification can thus be listed and cleaned up.
 
     Attributes:
         kind: Name of the kind in the database and in the API.
         label: Display name of the kind; for unknown kinds of a later release, "Job".
         titled_by: Entries of the specification that may be the title, in order of preference.
         lane: Lane of its workers.
-        left_out: Entries that are neither read nor stored.
+        ignored_entries: Entries that are neither read nor stored.
         stores_kind: Whether the kind is also an entry of the stored JSON, in addition to the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
         makes_click_log: Whether its click log becomes invalid when it fails.
@@ -99,7 +99,7 @@ class JobSpec:
     label: ClassVar[str] = "Job"
     titled_by: ClassVar[tuple[str, ...]] = ()
     lane: ClassVar[Lane] = Lane.QUICK
-    left_out: ClassVar[frozenset[str]] = frozenset()
+    ignored_entries: ClassVar[frozenset[str]] = frozenset()
     stores_kind: ClassVar[bool] = True
     makes_dataset: ClassVar[bool] = False
     makes_click_log: ClassVar[bool] = False
@@ -112,15 +112,17 @@ class JobSpec:
         Raises:
             InvalidInput: With a pointer to a missing or invalid entry.
         """
-        return read_entries(cls, cls._without_left_out(stored))
+        return read_entries(cls, cls._without_ignored_entries(stored))
 
     def to_json(self) -> Json:
         """Return the JSON to store; `from_json` reads it back to an equal specification."""
-        return ({"kind": self.kind} if self.stores_kind else {}) | self._without_left_out(write_entries(self))
+        return ({"kind": self.kind} if self.stores_kind else {}) | self._without_ignored_entries(
+            write_entries(self)
+        )
 
     @classmethod
-    def _without_left_out(cls, stored: Stored) -> Json:
-        return {name: value for name, value in stored.items() if name not in cls.left_out}
+    def _without_ignored_entries(cls, stored: Stored) -> Json:
+        return {name: value for name, value in stored.items() if name not in cls.ignored_entries}
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:
@@ -171,8 +173,10 @@ class JobSpec:
             metrics: Latest means by data and metric, `{"validation": {"ndcg@10": 0.4}}`.
         """
         measured = {data: values for data in cls.main_data if (values := (metrics or {}).get(data))}
-        known = [name for values in measured.values() for name in values if name != _LOSS]
-        name = next((name for name in (*cls.deciding_metrics(stored), *known) if name in known), None)
+        metric_names = [name for values in measured.values() for name in values if name != _LOSS]
+        name = next(
+            (name for name in (*cls.deciding_metrics(stored), *metric_names) if name in metric_names), None
+        )
         return next(
             (
                 MainMetric(name, data, values[name])

@@ -109,10 +109,10 @@ class BaseTrainingJob(SubmittedJob):
     label_map: Mapping[str, float] = field(default_factory=dict)
     features: "FeatureChoice | None" = entry(None, read=_features)
     init_model: str | None = None
-    labels_from: str | None = entry(None, later=True)
+    labels_from: str | None = entry(None, omit_default=True)
     training: "TrainingSpec" = entry(read=_training, write=_training_json, flat=True)
-    automatic: "AutomaticChoice | None" = entry(None, read=_automatic, later=True)
-    distribution: "Distribution | None" = entry(None, read=_distribution, later=True)
+    automatic: "AutomaticChoice | None" = entry(None, read=_automatic, omit_default=True)
+    distribution: "Distribution | None" = entry(None, read=_distribution, omit_default=True)
 
     def __post_init__(self) -> None:
         if self.distribution is not None:
@@ -160,5 +160,5 @@ class BaseTrainingJob(SubmittedJob):
     @classmethod
     def deciding_metrics(cls, stored: Stored) -> list[str]:
         """Return the metric of early stopping, then the other requested metrics."""
-        watched = (stored.get("early_stopping") or {}).get("metric")
-        return [*([watched] if watched else []), *super().deciding_metrics(stored)]
+        stopping_metric = (stored.get("early_stopping") or {}).get("metric")
+        return [*([stopping_metric] if stopping_metric else []), *super().deciding_metrics(stored)]

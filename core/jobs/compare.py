@@ -29,9 +29,9 @@ class CompareJob(SubmittedJob):
     systems: tuple[System, ...]
     measures: Measures = entry(flat=True)
     permutations: int
-    reference: int | None = entry(None, later=True)
-    correction: str = entry("holm", later=True)
-    pool_folds: bool = entry(False, later=True)
+    reference: int | None = entry(None, omit_default=True)
+    correction: str = entry("holm", omit_default=True)
+    pool_folds: bool = entry(False, omit_default=True)
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:

@@ -25,7 +25,7 @@ class IngestJob(DatasetJob):
     stores_kind: ClassVar[bool] = False
 
     name: str | None = None
-    max_bytes: int | None = entry(None, later=True)
+    max_bytes: int | None = entry(None, omit_default=True)
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:

@@ -21,7 +21,7 @@ class ReproduceJob(BaseTrainingJob):
     label: ClassVar[str] = "Reproduction"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
     # Entries of a training that do not determine the model.
-    left_out: ClassVar[frozenset[str]] = frozenset({"diagnostics", "limits", "priority", "tags"})
+    ignored_entries: ClassVar[frozenset[str]] = frozenset({"diagnostics", "limits", "priority", "tags"})
 
     model_id: str
     system: str = entry(names=("system", "model_id"))

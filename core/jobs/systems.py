@@ -27,9 +27,9 @@ class System:
 
     # Jobs queued by early releases have only the id of the model.
     name: str = entry(names=("system", "model_id"))
-    model_id: str | None = entry(None, later=True)
-    ranking_id: str | None = entry(None, later=True)
-    reference: str | None = entry(None, names=("model",), later=True)
+    model_id: str | None = entry(None, omit_default=True)
+    ranking_id: str | None = entry(None, omit_default=True)
+    reference: str | None = entry(None, names=("model",), omit_default=True)
 
 
 def named_systems(stored: Any) -> Iterator[str]:

@@ -26,4 +26,4 @@ class TryCandidatesJob(JobSpec):
     auto_train_id: str
     model_name: str
     priority: str = "normal"
-    limits: JobLimits | None = entry(None, later=True)
+    limits: JobLimits | None = entry(None, omit_default=True)

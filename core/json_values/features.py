@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.json_values import features_kernel as kernel
-from core.json_values.number_kernel import LEAVE
+from core.json_values.number_kernel import UNSUPPORTED
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _WORD = 8
@@ -95,11 +95,11 @@ class FeatureReader:
             - the name of any member is escaped, a string is invalid, or there are more than `max_rows`
               members.
         """
-        room = min(len(text) // self._min_bytes, max_rows)
-        values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)
+        max_members = min(len(text) // self._min_bytes, max_rows)
+        values, spans = np.empty((max_members, self._n_features)), np.empty((max_members, 2), np.int64)
         table = (self._names, self._name_sizes, self._slots, self._key, self._blocks, self._is_in_block)
         n_members = kernel.read_features(*_padded(text), self._member, *table, values, spans)
-        if n_members == LEAVE:
+        if n_members == UNSUPPORTED:
             return None
         return FeatureValues(_without(text, spans[:n_members]), values[:n_members])
 
@@ -119,7 +119,7 @@ def read_arrays(text: bytes, member: str) -> ArrayValues | None:
     n_members = kernel.read_arrays(
         _padded(text)[0], np.frombuffer(member.encode(), np.uint8), values, counts, spans
     )
-    if n_members == LEAVE:
+    if n_members == UNSUPPORTED:
         return None
     ends = np.cumsum(counts[:n_members])
     arrays = np.split(values[: ends[-1] if n_members else 0], ends[:-1])

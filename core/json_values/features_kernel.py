@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from core.jit import exact, exact_bare, exact_inlined
 from core.json_values.name_hash import eight_bytes, name_hash
-from core.json_values.number_kernel import LEAVE, read_value
+from core.json_values.number_kernel import UNSUPPORTED, read_value
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _QUOTE, _BACKSLASH, _COLON, _COMMA = (ord(character) for character in '"\\:,')
@@ -48,18 +48,18 @@ def read_features(
         spans: (n_values, 2) output, start and end of each value.
 
     Returns:
-        The number of members, or `LEAVE` if a general parser has to read the text.
+        The number of members, or `UNSUPPORTED` if a general parser has to read the text.
     """
     follower = np.arange(1, len(name_sizes) + 2) % len(name_sizes)
-    found = 0
+    n_members = 0
     at = _next_member(text, 0, member)
-    while at != LEAVE and text[at] != _END:
-        if found == len(values):
-            return LEAVE
-        spans[found, 0] = at
+    while at != UNSUPPORTED and text[at] != _END:
+        if n_members == len(values):
+            return UNSUPPORTED
+        spans[n_members, 0] = at
         if text[at] == _OPEN_ARRAY:
-            at, count = _read_array(text, at + 1, values[found])
-            at = at if count == values.shape[1] else LEAVE
+            at, count = _read_array(text, at + 1, values[n_members])
+            at = at if count == values.shape[1] else UNSUPPORTED
         elif text[at] == _OPEN_OBJECT:
             at = _read_object(
                 text,
@@ -72,16 +72,16 @@ def read_features(
                 blocks,
                 is_in_block,
                 follower,
-                values[found],
+                values[n_members],
             )
         else:
-            return LEAVE
-        if at == LEAVE:
-            return LEAVE
-        spans[found, 1] = at
-        found += 1
+            return UNSUPPORTED
+        if at == UNSUPPORTED:
+            return UNSUPPORTED
+        spans[n_members, 1] = at
+        n_members += 1
         at = _next_member(text, at, member)
-    return LEAVE if at == LEAVE else found
+    return UNSUPPORTED if at == UNSUPPORTED else n_members
 
 
 @exact
@@ -104,27 +104,27 @@ def read_arrays(
     Returns:
         As `read_features`.
     """
-    found, made = 0, 0
+    n_members, n_read = 0, 0
     at = _next_member(text, 0, member)
-    while at != LEAVE and text[at] != _END:
-        if found == len(counts) or text[at] != _OPEN_ARRAY:
-            return LEAVE
-        spans[found, 0] = at
-        at, counts[found] = _read_array(text, at + 1, values[made:])
-        if at == LEAVE:
-            return LEAVE
-        spans[found, 1] = at
-        made += counts[found]
-        found += 1
+    while at != UNSUPPORTED and text[at] != _END:
+        if n_members == len(counts) or text[at] != _OPEN_ARRAY:
+            return UNSUPPORTED
+        spans[n_members, 0] = at
+        at, counts[n_members] = _read_array(text, at + 1, values[n_read:])
+        if at == UNSUPPORTED:
+            return UNSUPPORTED
+        spans[n_members, 1] = at
+        n_read += counts[n_members]
+        n_members += 1
         at = _next_member(text, at, member)
-    return LEAVE if at == LEAVE else found
+    return UNSUPPORTED if at == UNSUPPORTED else n_members
 
 
 @exact_bare
 def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
     """Return the position of the value of the next member with a name, or of the end of the text.
 
-    Return `LEAVE` at a member whose name is escaped, since it may be the same name.
+    Return `UNSUPPORTED` at a member whose name is escaped, since it may be the same name.
     """
     while text[at] != _END:
         if text[at] != _QUOTE:
@@ -132,15 +132,15 @@ def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
             continue
         begin = at + 1
         end = _string_end(text, begin)
-        if end == LEAVE:
-            return LEAVE
+        if end == UNSUPPORTED:
+            return UNSUPPORTED
         at = _skip_blanks(text, end)
         if text[at] != _COLON:
             continue
         if _is(text, begin, end - 1, member):
             return int(_skip_blanks(text, at + 1))
         if _has_escape(text, begin, end):
-            return LEAVE
+            return UNSUPPORTED
     return at
 
 
@@ -152,15 +152,15 @@ def _read_array(text: UInt8Array, at: int, values: Float64Array) -> tuple[int, i
         return at + 1, 0
     for i in range(len(values)):
         at, values[i] = read_value(text, at)
-        if at == LEAVE:
-            return LEAVE, 0
+        if at == UNSUPPORTED:
+            return UNSUPPORTED, 0
         at = _skip_blanks(text, at)
         if text[at] == _CLOSE_ARRAY:
             return at + 1, i + 1
         if text[at] != _COMMA:
-            return LEAVE, 0
+            return UNSUPPORTED, 0
         at = _skip_blanks(text, at + 1)
-    return LEAVE, 0
+    return UNSUPPORTED, 0
 
 
 @exact_bare
@@ -185,36 +185,36 @@ def _read_object(
     has_block, has_feature_of_block = False, False
     while True:
         if text[at] != _QUOTE:
-            return LEAVE
+            return UNSUPPORTED
         begin, name = at + 1, follower[last]
-        if _after_name(words, begin, names[name], name_sizes[name]) == LEAVE:
+        if _after_name(words, begin, names[name], name_sizes[name]) == UNSUPPORTED:
             name = _look_up(text, words, begin, names, name_sizes, slots, key)
-            if name == LEAVE:
-                return LEAVE
+            if name == UNSUPPORTED:
+                return UNSUPPORTED
             # Most documents have their features in the same order as the previous document.
             follower[last] = name
         last = name
         at = _skip_blanks(text, begin + name_sizes[name])
         if text[at] != _COLON:
-            return LEAVE
+            return UNSUPPORTED
         at = _skip_blanks(text, at + 1)
         at = _read_member(text, at, name, blocks, values)
         has_block |= name >= len(values)
         has_feature_of_block |= is_in_block[name]
         # A block and a feature of a block may set the same value twice.
-        if at == LEAVE or (has_block and has_feature_of_block):
-            return LEAVE
+        if at == UNSUPPORTED or (has_block and has_feature_of_block):
+            return UNSUPPORTED
         at = _skip_blanks(text, at)
         if text[at] == _CLOSE_OBJECT:
             return at + 1
         if text[at] != _COMMA:
-            return LEAVE
+            return UNSUPPORTED
         at = _skip_blanks(text, at + 1)
 
 
 @exact_inlined
 def _read_member(text: UInt8Array, at: int, name: int, blocks: Int64Array, values: Float64Array) -> int:
-    """Read the value of a feature, or the values of a block; return the position after it, or `LEAVE`."""
+    """Read the value of a feature or a block; return the position after it, or `UNSUPPORTED`."""
     if name < len(values):
         at, values[name] = read_value(text, at)
         return at
@@ -223,19 +223,19 @@ def _read_member(text: UInt8Array, at: int, name: int, blocks: Int64Array, value
 
 @exact_bare
 def _read_block(text: UInt8Array, at: int, block: Int64Array, values: Float64Array) -> int:
-    """Read an array of all features of a block; return the position after it, or `LEAVE`."""
+    """Read an array of all features of a block; return the position after it, or `UNSUPPORTED`."""
     if text[at] != _OPEN_ARRAY:
-        return LEAVE
+        return UNSUPPORTED
     at, count = _read_array(text, at + 1, values[block[0] : block[1]])
-    return at if count == block[1] - block[0] else LEAVE
+    return at if count == block[1] - block[0] else UNSUPPORTED
 
 
 @exact_bare
 def _string_end(text: UInt8Array, at: int) -> int:
-    """Return the position after a string's closing quote, `LEAVE` for a control character."""
+    """Return the position after a string's closing quote, `UNSUPPORTED` for a control character."""
     while text[at] != _QUOTE:
         if text[at] <= _LAST_CONTROL:
-            return LEAVE
+            return UNSUPPORTED
         at += 2 if text[at] == _BACKSLASH else 1
     return at + 1
 
@@ -267,14 +267,14 @@ def _has_escape(text: UInt8Array, begin: int, end: int) -> bool:
 
 @exact_inlined
 def _after_name(words: UInt64Array, at: int, name: UInt64Array, size: int) -> int:
-    """Return the position after a name and its quote, or `LEAVE` if another name is at the position."""
+    """Return the position after a name and its quote, or `UNSUPPORTED` if another name is at the position."""
     for word in range((size - 1) >> 3):
         if eight_bytes(words, at + 8 * word) != name[word]:
-            return LEAVE
+            return UNSUPPORTED
     last = (size - 1) >> 3
     beyond = np.uint64(8 * (8 * last + 8 - size))
     if (eight_bytes(words, at + 8 * last) ^ name[last]) << beyond:
-        return LEAVE
+        return UNSUPPORTED
     return at + size
 
 
@@ -288,16 +288,16 @@ def _look_up(
     slots: Int64Array,
     key: UInt64Array,
 ) -> int:
-    """Return the number of the feature or block whose name is at a position, or `LEAVE`."""
+    """Return the number of the feature or block whose name is at a position, or `UNSUPPORTED`."""
     end = _string_end(text, at)
-    if end == LEAVE:
-        return LEAVE
+    if end == UNSUPPORTED:
+        return UNSUPPORTED
     slot = name_hash(words, at, end, key) & np.uint64(len(slots) - 1)
     while slots[slot] >= 0:
         if _after_name(words, at, names[slots[slot]], name_sizes[slots[slot]]) == end:
             return int(slots[slot])
         slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
-    return LEAVE
+    return UNSUPPORTED
 
 
 @exact

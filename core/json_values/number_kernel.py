@@ -6,7 +6,7 @@ from core.jit import exact_inlined
 from core.text.decimal_kernel import ROUNDED, read_decimal
 from core.types import UInt8Array
 
-LEAVE = -1  # returned instead of a position if a general parser has to read the text
+UNSUPPORTED = -1  # returned instead of a position: only a general parser can read the text
 
 _NULL = b"null"
 
@@ -20,14 +20,14 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
         at: Position of the first character.
 
     Returns:
-        The position after the value, or `LEAVE` if it is neither a number nor `null`, is beyond float64 or
-        has more than 19 digits; and the float64 value, NaN for `null`.
+        The position after the value, and the float64 value, NaN for `null`. The position is `UNSUPPORTED` if
+        the value is neither a number nor `null`, is beyond float64 or has more than 19 digits.
     """
     if text[at] == _NULL[0]:
         return _null_end(text, at), np.nan
     kind, stop, value = read_decimal(text, np.uint64(at), np.uint64(len(text)), True)
     if kind != ROUNDED or np.isinf(value):
-        return LEAVE, np.nan
+        return UNSUPPORTED, np.nan
     return int(np.int64(stop)), value
 
 
@@ -35,5 +35,5 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
 def _null_end(text: UInt8Array, at: int) -> int:
     for offset in range(1, len(_NULL)):
         if text[at + offset] != _NULL[offset]:
-            return LEAVE
+            return UNSUPPORTED
     return at + len(_NULL)

@@ -130,8 +130,8 @@ class Loss(ABC):
     ) -> Objective:
         """Bind the loss to a dataset; everything that depends on labels alone is computed once, here.
 
-        Consecutive queries of a dataset have bit for bit the same terms as in the whole dataset, also with
-        random numbers, if `first_query` is the position of the first of these queries.
+        A part of a dataset, consecutive queries, has bit for bit the same terms as in the whole dataset. With
+        random numbers, this requires that `first_query` is the position of its first query.
 
         Args:
             labels: (n_documents,) labels, see the class.
@@ -177,5 +177,5 @@ def checked_scores(scores: FloatArray) -> Float64Array:
     return values
 
 
-def _weights(given: Float64Array | None, otherwise: Float64Array) -> Float64Array:
-    return otherwise if given is None else for_kernels(given, np.float64)
+def _weights(weights: Float64Array | None, default: Float64Array) -> Float64Array:
+    return default if weights is None else for_kernels(weights, np.float64)

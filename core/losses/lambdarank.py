@@ -112,8 +112,8 @@ class LambdaRank(NdcgWeightedLoss):
             return self._relevance(labels, query_boundaries)
         self.check_labels(labels)
         largest = gains(self.gain, np.array([float(self.max_label)]))[0]
-        gained = gains(self.gain, labels)
-        return np.asarray(gained / (1.0 + largest if self.target == "err" else largest))
+        document_gains = gains(self.gain, labels)
+        return np.asarray(document_gains / (1.0 + largest if self.target == "err" else largest))
 
     def _relevance(self, labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
         relevant = (labels > 0.0).astype(np.float64)

@@ -218,7 +218,7 @@ def _find_extremes(start: int, n: int, sigma: float, scores: Float64Array, scrat
 
 
 @bare
-def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
+def _store_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
     """Store for each position the discount, the rank and the values of the target metric in one ranking."""
     order, position, discounts = scratch.order, scratch.position, plan.discounts
     rank, discount = scratch.rank[sample], scratch.discount[sample]
@@ -231,7 +231,7 @@ def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> 
 
 
 @bare
-def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
+def _store_selection(n: int, sample: int, scratch: Scratch) -> None:
     """Store which positions are selected in one of several rankings."""
     member = scratch.member[sample]
     for r in range(np.uint64(n)):
@@ -341,8 +341,8 @@ def _draw_rankings(
         _rank(noisy, np.int64(0), n, scratch)  # a literal has another type and would be compiled again
         if plan.truncation_level < n:
             _select(plan, query, n, mix(drawn, _SELECTION_KEY), scratch)
-            _take_selection(n, sample, scratch)
-        _take_ranking(plan, n, sample, scratch)
+            _store_selection(n, sample, scratch)
+        _store_ranking(plan, n, sample, scratch)
 
 
 @bare
@@ -375,5 +375,5 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
     if soft:
         _draw_rankings(query, plan, scores, start, n, query_key, scratch)
     elif needs_ranks:
-        _take_ranking(plan, n, np.int64(0), scratch)
+        _store_ranking(plan, n, np.int64(0), scratch)
     return n_selected

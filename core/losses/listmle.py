@@ -64,8 +64,8 @@ def _likelihood(
             b += beta
             loss += beta * (scale - s)
         share = np.exp(s - scale)
-        own = beta if t < n - 1 else 0.0
-        gradient[rows[t]] = weight * (share * a - own)
+        weight_of_term = beta if t < n - 1 else 0.0
+        gradient[rows[t]] = weight * (share * a - weight_of_term)
         hessian[rows[t]] = weight * max(share * a - share * share * b, 0.0)
     return weight * loss
 
@@ -81,7 +81,7 @@ def _listmle(
     order: Int64Array,
     ordered_labels: Float64Array,
     betas: Float64Array,
-    drawn: bool,
+    draws_ties: bool,
     key: int,
     first_query: int,
     gradient: FloatArray,
@@ -95,7 +95,7 @@ def _listmle(
             write_zeros(query, start, stop, gradient, hessian, value)
         else:
             rows = order[start:stop]
-            if drawn:
+            if draws_ties:
                 rows = rows.copy()
                 _draw_ties(rows, ordered_labels[start:stop], mix(key, first_query + np.int64(query)))
             log_tails = np.empty(stop - start)
@@ -147,7 +147,7 @@ class ListMle(Loss):
         order = descending_order(labels, boundaries)
         ordered = labels[order]
         betas = self.position_weights(ordered, boundaries)
-        of_documents = queries.each_document_weight()
+        document_weights = queries.each_document_weight()
 
         def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
@@ -157,7 +157,7 @@ class ListMle(Loss):
                 scores,
                 boundaries,
                 weights,
-                of_documents,
+                document_weights,
                 order,
                 ordered,
                 betas,

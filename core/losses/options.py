@@ -31,9 +31,9 @@ class PairwiseLoss(Loss):
     inverse propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
 
     `normalization="lightgbm"` divides each weight by 0.01 + |s_i − s_j|, unless all scores of the query are
-    equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' gradients, as
-    LightGBM does. `normalization="score-gap"` is the division alone. The LightGBM of Wang et al. 2018 always
-    applied it, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
+    equal. As LightGBM, it also multiplies the query by log2(1 + S) / S, where S is twice the sum of the
+    pairs' gradients. `normalization="score-gap"` is the division alone. The LightGBM of Wang et al. 2018
+    always divided, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
     """
 
     sigma: float = parameter(
@@ -210,9 +210,9 @@ class NdcgWeightedLoss(PairwiseLoss):
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
         """Return G of each document; 0 in a query without gain."""
-        gained = gains(self.gain, labels)
+        document_gains = gains(self.gain, labels)
         cutoff = self.truncation_level if self.ideal_cutoff is None else self.ideal_cutoff
-        ideal = ideal_dcg(gained, query_boundaries, discounts, cutoff)
+        ideal = ideal_dcg(document_gains, query_boundaries, discounts, cutoff)
         inverse = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0.0)
-        values: Float64Array = gained * np.repeat(inverse, np.diff(query_boundaries))
+        values: Float64Array = document_gains * np.repeat(inverse, np.diff(query_boundaries))
         return values

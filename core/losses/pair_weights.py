@@ -230,9 +230,9 @@ def _weigh_cascade(
         a, b = (own_rank + 1.0, rank[j] + 1.0) if own_first else (rank[j] + 1.0, own_rank + 1.0)
         reach_a, reach_b = (own_before, before[j]) if own_first else (before[j], own_before)
         sum_a, sum_b = (own_above, above[j]) if own_first else (above[j], own_above)
-        kept = (1.0 - z) / (1.0 - x)
+        reach_factor = (1.0 - z) / (1.0 - x)
         between = sum_b - reach_b * z / b - sum_a
-        change = reach_a * (z - x) / a + between * (kept - 1.0) + reach_b * (x * kept - z) / b
+        change = reach_a * (z - x) / a + between * (reach_factor - 1.0) + reach_b * (x * reach_factor - z) / b
         weight[j] = abs(change)
 
 
@@ -255,9 +255,9 @@ def _add_selected(
     begin: int, blocks: int, i: int, member: Float64Array, part: Float64Array, weight: Float64Array
 ) -> None:
     """Add the weights of one of several rankings to w where it selects one of the two documents."""
-    own = member[i]
+    own_member = member[i]
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        weight[j] += part[j] * max(own, member[j])
+        weight[j] += part[j] * max(own_member, member[j])
 
 
 @inlined

@@ -256,6 +256,7 @@ def _write_value(query: int, value: float, output: Output) -> None:
 def _write_back(
     start: int, stop: int, slope: float, curvature: float, scratch: Scratch, output: Output
 ) -> None:
+    """Write a query's sums in document order, gradients times `slope` and hessians times `curvature`."""
     position, gradients, hessians = scratch.position, scratch.gradient, scratch.hessian
     first, n = np.uint64(start), np.uint64(stop - start)
     if output.exact:

@@ -81,15 +81,15 @@ def add_hinge_gradient(
 ) -> float:
     """Add w for gradient and curvature of the pairs with σz < 1."""
     s = score[i]
-    own = 0.0
+    own_gradient = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         pair_gradient = weight[j] if s - score[j] < 1.0 else 0.0
         gradient[j] += pair_gradient
         hessian[j] += pair_gradient
-        own += pair_gradient
-    gradient[i] -= own
-    hessian[i] += own
-    return own
+        own_gradient += pair_gradient
+    gradient[i] -= own_gradient
+    hessian[i] += own_gradient
+    return own_gradient
 
 
 @inlined
@@ -104,15 +104,15 @@ def add_exponential_gradient(
 ) -> float:
     """Add w e^{−σz} for gradient and curvature, σz no less than −30, through shared exponentials."""
     inverse = 1.0 / exponential[i]
-    own = 0.0
+    own_gradient = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         pair_gradient = weight[j] * min(exponential[j] * inverse, _LARGEST)
         gradient[j] += pair_gradient
         hessian[j] += pair_gradient
-        own += pair_gradient
-    gradient[i] -= own
-    hessian[i] += own
-    return own
+        own_gradient += pair_gradient
+    gradient[i] -= own_gradient
+    hessian[i] += own_gradient
+    return own_gradient
 
 
 @inlined
@@ -127,15 +127,15 @@ def add_exponential_gradient_far(
 ) -> float:
     """Do as `add_exponential_gradient` for scores that are too far apart to share exponentials."""
     s = score[i]
-    own = 0.0
+    own_gradient = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         pair_gradient = weight[j] * np.exp(min(score[j] - s, STEEPEST))
         gradient[j] += pair_gradient
         hessian[j] += pair_gradient
-        own += pair_gradient
-    gradient[i] -= own
-    hessian[i] += own
-    return own
+        own_gradient += pair_gradient
+    gradient[i] -= own_gradient
+    hessian[i] += own_gradient
+    return own_gradient
 
 
 @inlined

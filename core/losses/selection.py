@@ -7,9 +7,9 @@ number of its documents in the ideal top τ minus their number in the current to
 shuffle. `all` takes every document whose label has a deficit. `all-static` and `all-random` select as `all`
 does, but as `static` and `random` where the ideal top τ holds the query's lowest relevant label.
 
-By the printed rule, labels are sets: every document below τ whose label the ideal top τ holds is missed,
-however many documents of the label the current top τ has. `static` and `random` take up to h of them, h
-the number of documents of the top τ whose label the ideal top τ does not hold.
+The paper prints another rule, in which labels are sets. Every document below τ whose label the ideal top τ
+holds is then missed, however many documents of the label the current top τ has. `static` and `random` take up
+to h of them, h the number of documents of the top τ whose label the ideal top τ does not hold.
 
 Source: Marcuzzi et al. 2023, section 4: label multisets as in the authors' code, sets as printed in sections
 4.1 and 4.2.
@@ -54,11 +54,11 @@ def _fill_deficits(
         level = levels[start + order[rank]]
         if level < n_positive:
             deficit[level] += 1
-    left = cutoff
+    remaining = cutoff
     lowest = 0
     for level in range(n_positive):
-        deficit[level] = min(deficit[level], left)
-        left -= deficit[level]
+        deficit[level] = min(deficit[level], remaining)
+        remaining -= deficit[level]
         if deficit[level] > 0:
             lowest = level
     for rank in range(cutoff):
@@ -91,14 +91,14 @@ def _count_not_ideal(
     order: Int64Array, levels: Int32Array, start: int, n: int, n_positive: int, cutoff: int, lowest: int
 ) -> int:
     """Count the documents of the top k whose label the ideal top k does not hold."""
-    relevant, false = 0, 0
+    relevant, not_ideal = 0, 0
     for rank in range(n):
         relevant += int(levels[start + order[rank]] < n_positive)
     if relevant < cutoff:  # the ideal top k holds every label
         return 0
     for rank in range(cutoff):
-        false += int(levels[start + order[rank]] > lowest)
-    return false
+        not_ideal += int(levels[start + order[rank]] > lowest)
+    return not_ideal
 
 
 @bare
@@ -171,7 +171,7 @@ def select(
     if strategy in RANDOM_SELECTIONS:
         shuffle(steps, key)
     if by_set:
-        false = _count_not_ideal(order, levels, start, n, n_positive, top, lowest)
-        _select_missed(steps, order, levels, start, lowest, false, selected)
+        not_ideal = _count_not_ideal(order, levels, start, n, n_positive, top, lowest)
+        _select_missed(steps, order, levels, start, lowest, not_ideal, selected)
     else:
         _select_while_deficit(steps, order, levels, start, n_positive, deficit, selected)

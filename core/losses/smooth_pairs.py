@@ -1,10 +1,10 @@
 """Logistic losses of all pairs of a long query, in time that grows with its documents, not its pairs.
 
-Where a pair's weight depends only on its document with the higher label, the derivatives are sums of the
-sigmoid and of related functions of s_i − s_j over sets of documents that depend on labels alone. Scores are
-cut into cells of width 1. In each cell the documents are replaced by numbers at `NODES` Chebyshev nodes, the
-sums are taken between nodes, and each document's sum is interpolated from the nodes of its cell (the fast
-multipole method in one dimension, by interpolation: Fong and Darve 2009).
+The method applies where a pair's weight depends only on its document with the higher label. The derivatives
+are then sums of the sigmoid and of related functions of s_i − s_j. They go over sets of documents that depend
+on labels alone. Scores are cut into cells of width 1. In each cell the documents are replaced by numbers at
+`NODES` Chebyshev nodes, and the sums are taken between nodes. Each document's sum is interpolated from the
+nodes of its cell. This is the fast multipole method in one dimension, by interpolation (Fong and Darve 2009).
 
 All these functions are analytic for |Im z| < π. On the Bernstein ellipse with half-axis 2.5 around a cell
 of half-width ½, ρ = 10.1, they are at most M = 5.8 after a linear part, which interpolation keeps. The error
@@ -114,11 +114,11 @@ class LongQueries:
 
 
 @compiled
-def _polynomials(place: float, values: Float64Array) -> None:
+def _polynomials(point: float, values: Float64Array) -> None:
     """Fill `values` with the Chebyshev polynomials at a point in −1..1."""
-    values[0], values[1] = 1.0, place
+    values[0], values[1] = 1.0, point
     for degree in range(2, NODES):
-        values[degree] = 2.0 * place * values[degree - 1] - values[degree - 2]
+        values[degree] = 2.0 * point * values[degree - 1] - values[degree - 2]
 
 
 @compiled
@@ -152,27 +152,29 @@ def _sources(sums: Float64Array) -> Float64Array:
     The first half is for documents of lower labels, the second for documents of higher labels.
     """
     n_levels, n_cells = sums.shape[1:3]
-    found = np.zeros(sums.shape)
+    strengths = np.zeros(sums.shape)
     for level in range(1, n_levels):
         above = level - 1
         below = n_levels - level
         for cell in range(n_cells):
             for degree in range(NODES):
-                found[0, below - 1, cell, degree] = (
-                    found[0, below, cell, degree] + sums[0, below, cell, degree]
+                strengths[0, below - 1, cell, degree] = (
+                    strengths[0, below, cell, degree] + sums[0, below, cell, degree]
                 )
-                found[1, level, cell, degree] = found[1, above, cell, degree] + sums[1, above, cell, degree]
+                strengths[1, level, cell, degree] = (
+                    strengths[1, above, cell, degree] + sums[1, above, cell, degree]
+                )
     values, products = np.empty(NODES), np.empty(NODES)
     for side in range(2):
         for level in range(n_levels):
             for cell in range(n_cells):
                 for degree in range(NODES):
-                    values[degree] = found[side, level, cell, degree]
+                    values[degree] = strengths[side, level, cell, degree]
                 for node in range(NODES):
                     for degree in range(NODES):
                         products[degree] = _WEIGHTS[node, degree] * values[degree]
-                    found[side, level, cell, node] = products.sum()
-    return found
+                    strengths[side, level, cell, node] = products.sum()
+    return strengths
 
 
 @compiled
@@ -201,7 +203,7 @@ def _potentials(sources: Float64Array) -> Float64Array:
     """
     n_levels, n_cells = sources.shape[1:3]
     sigmoid, slope, softplus = _kernels(n_cells)
-    found = np.zeros((n_levels, n_cells, 5, NODES))
+    coefficients = np.zeros((n_levels, n_cells, 5, NODES))
     sums = np.empty((5, NODES))
     for level in range(n_levels):
         for cell in range(n_cells):
@@ -212,19 +214,19 @@ def _potentials(sources: Float64Array) -> Float64Array:
                     for node in range(NODES):
                         lower = sources[0, level, other, node]
                         higher = sources[1, level, other, node]
-                        pull, bend = sigmoid[place, own, node], slope[place, own, node]
-                        sums[0, own] += pull * lower
-                        sums[1, own] += bend * lower
+                        sigmoid_value, slope_value = sigmoid[place, own, node], slope[place, own, node]
+                        sums[0, own] += sigmoid_value * lower
+                        sums[1, own] += slope_value * lower
                         sums[2, own] += softplus[place, own, node] * lower
-                        sums[3, own] += (1.0 - pull) * higher
-                        sums[4, own] += bend * higher
-            for which in range(5):
+                        sums[3, own] += (1.0 - sigmoid_value) * higher
+                        sums[4, own] += slope_value * higher
+            for sum_index in range(5):
                 for degree in range(NODES):
                     total = 0.0
                     for own in range(NODES):
-                        total += _WEIGHTS[own, degree] * sums[which, own]
-                    found[level, cell, which, degree] = total
-    return found
+                        total += _WEIGHTS[own, degree] * sums[sum_index, own]
+                    coefficients[level, cell, sum_index, degree] = total
+    return coefficients
 
 
 @compiled
@@ -248,20 +250,20 @@ def sum_pairs(
     """
     lowest, highest = x.min(), x.max()
     n_cells = np.int64(highest - lowest) + 1
-    sums = _potentials(_sources(_moments(x, lowest, n_cells, n_levels, levels, weights)))
-    values, found = np.empty(NODES), np.empty(5)
+    coefficients = _potentials(_sources(_moments(x, lowest, n_cells, n_levels, levels, weights)))
+    values, document_sums = np.empty(NODES), np.empty(5)
     loss = 0.0
     for i in range(len(x)):
         cell = _cell_of(x[i], lowest, n_cells)
         _polynomials(2.0 * (x[i] - lowest - cell) - 1.0, values)
-        for which in range(5):
+        for sum_index in range(5):
             total = 0.0
             for degree in range(NODES):
-                total += sums[levels[i], cell, which, degree] * values[degree]
-            found[which] = total
-        gradient[i] = found[3] - weights[i] * found[0]
-        hessian[i] = found[4] + weights[i] * found[1]
-        loss += weights[i] * found[2]
+                total += coefficients[levels[i], cell, sum_index, degree] * values[degree]
+            document_sums[sum_index] = total
+        gradient[i] = document_sums[3] - weights[i] * document_sums[0]
+        hessian[i] = document_sums[4] + weights[i] * document_sums[1]
+        loss += weights[i] * document_sums[2]
     return loss
 
 
@@ -296,9 +298,9 @@ def fill_queries(
             hessians,
         )
         slope = query_weights[query] * sigma
-        bend = slope * sigma * hessian_factor
+        curvature = slope * sigma * hessian_factor
         for i in range(stop - start):
             gradient[start + i] = slope * gradients[i]
-            hessian[start + i] = bend * hessians[i]
+            hessian[start + i] = curvature * hessians[i]
         if len(value) > 0:
             value[query] = query_weights[query] * loss

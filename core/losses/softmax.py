@@ -90,10 +90,10 @@ def _xe_ndcg(
         if weight == 0.0:
             write_zeros(query, start, stop, gradient, hessian, value)
         else:
-            own_key = mix(key, first_query + np.int64(query))
+            query_key = mix(key, first_query + np.int64(query))
             targets = np.empty(stop - start)
             for i in range(stop - start):
-                targets[i] = powers[start + i] - uniform(own_key, i)
+                targets[i] = powers[start + i] - uniform(query_key, i)
             targets *= document_weights[start:stop] / targets.sum()
             value[query] = _cross_entropy(start, stop, scores, 1.0, targets, weight, gradient, hessian)
 
@@ -202,7 +202,7 @@ class XeNdcg(Loss):
     def _bind(self, queries: LabelledQueries) -> ListwiseObjective:
         boundaries, weights = queries.boundaries, list_weights(queries)
         powers = gains("exp2", queries.labels, "/loss") + 1.0
-        of_documents = queries.each_document_weight()
+        document_weights = queries.each_document_weight()
 
         def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
@@ -213,7 +213,7 @@ class XeNdcg(Loss):
                 boundaries,
                 weights,
                 powers,
-                of_documents,
+                document_weights,
                 key,
                 queries.first_query,
                 *outputs,

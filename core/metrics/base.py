@@ -13,6 +13,7 @@ from core.metrics.conventions import DEFAULT, Conventions
 from core.metrics.ranked import Ideal, RankedLabels, Ranking, ideal_labels, label_gains, rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
 
+# (n_queries,) values, and the (n_queries,) mask of queries without a value, or None.
 Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
 
 
@@ -33,7 +34,7 @@ class Metric(ABC):
     summary: ClassVar[str]
     formula: ClassVar[str]
     source: ClassVar[str]
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()  # names of the conventions that the values depend on
     takes_cutoff: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = True
     geometric_mean: ClassVar[bool] = False  # if True, values must be above 0
@@ -90,7 +91,8 @@ class Metric(ABC):
         conventions = self.conventions
         if conventions.judged_only:
             ranked = _only_judged(ranked)
-        is_averaged = self.averages_ties and conventions.ties == "average"  # ties are cut by their share
+        # `measure` then counts a tie across `max_documents` by its share above.
+        is_averaged = self.averages_ties and conventions.ties == "average"
         values, undefined = self.measure(ranked if is_averaged else ranked.first(conventions.max_documents))
         if undefined is not None:
             substitute = conventions.queries_without_relevant
@@ -165,8 +167,8 @@ def _only_judged(ranked: RankedLabels) -> RankedLabels:
     if judged.all():
         return ranked
     boundaries = np.concatenate(([0], np.cumsum(judged)))[ranking.boundaries]
-    kept = Ranking(ranking.rows[judged], boundaries, ranking.documents)
-    return RankedLabels(kept, ranked.document_scores, ranked.ideal)
+    judged_ranking = Ranking(ranking.rows[judged], boundaries, ranking.documents)
+    return RankedLabels(judged_ranking, ranked.document_scores, ranked.ideal)
 
 
 def _deepest(depths: Sequence[int | None]) -> int | None:

@@ -34,17 +34,17 @@ def _sum_precisions(
     """
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        total, found, begin = 0.0, 0.0, start
+        total, relevant, begin = 0.0, 0.0, start
         while begin < min(stop, start + cutoff):
-            end, in_group = begin, 0.0
+            end, relevant_in_tie = begin, 0.0
             while end < stop and (end == begin or (grouped and scores[end] == scores[begin])):
                 if labels[end] > threshold:
-                    in_group += 1.0
+                    relevant_in_tie += 1.0
                 end += 1
-            if in_group > 0.0:
-                found += in_group
+            if relevant_in_tie > 0.0:
+                relevant += relevant_in_tie
                 share = min(1.0, (start + cutoff - begin) / (end - begin))
-                total += share * in_group * found / (end - start)
+                total += share * relevant_in_tie * relevant / (end - start)
             begin = end
         sums[query] = total
 

@@ -56,8 +56,8 @@ class ExpectedReciprocalRank(Metric):
         conventions = self.conventions
         self.check_labels(ranked.ideal.largest)
         largest = float(label_gains(conventions.gain, np.array([float(conventions.max_label)]))[0])
-        gained = ranked.ranking.gains(conventions.gain)
+        document_gains = ranked.ranking.gains(conventions.gain)
         sums = per_query(
-            _sum_stops, ranked.ranking.boundaries, gained, 1.0 + largest, finite_cutoff(self.cutoff)
+            _sum_stops, ranked.ranking.boundaries, document_gains, 1.0 + largest, finite_cutoff(self.cutoff)
         )
         return sums, max_dcg(ranked.ideal, conventions, 1) == 0.0

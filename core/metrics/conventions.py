@@ -109,7 +109,7 @@ PRESETS: Mapping[str, Conventions] = MappingProxyType(
 )
 
 
-def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
+def conventions(contract: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
     """Build conventions from the name of a preset, or from a mapping of a preset and other fields.
 
     The result of `Conventions.to_json` is such a mapping.
@@ -121,13 +121,13 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
         >>> conventions({"preset": "trec_eval", "gain": "exp2"}).ties
         'docid'
     """
-    if given is None:
+    if contract is None:
         return DEFAULT
-    if isinstance(given, Conventions):
-        return given
-    if isinstance(given, str):
-        return _preset(given, "")
-    values = dict(given)
+    if isinstance(contract, Conventions):
+        return contract
+    if isinstance(contract, str):
+        return _preset(contract, "")
+    values = dict(contract)
     base = asdict(_preset(values.pop("preset", None) or "default", "/preset"))
     unknown = [
         InputProblem(f"/{name}", f"unknown; known here: preset, {', '.join(base)}")
@@ -141,9 +141,9 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
     return Conventions(**{**base, **values})
 
 
-def preset_of(given: Conventions) -> str | None:
+def preset_of(contract: Conventions) -> str | None:
     """Return the name of the preset with these conventions, None if there is no such preset."""
-    return next((name for name, preset in PRESETS.items() if preset == given), None)
+    return next((name for name, preset in PRESETS.items() if preset == contract), None)
 
 
 def _preset(name: Any, pointer: str) -> Conventions:

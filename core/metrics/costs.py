@@ -94,8 +94,8 @@ class NdcgCost(Metric):
         """Return the cost of each query before it is divided by its maxDCG."""
         boundaries = ranked.ranking.boundaries
         lost = 1.0 - weights(self.conventions, boundaries)
-        gained = ranked.ranking.gains(self.conventions.gain)
-        return sum_gains(gained, boundaries, lost, finite_cutoff(None))
+        document_gains = ranked.ranking.gains(self.conventions.gain)
+        return sum_gains(document_gains, boundaries, lost, finite_cutoff(None))
 
 
 @dataclass(frozen=True)
@@ -115,5 +115,5 @@ class LambdaRankMetric(NdcgCost):
     def costs(self, ranked: RankedLabels) -> Float64Array:
         """Return the metric of each query before it is divided by its maxDCG."""
         boundaries = ranked.ranking.boundaries
-        gained = ranked.ranking.gains(self.conventions.gain)
-        return per_query(_sum_swaps, boundaries, gained, weights(self.conventions, boundaries))
+        document_gains = ranked.ranking.gains(self.conventions.gain)
+        return per_query(_sum_swaps, boundaries, document_gains, weights(self.conventions, boundaries))

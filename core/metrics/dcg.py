@@ -54,11 +54,11 @@ def max_dcg(ideal: Ideal, conventions: Conventions, cutoff: int | None = None) -
     """Return the DCG of each query's ideal ranking up to a cutoff, cached in `ideal`."""
 
     def compute() -> Float64Array:
-        gained = ideal.gains(conventions.gain)
+        document_gains = ideal.gains(conventions.gain)
         if isinstance(conventions.gain, tuple):  # the gains of a list need not rise with the labels
-            gained = gained[order_by_score(gained, ideal.boundaries)]
-        by_rank = weights(conventions, ideal.boundaries)
-        return sum_gains(gained, ideal.boundaries, by_rank, finite_cutoff(cutoff))
+            document_gains = document_gains[order_by_score(document_gains, ideal.boundaries)]
+        rank_weights = weights(conventions, ideal.boundaries)
+        return sum_gains(document_gains, ideal.boundaries, rank_weights, finite_cutoff(cutoff))
 
     return ideal.once(("max_dcg", conventions.gain, conventions.discount, cutoff), compute)
 
@@ -112,17 +112,18 @@ class Dcg(Metric):
         """Return DCG@k of each query."""
         conventions = self.conventions
         ranking = ranked.ranking
-        gained, by_rank = ranking.gains(conventions.gain), weights(conventions, ranking.boundaries)
+        document_gains = ranking.gains(conventions.gain)
+        rank_weights = weights(conventions, ranking.boundaries)
         if conventions.ties == "average":
             return per_query(
                 _sum_tied_gains,
                 ranking.boundaries,
-                gained,
+                document_gains,
                 ranked.scores,
-                by_rank,
+                rank_weights,
                 self.last_rank,
             ), None
-        return sum_gains(gained, ranking.boundaries, by_rank, self.last_rank), None
+        return sum_gains(document_gains, ranking.boundaries, rank_weights, self.last_rank), None
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ def _count_preferences(
 ) -> None:
     """Count each query's relevant documents, and sum the non-relevant documents above each, capped at R."""
     for query in range(first, last):
-        most, above = np.int64(relevant[query]), 0
+        n_relevant, above = np.int64(relevant[query]), 0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
             if labels[row] > threshold:
                 found[query] += 1
-                above_found[query] += min(above, most)
+                above_found[query] += min(above, n_relevant)
             elif labels[row] >= 0.0:
                 above += 1
 

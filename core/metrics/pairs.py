@@ -46,13 +46,13 @@ def _levels(ideal: Float64Array, relevant_from: float) -> Float64Array:
     """Return the distinct labels of a query in descending order, or only `relevant_from` if not NaN."""
     if not np.isnan(relevant_from):
         return np.full(1, relevant_from)
-    found = np.empty(len(ideal))
+    levels = np.empty(len(ideal))
     n = 0
     for label in ideal:
-        if n == 0 or label != found[n - 1]:
-            found[n] = label
+        if n == 0 or label != levels[n - 1]:
+            levels[n] = label
             n += 1
-    return found[:n]
+    return levels[:n]
 
 
 @bare

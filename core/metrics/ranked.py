@@ -50,12 +50,12 @@ def _exp2_gains(labels: Float64Array) -> Float64Array:
 
 @compiled
 def _power_gains(
-    first: int, last: int, labels: Float64Array, of_whole: Float64Array, values: Float64Array
+    first: int, last: int, labels: Float64Array, whole_gains: Float64Array, values: Float64Array
 ) -> None:
     """Store 2^y − 1 in `values`, from a table for whole labels."""
     for i in range(first, last):
         whole = np.int64(labels[i])
-        values[i] = of_whole[whole] if whole == labels[i] else np.exp2(labels[i]) - 1.0
+        values[i] = whole_gains[whole] if whole == labels[i] else np.exp2(labels[i]) - 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,11 +270,11 @@ def count_above(
     """Count the labels above a threshold among the first `cutoff` of each query."""
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        found = 0.0
+        count = 0.0
         for row in range(start, min(stop, start + cutoff)):
             if labels[row] > threshold:
-                found += 1.0
-        counts[query] = found
+                count += 1.0
+        counts[query] = count
 
 
 def _ordered(scores: Float64Array, query_boundaries: Int64Array, first_boundaries: Int64Array) -> Int64Array:
@@ -297,9 +297,9 @@ def _order(
     longest = np.int64(0)  # int64, because the kernel would be compiled again for an int literal
     for query in range(first_query, last_query):
         longest = max(longest, query_boundaries[query + 1] - query_boundaries[query])
-    room = longest + SORT_PADDING
-    order, spare = np.empty(room, np.int64), np.empty(room, np.int64)
-    keys, counters = np.empty(room), sort_counters(longest)
+    size = longest + SORT_PADDING
+    order, spare = np.empty(size, np.int64), np.empty(size, np.int64)
+    keys, counters = np.empty(size), sort_counters(longest)
     for query in range(first_query, last_query):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         first, end = first_boundaries[query], first_boundaries[query + 1]

@@ -1,7 +1,7 @@
 """HTTP clients that connect only to addresses that a guard allows.
 
-Their transports are built on httpcore's connection pools, whose network backend resolves and checks the host
-and then connects to the very address that was checked. The `Host` header and the TLS server name remain
+Their transports are built on httpcore's connection pools. The network backend of a pool resolves and checks
+the host, then connects to the very address that was checked. The `Host` header and the TLS server name remain
 those of the host.
 """
 
@@ -184,9 +184,9 @@ class _Transport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         with _as_httpx_errors():
-            answer = self._pool.handle_request(_request(request))
+            response = self._pool.handle_request(_request(request))
         return httpx.Response(
-            answer.status, headers=answer.headers, stream=_Body(answer), extensions=answer.extensions
+            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
         )
 
     def close(self) -> None:
@@ -199,9 +199,12 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         with _as_httpx_errors():
-            answer = await self._pool.handle_async_request(_request(request))
+            response = await self._pool.handle_async_request(_request(request))
         return httpx.Response(
-            answer.status, headers=answer.headers, stream=_AsyncBody(answer), extensions=answer.extensions
+            response.status,
+            headers=response.headers,
+            stream=_AsyncBody(response),
+            extensions=response.extensions,
         )
 
     async def aclose(self) -> None:
@@ -209,28 +212,28 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
         with _as_httpx_errors():
-            yield from self._answer.iter_stream()
+            yield from self._response.iter_stream()
 
     def close(self) -> None:
-        self._answer.close()
+        self._response.close()
 
 
 class _AsyncBody(httpx.AsyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _as_httpx_errors():
-            async for part in self._answer.aiter_stream():
+            async for part in self._response.aiter_stream():
                 yield part
 
     async def aclose(self) -> None:
-        await self._answer.aclose()
+        await self._response.aclose()
 
 
 def _request(request: httpx.Request) -> httpcore.Request:

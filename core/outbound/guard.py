@@ -29,8 +29,8 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
         schemes: Allowed schemes, in lower case.
 
     Raises:
-        InvalidInput: The text is too long or is not a URL with an allowed scheme, a valid host and a valid
-            port, or the URL has a user name or password.
+        InvalidInput: The text is too long, or is not a URL with an allowed scheme, a valid host and a valid
+            port. Or the URL has a user name or password.
     """
     if len(url) > MAX_URL_LENGTH:
         raise InvalidInput.at(pointer, f"must have at most {MAX_URL_LENGTH:,} characters")
@@ -57,12 +57,12 @@ def system_resolve(host: str, port: int) -> list[str]:
         OSError: The host has no address, or the resolver does not answer.
         UnicodeError: A part of the host's name is empty or too long.
     """
-    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in addresses))
 
 
 class SsrfGuard:
-    """Allow or refuse hosts by their addresses, at the time of each connection.
+    """A guard that allows or refuses hosts by their addresses, at the time of each connection.
 
     A name is resolved once, all of its addresses are checked, and the connection goes to one of them. Odd
     spellings of an address, such as `0x7f.1` or `2130706433`, are parsed by the resolver.

@@ -96,11 +96,11 @@ def study_of_run(
         chosen = _automatic_choice(requested["base"], statistics).chosen
         base["hyperparameters"] = {**base["hyperparameters"], **chosen}
     limit = sampler_limit(resolved["sampler"], search_space(resolved["search_space"]), base)
-    own = {name: value for name, value in resolved.items() if name != "kind"}
-    return {**own, **datasets, "base": base, "sampler_limit": limit}
+    settings = {name: value for name, value in resolved.items() if name != "kind"}
+    return {**settings, **datasets, "base": base, "sampler_limit": limit}
 
 
 def _automatic_choice(requested: Stored, statistics: Stored | None) -> AutomaticChoice:
     """Choose the automatic hyperparameters of a training by the size of its dataset."""
-    given = requested["hyperparameters"]
-    return AutomaticChoice.for_dataset(statistics, requested.get("features"), given)
+    hyperparameters = requested["hyperparameters"]
+    return AutomaticChoice.for_dataset(statistics, requested.get("features"), hyperparameters)

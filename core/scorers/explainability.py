@@ -14,7 +14,7 @@ from core.types import Float64Array, FloatArray
 
 
 class Explainer(Protocol):
-    """Explains the scores of a model."""
+    """An explainer of the scores of a model."""
 
     @property
     def steps(self) -> int:
@@ -51,7 +51,7 @@ def explainer_of(model: ScoringModel) -> Explainer:
 
 
 class SumExplainer:
-    """Explains the scores of a sum: the weighted sum of each feature's contributions to the members.
+    """Explainer of the scores of a sum, by the weighted sum of each feature's contributions to the members.
 
     Attributes:
         steps: Cost of explaining one score, in steps of about 5 ns.
@@ -72,9 +72,9 @@ class SumExplainer:
         base, contributions = np.zeros(len(features)), np.zeros(features.shape)
         for explainer, member, columns in self._parts:
             chosen = rounded(np.ascontiguousarray(features[:, columns]), member.precision)
-            of_member = explainer.of(chosen)
-            base += member.weight * of_member[0]
-            contributions[:, columns] += member.weight * of_member[1]
+            member_explanation = explainer.of(chosen)
+            base += member.weight * member_explanation[0]
+            contributions[:, columns] += member.weight * member_explanation[1]
         return base, contributions
 
 

@@ -6,8 +6,8 @@ centre of each scaled feature, which also replaces missing values.
 
 The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The difference
 between the integral on a part and the known change of the score is the rule's error. The parts with the
-largest errors are halved until the sum of errors is at most `TOLERANCE` times the sum of absolute changes, or
-`MAX_POINTS` points are evaluated. A linear scorer is explained exactly.
+largest errors are halved until the sum of errors is at most `TOLERANCE` times the sum of absolute changes.
+Halving also ends at `MAX_POINTS` evaluated points. A linear scorer is explained exactly.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ _STEPS_PER_POINT, _STEPS_PER_UNIT, _WEIGHTS_PER_STEP = 200, 4, 64
 
 
 class IntegratedGradients:
-    """Explains the scores of a network.
+    """Explainer of the scores of a network.
 
     Attributes:
         steps: Largest cost of one explanation, in steps of about 5 ns.
@@ -65,10 +65,10 @@ class IntegratedGradients:
             integration.
         """
         inputs = self._network.inputs(features)
-        of_inputs = inputs * self.mean_gradients(inputs)
+        input_contributions = inputs * self.mean_gradients(inputs)
         n_features = self._network.n_features
-        contributions = of_inputs[:, :n_features].copy()
-        contributions[:, self._network.inputs.indicators] += of_inputs[:, n_features:]
+        contributions = input_contributions[:, :n_features].copy()
+        contributions[:, self._network.inputs.indicators] += input_contributions[:, n_features:]
         return np.full(len(inputs), self.base), contributions
 
     def mean_gradients(self, inputs: Float64Array) -> Float64Array:
@@ -131,10 +131,10 @@ class IntegrationPath:
             worst = np.argpartition(errors, -_PARTS // 2)[-_PARTS // 2 :]
             middles = 0.5 * (begins[worst] + ends[worst])
             halves = np.concatenate([begins[worst], middles]), np.concatenate([middles, ends[worst]])
-            found = (*halves, *self._integrals(*halves))
+            new_parts = (*halves, *self._integrals(*halves))
             begins, ends, sums, changes, errors = (
                 np.concatenate([np.delete(old, worst, axis=0), new])
-                for old, new in zip((begins, ends, sums, changes, errors), found, strict=True)
+                for old, new in zip((begins, ends, sums, changes, errors), new_parts, strict=True)
             )
         mean: Float64Array = sums.sum(axis=0)
         return mean

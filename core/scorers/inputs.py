@@ -116,7 +116,7 @@ class InputTransform:
         if kind == "rank-gauss":
             rows = np.arange(0, n_rows, max(1, -(-n_rows // _SAMPLE_ROWS)))
             knots, targets = _quantiles(_finite_or_nan(features[rows], log1p=log1p))
-        lacking = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0, np.int64)
+        indicators = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0, np.int64)
         return cls(
             kind,
             log1p,
@@ -124,7 +124,7 @@ class InputTransform:
             deviations if kind == "standard" else none,
             knots,
             targets,
-            lacking.astype(np.int64),
+            indicators.astype(np.int64),
             n_features,
         )
 
@@ -173,8 +173,8 @@ def as_float32(features: FloatArray) -> Float32Array:
 
 def _signed_log1p(values: Float64Array) -> Float64Array:
     """Return `sign(x) ln(1 + |x|)`."""
-    found: Float64Array = np.copysign(np.log1p(np.abs(values)), values)
-    return found
+    transformed: Float64Array = np.copysign(np.log1p(np.abs(values)), values)
+    return transformed
 
 
 def _finite_or_nan(block: Float32Array, *, log1p: bool) -> Float64Array:

@@ -54,8 +54,8 @@ class PackedNetwork:
     def of(cls, layers: Sequence[Layer]) -> "PackedNetwork":
         """Pack the hidden layers and the output layer."""
         parts: list[Float64Array] = []
-        lines = [_packed(layer, parts, is_last=layer is layers[-1]) for layer in layers]
-        return cls(np.array(lines, np.int64), _aligned(np.concatenate(parts)))
+        lines = [_pack_layer(layer, parts, is_last=layer is layers[-1]) for layer in layers]
+        return cls(np.array(lines, np.int64), _align(np.concatenate(parts)))
 
     def scratch(self, n_documents: int) -> Float64Array:
         """Allocate scratch for the inputs of a block of documents and the units of two layers."""
@@ -68,13 +68,13 @@ class PackedNetwork:
         return int(round_up(int(self.layout[0, 0]), LANES)) + 2 * widest
 
 
-def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:
+def _pack_layer(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:
     """Append a layer to the parts; return its row of the layout."""
     n_inputs, n_units = layer.weights.shape
     if is_last:
         width = round_up(n_inputs, LANES)
-        weights_at = _append(parts, _padded(layer.weights[:, 0], width))
-        return [n_inputs, n_units, width, 0, weights_at, _append(parts, _padded(layer.bias, LANES)), -1]
+        weights_at = _append(parts, _pad(layer.weights[:, 0], width))
+        return [n_inputs, n_units, width, 0, weights_at, _append(parts, _pad(layer.bias, LANES)), -1]
     width = round_up(n_units, LANES)
     n_wide = width // WIDE if _HAS_WIDE_REGISTERS else 0
     weights = np.zeros((n_inputs, width))
@@ -83,30 +83,30 @@ def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[i
     panels = [weights[:, unit : unit + WIDE] for unit in range(0, begin_narrow, WIDE)]
     panels += [weights[:, unit : unit + LANES] for unit in range(begin_narrow, width, LANES)]
     weights_at = _append(parts, np.concatenate([panel.ravel() for panel in panels]))
-    bias_at, norm_at = _append(parts, _padded(layer.bias, width)), -1
+    bias_at, norm_at = _append(parts, _pad(layer.bias, width)), -1
     if layer.norm_scales is not None and layer.norm_shifts is not None:
         lines = (layer.norm_scales, layer.norm_shifts, np.ones(n_units))
-        norm_at = _append(parts, np.concatenate([_padded(line, width) for line in lines]))
+        norm_at = _append(parts, np.concatenate([_pad(line, width) for line in lines]))
     return [n_inputs, n_units, width, n_wide, weights_at, bias_at, norm_at]
 
 
 def _append(parts: list[Float64Array], values: Float64Array) -> int:
     """Append values at a cache-line boundary; return their offset."""
     begin = sum(map(len, parts))
-    parts.append(_padded(values, round_up(len(values), _CACHE_LINE)))
+    parts.append(_pad(values, round_up(len(values), _CACHE_LINE)))
     return begin
 
 
-def _padded(values: Float32Array | Float64Array, size: int) -> Float64Array:
+def _pad(values: Float32Array | Float64Array, size: int) -> Float64Array:
     padded = np.zeros(size)
     padded[: len(values)] = values
     return padded
 
 
-def _aligned(values: Float64Array) -> Float64Array:
+def _align(values: Float64Array) -> Float64Array:
     """Copy values to an array that begins at a cache-line boundary."""
-    room = np.empty(len(values) + _CACHE_LINE)
-    begin = -(room.ctypes.data // room.itemsize) % _CACHE_LINE
-    aligned: Float64Array = room[begin : begin + len(values)]
+    buffer = np.empty(len(values) + _CACHE_LINE)
+    begin = -(buffer.ctypes.data // buffer.itemsize) % _CACHE_LINE
+    aligned: Float64Array = buffer[begin : begin + len(values)]
     aligned[:] = values
     return aligned

@@ -66,7 +66,7 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """Scores documents by `Σ weight · score` of its members, summed in float64 in member order.
+    """A model that scores by `Σ weight · score` of its members, summed in float64 in member order.
 
     Attributes:
         members: Members, at least one, none a sum itself.
@@ -85,13 +85,13 @@ class Sum:
         """
         if not 1 <= len(members) <= MAX_MEMBERS:
             raise ModelError(f"a sum must have 1 to {MAX_MEMBERS} members, but has {len(members)}")
-        known: dict[str, Categories | None] = {}
+        categories_by_feature: dict[str, Categories | None] = {}
         for member in members:
             for name in member.feature_names:
                 categories = member.categories.get(name)
-                if known.setdefault(name, categories) != categories:
+                if categories_by_feature.setdefault(name, categories) != categories:
                     raise ModelError(f"the members have different categories for the feature {name!r}")
-        return cls(tuple(members), tuple(known))
+        return cls(tuple(members), tuple(categories_by_feature))
 
     @property
     def kind(self) -> str:
@@ -190,10 +190,10 @@ def read_sum(content: bytes) -> Sum:
     Raises:
         ModelError: The file is damaged, or is not a sum.
     """
-    listed, tensors = read_description(content).get("members"), tensors_of(content)
-    if not isinstance(listed, list):
+    descriptions, tensors = read_description(content).get("members"), tensors_of(content)
+    if not isinstance(descriptions, list):
         raise ModelError("the file of the sum does not list its members")
-    members = [_member(place, each, tensors) for place, each in enumerate(listed)]
+    members = [_member(place, each, tensors) for place, each in enumerate(descriptions)]
     for member in members:
         if len(member.feature_names) != len(member.model.feature_names):
             raise ModelError(
@@ -202,17 +202,17 @@ def read_sum(content: bytes) -> Sum:
     return Sum.of(members)
 
 
-def _member(place: int, listed: Any, tensors: Mapping[str, NDArray[Any]]) -> Member:
+def _member(place: int, description: Any, tensors: Mapping[str, NDArray[Any]]) -> Member:
     file = tensors.get(f"members.{place}")
-    if not isinstance(listed, dict) or file is None or file.dtype != np.uint8 or file.ndim != 1:
+    if not isinstance(description, dict) or file is None or file.dtype != np.uint8 or file.ndim != 1:
         raise ModelError(f"member {place} of the sum is missing")
-    reference, names, weight = (listed.get(name) for name in ("model", "feature_names", "weight"))
+    reference, names, weight = (description.get(name) for name in ("model", "feature_names", "weight"))
     is_named = isinstance(reference, str) and isinstance(names, list)
     if not is_named or not all(isinstance(name, str) for name in names or ()):
         raise ModelError(f"member {place} of the sum has no description")
     if not isinstance(weight, float) or not np.isfinite(weight):
         raise ModelError(f"member {place} of the sum has no weight")
-    precision = listed.get("precision", "float32")
+    precision = description.get("precision", "float32")
     if precision not in get_args(Precision):
         raise ModelError(f"member {place} of the sum has an unknown precision of features")
     return Member(str(reference), file.tobytes(), tuple(names or ()), weight, precision)

@@ -1,7 +1,7 @@
 """Sums of products in SIMD registers, which numba's loops cannot express.
 
 A tile adds the products of four documents' inputs and the weights of 32 or 8 units to its outputs. Every
-output is one sum in the order of the inputs, so that it depends bit for bit neither on the size of the tile
+output is one sum in the order of the inputs. It therefore depends bit for bit neither on the size of the tile
 nor on the other documents. A processor with fused multiply-add rounds each product and sum once.
 """
 
@@ -33,9 +33,9 @@ def _tile(n_units: int) -> Kernel:
     def typed(
         _: Any, inputs: Any, i: Any, j: Any, weights: Any, k: Any, n: Any, outputs: Any, o: Any, p: Any
     ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
-            begin = [_place(context, builder, signature, given, at) for at in (0, 3, 6)]
-            _add_products(builder, begin, given[2], given[5], given[8], n_units)
+        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+            begin = [_place(context, builder, signature, arguments, at) for at in (0, 3, 6)]
+            _add_products(builder, begin, arguments[2], arguments[5], arguments[8], n_units)
             return context.get_dummy_value()
 
         return types.void(inputs, i, j, weights, k, n, outputs, o, p), generate
@@ -60,10 +60,10 @@ def _add_products(
         loaded = {
             unit: _vector(builder, builder.gep(line, [_INDEX(unit)])) for unit in range(0, n_units, LANES)
         }
-        repeated = [_repeated(builder, builder.load(builder.gep(row, [loop.index]))) for row in rows]
+        repeated = [_broadcast(builder, builder.load(builder.gep(row, [loop.index]))) for row in rows]
         for row, unit in cells:
             total = sums[row, unit]
-            builder.store(_fused(builder, repeated[row], loaded[unit], builder.load(total)), total)
+            builder.store(_multiply_add(builder, repeated[row], loaded[unit], builder.load(total)), total)
     for cell, place in zip(cells, places, strict=True):
         builder.store(builder.load(sums[cell]), _as_vector(builder, place), align=_ITEM_BYTES)
 
@@ -71,13 +71,13 @@ def _add_products(
 def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
     """Sum products in eight partial sums of every eighth product, which are then added in pairs."""
 
-    def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
-        left, right = (_place(context, builder, signature, given, at) for at in (0, 2))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        left, right = (_place(context, builder, signature, arguments, at) for at in (0, 2))
         total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
-        with cgutils.for_range(builder, builder.sdiv(given[4], _INDEX(LANES))) as loop:
+        with cgutils.for_range(builder, builder.sdiv(arguments[4], _INDEX(LANES))) as loop:
             first = builder.mul(loop.index, _INDEX(LANES))
             factors = [_vector(builder, builder.gep(each, [first])) for each in (left, right)]
-            builder.store(_fused(builder, factors[0], factors[1], builder.load(total)), total)
+            builder.store(_multiply_add(builder, factors[0], factors[1], builder.load(total)), total)
         parts = [builder.extract_element(builder.load(total), _LANE(lane)) for lane in range(LANES)]
         while len(parts) > 1:
             half = len(parts) // 2
@@ -87,10 +87,10 @@ def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
     return types.float64(one, i, other, j, n), generate
 
 
-def _place(context: Any, builder: Any, signature: Any, given: Sequence[Any], at: int) -> Any:
+def _place(context: Any, builder: Any, signature: Any, arguments: Sequence[Any], at: int) -> Any:
     """Return the address of an array's item; the array is argument `at`, its index the next one."""
-    array = context.make_array(signature.args[at])(context, builder, given[at])
-    return builder.gep(array.data, [given[at + 1]])
+    array = context.make_array(signature.args[at])(context, builder, arguments[at])
+    return builder.gep(array.data, [arguments[at + 1]])
 
 
 def _at(builder: Any, begin: Any, stride: Any, row: int, column: int) -> Any:
@@ -105,13 +105,13 @@ def _vector(builder: Any, place: Any) -> Any:
     return builder.load(_as_vector(builder, place), align=_ITEM_BYTES)
 
 
-def _repeated(builder: Any, value: Any) -> Any:
+def _broadcast(builder: Any, value: Any) -> Any:
     nothing = ir.Constant(_VECTOR, ir.Undefined)
     first = builder.insert_element(nothing, value, _LANE(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
 
 
-def _fused(builder: Any, one: Any, other: Any, total: Any) -> Any:
+def _multiply_add(builder: Any, one: Any, other: Any, total: Any) -> Any:
     kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f64")
     return builder.call(function, [one, other, total])

@@ -28,9 +28,9 @@ def _count_parts(
     codes = np.empty(BLOCK * (len(forest.columns) + len(forest.sets)), np.uint16)
     for part in range(first_part, last_part):
         for block in range(part * n_blocks // n_parts, (part + 1) * n_blocks // n_parts):
-            own = features[block * BLOCK : (block + 1) * BLOCK]
-            width = encode_block(own, forest, codes)
-            _count(codes, len(own), width, forest.nodes, forest.roots, arrivals[part])
+            block_features = features[block * BLOCK : (block + 1) * BLOCK]
+            width = encode_block(block_features, forest, codes)
+            _count(codes, len(block_features), width, forest.nodes, forest.roots, arrivals[part])
 
 
 @exact_bare

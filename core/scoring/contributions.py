@@ -44,7 +44,7 @@ class Explainability:
 
 
 class Contributions:
-    """Explains the scores of a model.
+    """Explainer of the scores of a forest.
 
     Attributes:
         steps: Cost of explaining one score; see `Explainability`.

@@ -123,14 +123,14 @@ def _search_value(value: float, missing_go: int) -> float:
 
 
 @exact_inlined
-def _search_step(found: np.uint64, level: np.uint64, value: float, thresholds: Float64Array) -> np.uint64:
+def _search_step(position: np.uint64, level: np.uint64, value: float, thresholds: Float64Array) -> np.uint64:
     """Continue a binary search; NaN exceeds every threshold, infinity included.
 
     The step is added by a shift, because the compiler would turn a condition or a multiplication into a
     branch.
     """
-    probe = found + (_ONE << level) - _ONE
-    return found + (np.uint64(not thresholds[probe] >= value) << level)
+    probe = position + (_ONE << level) - _ONE
+    return position + (np.uint64(not thresholds[probe] >= value) << level)
 
 
 @exact_bare
@@ -164,18 +164,18 @@ def _encode(
                 f6 = _search_step(f6, level, v6, thresholds)
                 f7 = _search_step(f7, level, v7, thresholds)
             at = first * width + column
-            for found in (f0, f1, f2, f3, f4, f5, f6, f7):
-                codes[at] = np.uint16(found - offset)
+            for position in (f0, f1, f2, f3, f4, f5, f6, f7):
+                codes[at] = np.uint16(position - offset)
                 at += width
     for document in range(n_whole, len(features)):
         for column in range(n_columns):
             feature, missing_go, start, levels = columns[column]
             value = _search_value(np.float64(features[document, feature]), missing_go)
-            found, level = np.uint64(start), np.uint64(levels)
+            position, level = np.uint64(start), np.uint64(levels)
             while level > np.uint64(0):
                 level -= _ONE
-                found = _search_step(found, level, value, thresholds)
-            codes[document * width + column] = np.uint16(found - np.uint64(start))
+                position = _search_step(position, level, value, thresholds)
+            codes[document * width + column] = np.uint16(position - np.uint64(start))
 
 
 @exact_bare
@@ -285,16 +285,16 @@ def lay_out_tree(
     """
     waiting = np.empty(2 * len(left) + 1, np.int64)
     waiting[0] = 0 if len(left) else -1
-    made = 1
+    n_nodes = 1
     for at in range(2 * len(left) + 1):
         split = waiting[at]
         if split < 0:
             nodes[root + at] = _LEAF | (np.uint64(root + at) << _CHILD_SHIFT) | _RANK_MASK
             values[root + at] = leaf_values[-split - 1]
         else:
-            waiting[made], waiting[made + 1] = left[split], right[split]
-            nodes[root + at] = (np.uint64(root + made) << _CHILD_SHIFT) | np.uint64(conditions[split])
-            made += 2
+            waiting[n_nodes], waiting[n_nodes + 1] = left[split], right[split]
+            nodes[root + at] = (np.uint64(root + n_nodes) << _CHILD_SHIFT) | np.uint64(conditions[split])
+            n_nodes += 2
 
 
 @exact
@@ -305,11 +305,11 @@ def leaf_depths(left: Int64Array, right: Int64Array) -> Int64Array:
         left: (n_splits,) left children: the number of a later split, or -k - 1 for leaf k.
         right: (n_splits,) right children.
     """
-    of_splits, of_leaves = np.zeros(len(left), np.int64), np.zeros(len(left) + 1, np.int64)
+    split_depths, depths = np.zeros(len(left), np.int64), np.zeros(len(left) + 1, np.int64)
     for split in range(len(left)):
         for child in (left[split], right[split]):
             if child < 0:
-                of_leaves[-child - 1] = of_splits[split] + 1
+                depths[-child - 1] = split_depths[split] + 1
             else:
-                of_splits[child] = of_splits[split] + 1
-    return of_leaves
+                split_depths[child] = split_depths[split] + 1
+    return depths

@@ -39,8 +39,8 @@ MAX_SETS_PER_TREE = 16
 def flatten(trees: Sequence[Tree]) -> FlatForest | None:
     """Lay out a forest for the kernels, or return None where LightGBM should score it.
 
-    None is returned for forests that are too large for the bits of a node, for linear leaves, and for so many
-    sets of categories that LightGBM is faster.
+    LightGBM should score forests that are too large for the bits of a node, linear leaves, and so many sets
+    of categories that LightGBM is faster.
 
     Args:
         trees: Trees in the order in which their values are summed.
@@ -73,9 +73,9 @@ def flatten(trees: Sequence[Tree]) -> FlatForest | None:
     nodes, values = np.empty(n_nodes.sum(), np.uint64), np.zeros(n_nodes.sum())
     split = 0
     for tree, root in zip(trees, roots.tolist(), strict=True):
-        of_tree = conditions[split : split + len(tree.left)]
-        lay_out_tree(tree.left, tree.right, tree.leaf_values, of_tree, root, nodes, values)
-        split += len(of_tree)
+        tree_conditions = conditions[split : split + len(tree.left)]
+        lay_out_tree(tree.left, tree.right, tree.leaf_values, tree_conditions, root, nodes, values)
+        split += len(tree_conditions)
     return FlatForest(columns, thresholds, sets, words, nodes, values, roots.astype(np.uint64))
 
 

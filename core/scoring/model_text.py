@@ -79,11 +79,11 @@ class ModelText:
             f"max_feature_idx={n_features - 1}\n{average}feature_names={' '.join(self.feature_names)}\n"
             f"feature_infos={' '.join(['none'] * n_features)}\n\n"
         )
-        trees = (_written(index, tree) for index, tree in enumerate(self.trees))
+        trees = (_tree_text(index, tree) for index, tree in enumerate(self.trees))
         return f"{head}{''.join(trees)}end of trees\n"
 
 
-def _written(index: int, tree: Tree) -> str:
+def _tree_text(index: int, tree: Tree) -> str:
     rows: dict[str, NDArray[Any]] = {}
     if len(tree.features):
         rows = {
@@ -103,11 +103,11 @@ def _written(index: int, tree: Tree) -> str:
         rows |= {"cat_boundaries": bounds, "cat_threshold": np.concatenate(tree.categories)}
     lines = [f"Tree={index}", f"num_leaves={len(tree.leaf_values)}", f"num_cat={len(tree.categories)}"]
     lines += [f"{name}={_tokens_of(row)}" for name, row in rows.items()]
-    lines += _written_leaves(tree.linear)
+    lines += _linear_leaf_lines(tree.linear)
     return "\n".join([*lines, "shrinkage=1", "", "", ""])
 
 
-def _written_leaves(linear: LinearLeaves | None) -> list[str]:
+def _linear_leaf_lines(linear: LinearLeaves | None) -> list[str]:
     if linear is None:
         return ["is_linear=0"]
     ends = np.cumsum(linear.counts)[:-1]

@@ -55,7 +55,7 @@ class Buckets:
             SCHEME + path,
             tuple(names),
             sum(int(objects[name]["size"]) for name in names),
-            max(_modified(objects[name]) for name in names),
+            max(_modified_at(objects[name]) for name in names),
         )
 
     @contextlib.contextmanager
@@ -85,7 +85,7 @@ class Buckets:
                 raise DatasetError.at(expected, file=name) from invalid
             if _version(after) != _version(before):
                 raise DatasetError.changed(name)
-            yield OpenFile(Path(copy.name), int(before["size"]), _modified(before), ())
+            yield OpenFile(Path(copy.name), int(before["size"]), _modified_at(before), ())
 
     def _copy(
         self, path: str, size_bytes: int, copy: Any, on_bytes: Callable[[int, int], None] | None
@@ -137,7 +137,7 @@ class Buckets:
             raise StoreUnavailable(f"the bucket {failure_reason(error)}") from error
 
 
-def _modified(details: Mapping[str, Any]) -> str:
+def _modified_at(details: Mapping[str, Any]) -> str:
     moment: datetime = details["LastModified"]
     return moment.astimezone(UTC).isoformat()
 

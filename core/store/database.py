@@ -34,8 +34,8 @@ class Database:
     def __init__(self, engine: Engine, lock_seconds: float) -> None:
         self._engine = engine
         self._write_lock = SqliteWriteLock(engine, lock_seconds)
-        self._reading = engines.for_reading(engine)
-        self._probing = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
+        self._read_engine = engines.for_reading(engine)
+        self._probe_engine = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
         self._revisions = Revisions(engine)
         self._guard = ForkGuard(self.disconnect)
 
@@ -45,7 +45,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reporting_errors(), self._guard.inside():
+        with _reporting_errors(), self._guard.delaying_forks():
             schema.upgrade(self._engine)
 
     def close(self) -> None:
@@ -68,7 +68,11 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached or is busy for too long.
         """
-        with self._guard.inside(), self._write_lock.acquire() as engine, self._session(engine) as session:
+        with (
+            self._guard.delaying_forks(),
+            self._write_lock.acquire() as engine,
+            self._session(engine) as session,
+        ):
             tx = Transaction(session)
             yield tx
             tx.finish()
@@ -80,7 +84,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with self._guard.inside(), self._session(self._reading) as session:
+        with self._guard.delaying_forks(), self._session(self._read_engine) as session:
             yield Transaction(session)
 
     @contextlib.contextmanager
@@ -92,7 +96,7 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reporting_errors(), self._guard.inside(), self._reading.connect() as connection:
+        with _reporting_errors(), self._guard.delaying_forks(), self._read_engine.connect() as connection:
             yield connection
 
     @property
@@ -108,13 +112,13 @@ class Database:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with _reporting_errors(), self._guard.inside():
+        with _reporting_errors(), self._guard.delaying_forks():
             return self._revisions.latest()
 
     def read_fault(self) -> str | None:
         """Check that the database can be read; return its fault without addresses, or None."""
         try:
-            with self._guard.inside(), self._probing.connect() as connection:
+            with self._guard.delaying_forks(), self._probe_engine.connect() as connection:
                 connection.execute(select(Worker.name).limit(1))
         except (DBAPIError, PoolTimeout) as error:
             return failure_reason(error)
@@ -123,7 +127,7 @@ class Database:
     def fault(self) -> str | None:
         """Check that the database accepts writes; return its fault without addresses, or None."""
         try:
-            with self._guard.inside(), self._probing.connect() as connection:
+            with self._guard.delaying_forks(), self._probe_engine.connect() as connection:
                 engines.take_write_lock(connection)
         except (DBAPIError, PoolTimeout) as error:
             if isinstance(error, DBAPIError) and engines.is_locked(error):

@@ -22,7 +22,7 @@ _registered = False
 
 
 class ForkGuard:
-    """Make forks wait for running transactions and close all connections.
+    """Guard of forks: a fork waits for running transactions and closes all connections.
 
     Args:
         close: Closes the connections; the pool opens them again when needed.
@@ -37,7 +37,7 @@ class ForkGuard:
         _register()
 
     @contextlib.contextmanager
-    def inside(self) -> Iterator[None]:
+    def delaying_forks(self) -> Iterator[None]:
         """Delay forks by other threads until the block ends."""
         thread = threading.get_ident()
         with self._condition:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.errors import InvalidInput
-from core.store.lifecycle.deletion import MAX_REFUSED, PAUSE_SECONDS, REQUEST_SECONDS, in_time
+from core.store.lifecycle.deletion import MAX_REFUSED, PAUSE_SECONDS, REQUEST_SECONDS, chunks_in_time
 from core.store.repositories.projects import changed_tags
 from core.store.store import Store
 from core.store.tables import Job, Model
@@ -97,7 +97,9 @@ def label_objects(
         StoreUnavailable: The database cannot be reached; earlier changes are kept.
     """
     labelling = Labelling()
-    for chunk in in_time(object_ids, seconds, labelling, pause_seconds=0 if dry_run else PAUSE_SECONDS):
+    for chunk in chunks_in_time(
+        object_ids, seconds, labelling, pause_seconds=0 if dry_run else PAUSE_SECONDS
+    ):
         with store.read() if dry_run else store.begin() as tx:
             _label_chunk(tx, kind, chunk, changes, labelling, dry_run=dry_run)
     return labelling

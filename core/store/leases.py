@@ -24,7 +24,7 @@ class _Heartbeat:
 
 
 class LeaseWatch:
-    """Measure the time since the last heartbeat of each running job.
+    """Time since the last heartbeat of each running job.
 
     The worker writes the end of a lease by its wall clock, which may differ from the clock of this machine
     or be adjusted meanwhile. With wall clocks alone, after a clock was set back, a dead worker would keep its

@@ -23,9 +23,9 @@ class Revisions:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._lock = threading.Lock()
-        self._openings = count()
-        self._opening = 0
-        self._watching: Any = None
+        self._connection_numbers = count()
+        self._connection_number = 0
+        self._connection: Any = None
 
     def latest(self) -> str:
         """Return the current revision."""
@@ -41,15 +41,16 @@ class Revisions:
     def close(self) -> None:
         """Close the kept connection."""
         with self._lock:
-            if self._watching is not None:
-                self._watching.close()
-                self._watching = None
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def _latest_of_sqlite(self) -> str:
         with self._lock:
-            if self._watching is None:
+            if self._connection is None:
                 # Outside SQLAlchemy's transactions, since SQLite would read a snapshot inside one.
-                self._watching, self._opening = self._engine.raw_connection(), next(self._openings)
+                self._connection = self._engine.raw_connection()
+                self._connection_number = next(self._connection_numbers)
             # Number of commits of other connections.
-            (version,) = self._watching.cursor().execute("PRAGMA data_version").fetchone()
-            return f"{self._opening} {version}"
+            (version,) = self._connection.cursor().execute("PRAGMA data_version").fetchone()
+            return f"{self._connection_number} {version}"

@@ -33,7 +33,7 @@ class SqliteWriteLock:
 
     @contextlib.contextmanager
     def acquire(self) -> Iterator[Engine]:
-        """Hold the lock during the block; yields the engine to write with.
+        """Hold the lock during the block, which gets the engine to write with.
 
         Raises:
             StoreUnavailable: The lock was not free within `lock_seconds`.

@@ -40,7 +40,7 @@ class _Unverified:
 
 
 class VerifiedArtifacts:
-    """Read artifacts and verify their checksums. Thread-safe.
+    """Artifacts, read with a check of their checksums. Thread-safe.
 
     An artifact that a release without checksums wrote gets a checksum after its first successful read. The
     mark as damaged is kept until the artifact matches its checksum again.
@@ -186,7 +186,7 @@ class VerifiedArtifacts:
         """Store the checksum of an intact artifact; ignore a failure of the database."""
         try:
             with self._database.begin() as tx:
-                tx.artifacts.keep(key, sha256, size_bytes)
+                tx.artifacts.record_checksum(key, sha256, size_bytes)
         except StoreUnavailable:
             _log.warning("the checksum of %s could not be stored", key, exc_info=True)
 

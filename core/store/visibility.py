@@ -37,7 +37,7 @@ _UNASSIGNED = (
 _WITH_TRASH = "with_trash"
 
 
-def projects() -> tuple[str, ...] | None:
+def visible_projects() -> tuple[str, ...] | None:
     """Return the projects whose rows are visible in the current context, None for all."""
     return _projects.get()
 

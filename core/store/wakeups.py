@@ -54,7 +54,7 @@ class WakeUps:
         try:
             queue = queue_of(lane_of(kind))
             self._celery.send_task(RUN_JOB, [job_id], queue=queue, retry=False, ignore_result=True)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with the broker, the job is safe
+        except Exception as error:  # noqa: BLE001 - the job is safe without the broker
             _log.warning("no wake-up sent for %s: %s", job_id, error)
             return False
         return True

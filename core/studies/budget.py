@@ -67,8 +67,8 @@ def trials_to_queue(
     stale = tally.stale(higher_is_better=higher_is_better) if budget.patience is not None else 0
     if budget.patience is not None and tally.values and stale >= budget.patience:
         return 0
-    left = budget.trials - tally.created
+    remaining = budget.trials - tally.created
     if sampler_limit is not None:
         default = 1 if tally.created == 0 else 0
-        left = min(left, sampler_limit - tally.sampled + default)
-    return max(0, min(left, parallel - tally.active))
+        remaining = min(remaining, sampler_limit - tally.sampled + default)
+    return max(0, min(remaining, parallel - tally.active))

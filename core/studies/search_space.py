@@ -239,11 +239,11 @@ class SearchSpace:
                     continue
                 for pointer, value in _bounds_and_choices(dimension):
                     yield dimension, pointer, self.applied(base, {**branch, dimension.pointer: value})
-        for dimension in self._deciding():
+        for dimension in self._choices_with_dependents():
             for pointer, value in _bounds_and_choices(dimension):
                 yield dimension, pointer, self.applied(base, {dimension.pointer: value})
 
-    def _deciding(self) -> list[Dimension]:
+    def _choices_with_dependents(self) -> list[Dimension]:
         """Return the choices that other parameters depend on."""
         return [
             each
@@ -252,7 +252,7 @@ class SearchSpace:
         ]
 
     def _branches(self, base: Json) -> Iterator[Json]:
-        return SearchSpace(tuple(self._deciding())).combinations(base)
+        return SearchSpace(tuple(self._choices_with_dependents())).combinations(base)
 
 
 def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
@@ -323,14 +323,18 @@ def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
     Raises:
         InvalidInput: Parameters depend on each other.
     """
-    left, ordered = list(dimensions), []
-    while left:
-        ready = [each for each in left if not any(_depends(each, other) for other in left if other != each)]
+    remaining, ordered = list(dimensions), []
+    while remaining:
+        ready = [
+            each
+            for each in remaining
+            if not any(_depends(each, other) for other in remaining if other != each)
+        ]
         if not ready:
-            pointer = pointer_of(left[0].pointer, "when")
+            pointer = pointer_of(remaining[0].pointer, "when")
             raise InvalidInput.at(pointer, "depends on a parameter that depends on this one")
         ordered += ready
-        left = [each for each in left if each not in ready]
+        remaining = [each for each in remaining if each not in ready]
     return tuple(ordered)
 
 

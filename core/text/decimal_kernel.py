@@ -56,10 +56,10 @@ def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tupl
         power += cut
     if has_exponent:
         first = at + _ONE
-        at, written = _exponent(text, first, size)
+        at, exponent = _exponent(text, first, size)
         if at == first:
             return MALFORMED, at, 0.0
-        power += written
+        power += exponent
     return kind, at, float(negated_if(nearest_float64(mantissa, power), negative))
 
 
@@ -150,12 +150,12 @@ def _fraction(
 @exact_bare
 def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.uint64, int]:
     """Read the first 19 digits after leading zeros; also return the number of digits after these."""
-    mantissa, kept, cut = _NOTHING, _NOTHING, 0
+    mantissa, n_digits, cut = _NOTHING, _NOTHING, 0
     while at < stop:
         if text[at] != _POINT:
-            if kept < _MAX_DIGITS:
+            if n_digits < _MAX_DIGITS:
                 mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))
-                kept += np.uint64(mantissa > _NOTHING)
+                n_digits += np.uint64(mantissa > _NOTHING)
             else:
                 cut += 1
         at += _ONE

@@ -63,13 +63,13 @@ def _nearest_bits(mantissa: np.uint64, power: int) -> np.uint64:
         lower += more
         upper += np.uint64(lower < more)
     top = upper >> np.uint64(63)
-    kept = top + _SPARE
-    rounded = upper >> kept
+    dropped_bits = top + _SPARE
+    rounded = upper >> dropped_bits
     # 217706 / 2**16 approximates log2(10), closely enough for all powers of the table.
     exponent = ((217706 * power) >> 16) + 63 + int(top) - int(shift) + 1023
     if exponent <= 0 or exponent >= _INFINITE_EXPONENT:
         return np.uint64(_beyond_normal(rounded, exponent))
-    if lower <= _ONE and -4 <= power <= 23 and rounded & _THREE == _ONE and rounded << kept == upper:
+    if lower <= _ONE and -4 <= power <= 23 and rounded & _THREE == _ONE and rounded << dropped_bits == upper:
         rounded -= _ONE  # a tie: round down to the even number
     rounded = (rounded + (rounded & _ONE)) >> _ONE
     # If rounding overflows the mantissa, the addition carries into the exponent, as it should.

@@ -7,18 +7,18 @@ from core.training.hyperparameters import Hyperparameters
 from core.training.spec import EarlyStopping, TrainingSpec, training_spec
 
 if TYPE_CHECKING:
-    from core.training.binning import KeptBins
+    from core.training.binning import CachedBins
     from core.training.boosting import Snapshot, TrainedRanker, train
     from core.training.checkpoint import Checkpoint, CheckpointError
     from core.training.models import IterationReport, TrainedModel, TrainingCheckpoint
 
 __all__ = [
+    "CachedBins",
     "Checkpoint",
     "CheckpointError",
     "EarlyStopping",
     "Hyperparameters",
     "IterationReport",
-    "KeptBins",
     "Snapshot",
     "TrainedModel",
     "TrainedRanker",
@@ -30,7 +30,7 @@ __all__ = [
 
 # Lazy imports: the API only specifies trainings and does not need LightGBM and its dependencies.
 _MODULES = {
-    "binning": ["KeptBins"],
+    "binning": ["CachedBins"],
     "boosting": ["Snapshot", "TrainedRanker", "train"],
     "checkpoint": ["Checkpoint", "CheckpointError"],
     "models": ["IterationReport", "TrainedModel", "TrainingCheckpoint"],

@@ -26,6 +26,11 @@ _BASIC: Any = basic
 CATEGORICAL = "categorical_column"  # parameter of LightGBM, as written by its Python package
 
 
+def progress_from(on_progress: OnProgress, first: int, total: int) -> OnProgress:
+    """Return a callback for one of several datasets, which adds `first` to the documents binned."""
+    return lambda done, _: on_progress(first + done, total)
+
+
 class FeatureBlocks(lightgbm.Sequence):
     """Features as a sequence that LightGBM reads and bins in blocks of documents.
 
@@ -142,7 +147,7 @@ def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iter
 def _bins_of(
     columns: list[_Column], n_sampled: int, n_documents: int, binning: Mapping[str, Any]
 ) -> ctypes.c_void_p:
-    """Return the handle of a LightGBM dataset with the bins of these columns and room for one document."""
+    """Return the handle of a LightGBM dataset with the bins of these columns and space for one document."""
     double_pointer, int32_pointer = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
     counts = np.array([len(rows) for _, rows in columns], np.int32)
     handle = ctypes.c_void_p()

@@ -14,7 +14,7 @@ import lightgbm
 import numpy as np
 
 from core.data import RankingDataset
-from core.training.bin_edges import CATEGORICAL, FeatureBlocks, OnProgress, bin_edges
+from core.training.bin_edges import CATEGORICAL, FeatureBlocks, OnProgress, bin_edges, progress_from
 from core.training.hyperparameters import Hyperparameters
 from core.types import Int64Array
 
@@ -27,7 +27,7 @@ _UNWRITABLE = re.compile(r"[\s\x00-\x1f\",:\[\]{}]")
 class BinCache(Protocol):
     """A cache of bins: folders under keys, which may be evicted at any time."""
 
-    def takes(self, size_bytes: int) -> bool:
+    def fits(self, size_bytes: int) -> bool:
         """Return whether an entry of this size fits."""
         ...
 
@@ -45,7 +45,7 @@ class BinCache(Protocol):
 
 
 @dataclass(frozen=True)
-class KeptBins:
+class CachedBins:
     """Cached bins of earlier trainings on the same features.
 
     Attributes:
@@ -118,14 +118,14 @@ class Binning:
     Attributes:
         hyperparameters: Hyperparameters; the options of binning are part of the cache key.
         parameters: All parameters of the training, which LightGBM compares with the parameters of the bins.
-        kept: Cached bins, or None to use no cache.
+        cached: Cached bins, or None to use no cache.
         on_progress: Called with the documents binned and the total, and at the end with both equal; may
             raise to stop.
     """
 
     hyperparameters: Hyperparameters
     parameters: Mapping[str, Any]
-    kept: KeptBins | None
+    cached: CachedBins | None
     on_progress: OnProgress | None = None
 
     def datasets(
@@ -133,9 +133,9 @@ class Binning:
     ) -> dict[str, lightgbm.Dataset]:
         """Return the binned datasets "train" and, with validation data, "validation", with the same edges."""
         total = training.n_documents + (validation.n_documents if validation else 0)
-        binned = {"train": self._bins(training, self._key("training"), None, self._counting(0, total))}
+        binned = {"train": self._bins(training, self._key("training"), None, self._progress_from(0, total))}
         if validation is not None:
-            key, count = self._key("training", "validation"), self._counting(training.n_documents, total)
+            key, count = self._key("training", "validation"), self._progress_from(training.n_documents, total)
             binned["validation"] = self._bins(validation, key, binned["train"], count)
         if self.on_progress is not None:
             self.on_progress(total, total)
@@ -145,13 +145,12 @@ class Binning:
         """Return the same binning without progress reports."""
         return replace(self, on_progress=None)
 
-    def _counting(self, first: int, total: int) -> OnProgress | None:
-        on_progress = self.on_progress
-        return None if on_progress is None else lambda done, _: on_progress(first + done, total)
+    def _progress_from(self, first: int, total: int) -> OnProgress | None:
+        return None if self.on_progress is None else progress_from(self.on_progress, first, total)
 
     def _key(self, *parts: str) -> str | None:
         """Return the cache key of bins, None without a cache."""
-        names = [getattr(self.kept, part) for part in parts] if self.kept else [None]
+        names = [getattr(self.cached, part) for part in parts] if self.cached else [None]
         if None in names:
             return None
         inputs = {"lightgbm": lightgbm.__version__, "features": names, **self.hyperparameters.binning()}
@@ -171,7 +170,7 @@ class Binning:
             edges = reference or self._edges(dataset)
             blocks = FeatureBlocks(dataset.features, on_progress)
             data = self._dataset(blocks, edges, feature_name=writable_names(dataset.feature_names))
-            self._keep(data, key)
+            self._store(data, key)
         # Set labels after caching: each job may map them differently.
         data.set_label(dataset.labels)
         return data
@@ -183,9 +182,9 @@ class Binning:
     def _load(
         self, key: str | None, n_documents: int, reference: lightgbm.Dataset | None
     ) -> lightgbm.Dataset | None:
-        if self.kept is None or key is None:
+        if self.cached is None or key is None:
             return None
-        folder = self.kept.cache.find(key)
+        folder = self.cached.cache.find(key)
         if folder is None:
             return None
         try:
@@ -194,15 +193,15 @@ class Binning:
                 return data
         except lightgbm.basic.LightGBMError as error:
             _log.warning("cached bins cannot be used: %s", error)
-        self.kept.cache.discard(key)
+        self.cached.cache.discard(key)
         return None
 
-    def _keep(self, data: lightgbm.Dataset, key: str | None) -> None:
+    def _store(self, data: lightgbm.Dataset, key: str | None) -> None:
         # A lower bound of the size: each document has at least one byte.
-        if self.kept is None or key is None or not self.kept.cache.takes(data.num_data()):
+        if self.cached is None or key is None or not self.cached.cache.fits(data.num_data()):
             return
         try:
-            with self.kept.cache.adding(key) as folder:
+            with self.cached.cache.adding(key) as folder:
                 data.save_binary(folder / _FILE)
         except (OSError, lightgbm.basic.LightGBMError) as error:
             _log.warning("bins cannot be cached: %s", error)
@@ -221,18 +220,18 @@ def writable_names(names: Iterable[str]) -> list[str]:
         >>> writable_names(["bm25", "page rank", "page_rank", "price:usd"])
         ['bm25', 'page_rank_', 'page_rank', 'price_usd']
     """
-    given = list(names)
-    used = {name for name in given if _is_writable(name)}
-    written = []
-    for name in given:
+    feature_names = list(names)
+    used = {name for name in feature_names if _is_writable(name)}
+    spellings = []
+    for name in feature_names:
         spelling = name
         if not _is_writable(name):
             spelling = _UNWRITABLE.sub("_", name) or "_"
             while spelling in used:
                 spelling += "_"
             used.add(spelling)
-        written.append(spelling)
-    return written
+        spellings.append(spelling)
+    return spellings
 
 
 def _is_writable(name: str) -> bool:

@@ -10,7 +10,7 @@ from core.data import RankingDataset
 from core.errors import InvalidInput
 from core.ranges import use_threads
 from core.training.bin_edges import OnProgress
-from core.training.binning import Binning, Bins, KeptBins
+from core.training.binning import Binning, Bins, CachedBins
 from core.training.checkpoint import Checkpoint
 from core.training.findings import Growth
 from core.training.grower import Grower, lightgbm_parameters, portable_text
@@ -65,7 +65,7 @@ def train(
     validation_dataset: RankingDataset | None = None,
     on_iteration: Callable[[IterationReport, Snapshot], None] | None = None,
     threads: int = 1,
-    kept_bins: KeptBins | None = None,
+    cached_bins: CachedBins | None = None,
     resume: Checkpoint | None = None,
     on_binning: OnProgress | None = None,
     bins: Bins | None = None,
@@ -85,7 +85,7 @@ def train(
             may raise `EndTraining` to end the training, or another exception to abandon it. If no further
             split is found after an iteration without metrics, called again with its report and metrics.
         threads: Threads for LightGBM and the loss.
-        kept_bins: Cache of binned features, which does not change the model.
+        cached_bins: Cache of binned features, which does not change the model.
         resume: A checkpoint of the same resumable specification and data, or of an initial model, see
             `Checkpoint.of_model`.
         on_binning: Called with the documents binned and the total, and at the end with both equal; may raise
@@ -102,7 +102,7 @@ def train(
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     with _lightgbm_errors_as_invalid_input():
-        bins = bins or _binning(spec, train_dataset, threads, kept_bins, on_binning)
+        bins = bins or _binning(spec, train_dataset, threads, cached_bins, on_binning)
         training = _Training(spec, train_dataset, validation_dataset, threads, bins, resume, on_scores)
         return training.run(on_iteration)
 
@@ -111,7 +111,7 @@ def bin_features(
     spec: TrainingSpec,
     dataset: RankingDataset,
     threads: int = 1,
-    kept_bins: KeptBins | None = None,
+    cached_bins: CachedBins | None = None,
     on_binning: OnProgress | None = None,
 ) -> lightgbm.Dataset:
     """Bin a dataset's features once, for several trainings with `SharedBins`; see `train` for the arguments.
@@ -120,7 +120,7 @@ def bin_features(
         InvalidInput: LightGBM refuses the data, for instance because no feature varies.
     """
     with _lightgbm_errors_as_invalid_input():
-        return _binning(spec, dataset, threads, kept_bins, on_binning).datasets(dataset)["train"]
+        return _binning(spec, dataset, threads, cached_bins, on_binning).datasets(dataset)["train"]
 
 
 @contextmanager
@@ -135,11 +135,11 @@ def _binning(
     spec: TrainingSpec,
     dataset: RankingDataset,
     threads: int,
-    kept_bins: KeptBins | None,
+    cached_bins: CachedBins | None,
     on_binning: OnProgress | None,
 ) -> Binning:
     parameters = lightgbm_parameters(spec, dataset, threads)
-    return Binning(spec.hyperparameters, parameters, kept_bins, on_binning)
+    return Binning(spec.hyperparameters, parameters, cached_bins, on_binning)
 
 
 class _Training:
@@ -173,17 +173,17 @@ class _Training:
         history, stopwatch = self._history, self._grower.stopwatch
         with suppress(EndTraining):
             while not history.is_complete and self._grower.grow():
-                values = self._measured() if history.is_measured_next else {}
-                report = history.add(values, stopwatch.lap(), self._grower.diagnosed)
+                values = self._mean_values() if history.is_measured_next else {}
+                report = history.add(values, stopwatch.lap(), self._grower.diagnostics_values)
                 if on_iteration is not None:
                     on_iteration(report, self._checkpoint)
             # After an iteration without a split, the scores of `dart` lack dropped trees.
             if not history.is_complete and history.has_unmeasured_end and not self._drops_trees:
-                report = history.measure_end(self._measured(), stopwatch.lap())
+                report = history.measure_end(self._mean_values(), stopwatch.lap())
                 if on_iteration is not None:
                     on_iteration(report, self._checkpoint)
         self._grower.finish()
-        best_iteration = history.kept
+        best_iteration = history.kept_iterations
         text = self._model_text(best_iteration)
         return TrainedRanker(
             portable_text(text),
@@ -203,11 +203,13 @@ class _Training:
         )
 
     def _model_text(self, best_iteration: int) -> str:
-        if self._drops_trees and self._grower.is_exhausted and self._grower.grown < self._total:
+        if self._drops_trees and self._grower.is_exhausted and self._grower.iterations_done < self._total:
             # After an iteration without a split, LightGBM leaves dropped trees negated. Repeat the training
             # without this iteration.
-            shortened = replace(self._spec.hyperparameters, num_iterations=self._grower.grown)
-            spec = replace(self._spec, hyperparameters=shortened, metric_interval=self._grower.grown)
+            shortened = replace(self._spec.hyperparameters, num_iterations=self._grower.iterations_done)
+            spec = replace(
+                self._spec, hyperparameters=shortened, metric_interval=self._grower.iterations_done
+            )
             return (
                 _Training(spec, self._dataset, None, self._threads, self._bins.silent(), self._resume)
                 .run(None)
@@ -215,7 +217,7 @@ class _Training:
             )
         return self._grower.model_text(best_iteration)
 
-    def _measured(self) -> dict[str, Mapping[str, float | None]]:
+    def _mean_values(self) -> dict[str, Mapping[str, float | None]]:
         """Return the mean loss and metrics by dataset."""
         values: dict[str, Mapping[str, float | None]] = {}
         with self._grower.stopwatch.timing(METRICS):
@@ -224,7 +226,7 @@ class _Training:
                 loss = {"loss": float(self._grower.losses(scores).mean())} if name == "train" else {}
                 values[name] = loss | measure(scores)
                 if name == "validation" and self._on_scores is not None:
-                    self._on_scores(self._grower.grown, scores)
+                    self._on_scores(self._grower.iterations_done, scores)
         return values
 
     def _checkpoint(self) -> Checkpoint:

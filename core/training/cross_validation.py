@@ -48,7 +48,7 @@ class FoldResult:
     documents: int
     best_iteration: int
     means: dict[str, float | None] = entry(names=("metrics",), read=dict)
-    history: tuple[tuple[int, Values], ...] = entry((), read=_history, later=True)
+    history: tuple[tuple[int, Values], ...] = entry((), read=_history, omit_default=True)
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class FoldInterval:
 def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
     """Return the mean over folds, `mean ± t(k − 1) · s / √k`, None where no fold has a value.
 
-    The trainings of two folds share most of their queries, so the folds are not independent and the interval
-    tends to be too narrow (Bengio and Grandvalet 2004).
+    The trainings of two folds share most of their queries. The folds are therefore not independent, and the
+    interval tends to be too narrow (Bengio and Grandvalet 2004).
 
     Example:
         >>> interval = fold_interval([0.4, 0.5, 0.6])
@@ -209,7 +209,7 @@ class CrossValidation:
         """Return for each metric the mean over the folds so far, with its interval."""
         return {name: fold_interval([fold.means[name] for fold in self.folds]) for name in self.per_query}
 
-    def measured(self) -> dict[int, list[tuple[str, Values]]]:
+    def values_by_iteration(self) -> dict[int, list[tuple[str, Values]]]:
         """Return for each iteration the names and values of the folds that were measured at it."""
         by_iteration: dict[int, list[tuple[str, Values]]] = {}
         for fold in self.folds:
@@ -270,11 +270,11 @@ class CrossValidation:
         return cls(assignment, folds, per_query, scores if len(scores) else None), training
 
 
-def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
+def fold_curves(fold_values: Sequence[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
     """Return the values of folds at one iteration, by the label of their curve.
 
     Args:
-        measured: Name and values of each fold measured at the iteration; early stopping ends some folds
+        fold_values: Name and values of each fold measured at the iteration; early stopping ends some folds
             before others.
 
     Returns:
@@ -283,10 +283,10 @@ def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, f
     """
     curves: dict[str, dict[str, float | None]] = {}
     for data in ("train", "validation"):
-        parts = [values[data] for _, values in measured if data in values]
+        parts = [values[data] for _, values in fold_values if data in values]
         names = dict.fromkeys(name for part in parts for name in part)
         curves[data] = {name: _mean([part.get(name) for part in parts]) for name in names}
-    for fold, values in measured:
+    for fold, values in fold_values:
         curves[fold_label(fold)] = dict(values.get("validation", {}))
     return {data: values for data, values in curves.items() if values}
 

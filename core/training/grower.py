@@ -92,10 +92,10 @@ class Grower:
         shard: The shard of `training` in a distributed training, else None.
 
     Attributes:
-        grown: Iterations done, including those before a resumption.
+        iterations_done: Iterations done, including those before a resumption.
         base_trees: Trees of the initial model.
         is_exhausted: Whether the last update found no split with a gain.
-        diagnosed: Diagnostics of the gradient of the last tree, or None.
+        diagnostics_values: Diagnostics of the gradient of the last tree, or None.
         stopwatch: Times by part.
     """
 
@@ -129,10 +129,10 @@ class Grower:
             n_queries=shard.n_queries if shard is not None else None,
         )
         self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
-        self.grown = start.iteration if start else 0
+        self.iterations_done = start.iteration if start else 0
         self.base_trees = start.base_trees if start else 0
         self.is_exhausted = False
-        self.diagnosed: Mapping[str, float | None] | None = None
+        self.diagnostics_values: Mapping[str, float | None] | None = None
         self.stopwatch = Stopwatch()
         self._booster = self._new_booster(
             lightgbm_parameters(spec, training, threads, shard), bins, validation, start
@@ -166,11 +166,11 @@ class Grower:
         """
         with self.stopwatch.timing(TREE):
             self.is_exhausted = self._booster.update(fobj=self._derivatives)
-        if self.is_exhausted and (self.grown or self.base_trees):
+        if self.is_exhausted and (self.iterations_done or self.base_trees):
             return False  # no split has a gain: LightGBM has added no tree
         if not self.is_exhausted:
             self._sampling.count_tree()
-        self.grown += 1
+        self.iterations_done += 1
         return True
 
     def scores(self, name: str) -> Float64Array:
@@ -186,7 +186,7 @@ class Grower:
             scores: Scores that `scores("train")` returned.
         """
         with self.stopwatch.timing(OBJECTIVE):
-            gradient, hessian, losses = self._objective.with_value(scores, self.grown)
+            gradient, hessian, losses = self._objective.with_value(scores, self.iterations_done)
         if not self._drops_trees:
             self._next_derivatives = gradient, hessian
         return losses
@@ -212,7 +212,7 @@ class Grower:
 
     def has_gradient(self) -> bool:
         """Return whether the loss would still change the score of a document."""
-        return bool(np.any(self._objective(self.scores("train"), self.grown)[0]))
+        return bool(np.any(self._objective(self.scores("train"), self.iterations_done)[0]))
 
     def decisive_bound(self) -> str | None:
         """Return the first hyperparameter whose bound alone prevents another tree, or None.
@@ -230,15 +230,15 @@ class Grower:
 
     def _derivatives(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
         """Return the derivatives for the next tree, as LightGBM's objective function."""
-        self._sampling.reseed(self._booster, self.grown)
+        self._sampling.reseed(self._booster, self.iterations_done)
         with self.stopwatch.timing(OBJECTIVE):
-            gradient, hessian = self._next_derivatives or self._objective(scores, self.grown)
-            gradient, hessian = self._tree_derivatives(gradient, hessian, self.grown)
+            gradient, hessian = self._next_derivatives or self._objective(scores, self.iterations_done)
+            gradient, hessian = self._tree_derivatives(gradient, hessian, self.iterations_done)
             if self._shard is not None:
                 gradient, hessian = _rounded(self._shard, gradient, hessian)
             self._update_bias()
         self._next_derivatives = None
-        self.diagnosed = self._diagnose(scores, gradient)
+        self.diagnostics_values = self._diagnose(scores, gradient)
         return gradient, hessian
 
     def _update_bias(self) -> None:
@@ -258,7 +258,7 @@ class Grower:
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
         plan = self._spec.diagnostics
-        if plan is None or not plan.is_due_after(self.grown, self._total):
+        if plan is None or not plan.is_due_after(self.iterations_done, self._total):
             return None
         with self.stopwatch.timing(DIAGNOSTICS):
             return diagnose(
@@ -267,7 +267,7 @@ class Grower:
                 self._dataset.labels,
                 self._dataset.query_boundaries,
                 cutoff=plan.cutoff,
-                iteration=self.grown,
+                iteration=self.iterations_done,
                 seed=self._spec.seed,
                 gradient=gradient,
             )

@@ -85,26 +85,28 @@ class History:
         return self._selects and 0 < self.best_iteration == len(self.reports)
 
     @property
-    def kept(self) -> int:
-        """Return how many iterations the model keeps."""
+    def kept_iterations(self) -> int:
+        """Return the number of iterations that the model keeps."""
         return self.best_iteration or len(self.reports)
 
     def add(
         self,
         values: Values,
         milliseconds: Mapping[str, float],
-        diagnosed: Mapping[str, float | None] | None = None,
+        diagnostics_values: Mapping[str, float | None] | None = None,
     ) -> IterationReport:
         """Add the report of an iteration.
 
         Args:
             values: Mean loss and metrics by dataset, empty where the iteration is not measured.
             milliseconds: Wall time of the iteration by part.
-            diagnosed: Diagnostics of the iteration's gradient, or None.
+            diagnostics_values: Diagnostics of the iteration's gradient, or None.
         """
         iteration = len(self.reports) + 1
         self._select(iteration, values)
-        reported = dict(values) if diagnosed is None else {**values, "diagnostics": diagnosed}
+        reported = (
+            dict(values) if diagnostics_values is None else {**values, "diagnostics": diagnostics_values}
+        )
         best = max(self.best_iteration, 1)
         report = IterationReport(iteration, self._total, reported, best, milliseconds)
         self.reports.append(report)

@@ -53,13 +53,15 @@ def memory_need(
 ) -> MemoryNeed:
     """Estimate the peak memory of a training, in addition to the current memory of the process."""
     parts = [training] if validation is None else [training, validation]
-    measured = sum(part.n_documents for part in parts) * _BYTES_PER_SCORED_DOCUMENT
+    scored_bytes = sum(part.n_documents for part in parts) * _BYTES_PER_SCORED_DOCUMENT
     if not spec.learns:
-        return MemoryNeed({"scores": measured})
-    learnt = {"scores and derivatives": measured + training.n_documents * _BYTES_PER_TRAINING_DOCUMENT}
+        return MemoryNeed({"scores": scored_bytes})
+    training_bytes = {
+        "scores and derivatives": scored_bytes + training.n_documents * _BYTES_PER_TRAINING_DOCUMENT
+    }
     if isinstance(spec.scorer, NetworkScorer):
-        return MemoryNeed(learnt | _network_bytes(spec.scorer, parts))
-    return MemoryNeed(learnt | _tree_bytes(spec, parts))
+        return MemoryNeed(training_bytes | _network_bytes(spec.scorer, parts))
+    return MemoryNeed(training_bytes | _tree_bytes(spec, parts))
 
 
 def _tree_bytes(spec: TrainingSpec, parts: list[RankingDataset]) -> dict[str, int]:

@@ -142,9 +142,9 @@ class _Comparison:
         if test == self._constrained:
             test = _LOWER if narrows_lower else _UPPER
         for child, cells in zip(self._children[parent], self._sides(parent), strict=True):
-            if both := region.get(test, cells) & cells:
+            if common_cells := region.get(test, cells) & cells:
                 nodes = (child, upper) if narrows_lower else (lower, child)
-                yield (*nodes, {**region, test: both})
+                yield (*nodes, {**region, test: common_cells})
 
     def _spread(self, node: int) -> float:
         return self._highest[node] - self._lowest[node]
@@ -159,9 +159,9 @@ class _Comparison:
             test, cells = self._tests[parent], self._sides(parent)[side]
             region[test] = region.get(test, cells) & cells
             node = parent
-        own = region.pop(self._constrained)
+        constrained_cells = region.pop(self._constrained)
         left, right = self._sides(split)
-        return {**region, _LOWER: own & left, _UPPER: own & right}
+        return {**region, _LOWER: constrained_cells & left, _UPPER: constrained_cells & right}
 
     @cached_property
     def _parents(self) -> dict[int, tuple[int, int]]:
@@ -206,14 +206,14 @@ def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
     cuts = np.unique(cuts)
     real, nan = (1 << len(cuts) + 1) - 1, 1 << len(cuts) + 1
     zeros = _up_to(_ZERO, cuts) & ~_up_to(_BELOW_ZERO, cuts) if zero_is_missing else 0
-    of_zero = 1 << int(np.searchsorted(cuts, 0.0))
+    zero_cell = 1 << int(np.searchsorted(cuts, 0.0))
     sides = {}
     for split, threshold, missing_type in zip(
         splits, thresholds.tolist(), missing_types.tolist(), strict=True
     ):
         left = _up_to(threshold, cuts)
         if missing_type == _NONE_MISSING:
-            left |= nan if left & of_zero else 0
+            left |= nan if left & zero_cell else 0
         else:
             missing = zeros | nan if missing_type == _ZERO_MISSING else nan
             left = left | missing if tree.decisions[split] & _MISSING_LEFT else left & ~missing

@@ -55,7 +55,7 @@ def uniform_numbers(key: int, n: int) -> Float64Array:
 
 
 class Sampling:
-    """Reseeds a booster's random generators before each tree.
+    """The random generators of a booster, which are reseeded before each tree.
 
     Args:
         hyperparameters: Hyperparameters, which determine the random choices.
@@ -68,8 +68,8 @@ class Sampling:
         # A `dart` booster loses the weights of its trees at each `reset_parameter`. It is never resumed, so
         # its generators need no reseeding.
         self._draws = hyperparameters.is_random and hyperparameters.is_resumable
-        self._grown = 0
-        self._flipped = False
+        self._trees_grown = 0
+        self._is_fraction_flipped = False
 
     def reseed(self, booster: lightgbm.Booster, iteration: int) -> None:
         """Reseed the generators for the next tree; call this from the objective function.
@@ -90,14 +90,14 @@ class Sampling:
         if self._draws_documents(iteration):
             # LightGBM applies a new seed only if a bagging fraction has changed. The parameter
             # `pos_bagging_fraction` has no other effect: only LightGBM's binary objective uses it.
-            self._flipped = not self._flipped
-            parameters["pos_bagging_fraction"] = 0.5 if self._flipped else 1.0
+            self._is_fraction_flipped = not self._is_fraction_flipped
+            parameters["pos_bagging_fraction"] = 0.5 if self._is_fraction_flipped else 1.0
             parameters["bagging_seed"] = derived_seed(self._seed, _BAGGING, iteration // self._bagging_freq)
         booster.reset_parameter(parameters)
 
     def count_tree(self) -> None:
         """Count a tree that the booster has grown."""
-        self._grown += 1
+        self._trees_grown += 1
 
     def finish(self, booster: lightgbm.Booster) -> None:
         """Reset the booster's seed parameters to `fixed_seeds`, which are written with the model."""
@@ -109,7 +109,7 @@ class Sampling:
         LightGBM counts the trees of this booster, which are fewer than the iterations after a resumption.
         """
         freq = self._bagging_freq
-        return freq > 0 and (iteration % freq == 0 or self._grown % freq == 0)
+        return freq > 0 and (iteration % freq == 0 or self._trees_grown % freq == 0)
 
 
 def derived_seed(seed: int, purpose: int, index: int) -> int:

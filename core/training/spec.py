@@ -19,7 +19,7 @@ _NO_LOSS = "mse"  # placeholder for a sum of models, which is not trained by a l
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Stop when a validation metric has not improved for a number of iterations.
+    """Rule to stop when a validation metric has not improved for a number of iterations.
 
     Attributes:
         metric: Spelling of the metric, `ndcg@10`.
@@ -158,8 +158,8 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     seed = values.get("seed", 42)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         problems.append(InputProblem("/seed", f"must be a whole number from 0 to {_SEEDS - 1}"))
-    given = {name: values[name] for name in OPTION_NAMES if values.get(name) is not None}
-    options = _parse(problems, "", lambda: build(TrainingOptions, given))
+    option_values = {name: values[name] for name in OPTION_NAMES if values.get(name) is not None}
+    options = _parse(problems, "", lambda: build(TrainingOptions, option_values))
     contract = _parse(problems, "/contract", lambda: conventions(values.get("contract")))
     diagnostics = _parse(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     categorical = _parse(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
@@ -235,15 +235,15 @@ def _clicks(values: Any, loss: Loss | None) -> ClickCorrection | None:
 
 
 def _names(values: Any) -> tuple[str, ...]:
-    given = [] if values is None else values
-    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
+    names = [] if values is None else values
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InvalidInput.at("", "must be a list of names of features")
-    seen: set[str] = set()
-    for index, name in enumerate(given):
-        if name in seen:
+    seen_names: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen_names:
             raise InvalidInput.at(f"/{index}", f"{name!r} is listed twice")
-        seen.add(name)
-    return tuple(given)
+        seen_names.add(name)
+    return tuple(names)
 
 
 def _positive_problems(pointer: str, value: Any) -> list[InputProblem]:

@@ -12,7 +12,7 @@ EXCHANGE = "exchange"
 
 
 class Stopwatch:
-    """Measures the time of parts of a loop; time in a nested part counts for the inner part only."""
+    """A stopwatch for the parts of a loop; time in a nested part counts for the inner part only."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str | None, float] = defaultdict(float)

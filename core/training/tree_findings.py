@@ -103,10 +103,10 @@ def _broken_constraints(
 
 def _leaf_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: int) -> Iterator[Finding]:
     texts = [model.text for model, _ in parts if isinstance(model, TreeModel)]
-    grown = [tree for text in texts for tree in text.trees[base_trees:] if len(tree.left)]
-    if not grown:
+    trees = [tree for text in texts for tree in text.trees[base_trees:] if len(tree.left)]
+    if not trees:
         return
-    documents = np.concatenate([tree.leaf_counts for tree in grown])
+    documents = np.concatenate([tree.leaf_counts for tree in trees])
     small = int((documents < hyperparameters.min_data_in_leaf).sum())
     if small:
         yield Finding(

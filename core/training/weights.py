@@ -81,8 +81,8 @@ def best_weights(
 ) -> tuple[float, ...]:
     """Return the best non-negative weights by coordinate ascent, the method of earlier releases.
 
-    The search starts from each model alone and from equal weights, so that on this data the result is at
-    least as good as the best model. See `fit_weights` for the arguments.
+    The search starts from each model alone and from equal weights. On this data the result is thus at least
+    as good as the best model. See `fit_weights` for the arguments.
     """
     search = _Search(scores, dataset, metric, conventions)
     count = len(scores)
@@ -94,7 +94,7 @@ def best_weights(
 
 
 class _Search:
-    """Evaluates weights of scaled scores by the metric."""
+    """A search for weights of scaled scores, with the metric that evaluates them."""
 
     def __init__(
         self, scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
@@ -107,8 +107,8 @@ class _Search:
         self._dataset = dataset
         self._metric = metric
         self._conventions = conventions
-        self._parsed = parse_metric(metric, conventions)
-        self._sign = 1.0 if self._parsed.higher_is_better else -1.0
+        self._parsed_metric = parse_metric(metric, conventions)
+        self._sign = 1.0 if self._parsed_metric.higher_is_better else -1.0
 
     @cached_property
     def equal(self) -> Float64Array:
@@ -120,13 +120,13 @@ class _Search:
 
     def per_query(self, weights: Float64Array) -> Float64Array:
         """Return a value for each query whose mean is to be maximised; NaN where the metric is undefined."""
-        values = self._measured(weights)
-        return self._sign * (np.log(values) if self._parsed.geometric_mean else values)
+        values = self._metric_values(weights)
+        return self._sign * (np.log(values) if self._parsed_metric.geometric_mean else values)
 
     def value(self, weights: Float64Array, queries: npt.NDArray[np.bool_] | None = None) -> float:
         """Return the mean over some queries, to be maximised; minus infinity if no query has a value."""
-        values = self._measured(weights)
-        mean = self._parsed.mean(values if queries is None else values[queries])
+        values = self._metric_values(weights)
+        mean = self._parsed_metric.mean(values if queries is None else values[queries])
         return -np.inf if mean is None else self._sign * mean
 
     def unscaled(self, weights: Float64Array) -> tuple[float, ...]:
@@ -134,7 +134,7 @@ class _Search:
         unscaled = weights / self._scales
         return tuple((unscaled / unscaled.sum()).tolist())
 
-    def _measured(self, weights: Float64Array) -> Float64Array:
+    def _metric_values(self, weights: Float64Array) -> Float64Array:
         scores = self._scaled @ weights
         return measure(scores, self._dataset, [self._metric], self._conventions)[self._metric]
 
@@ -155,8 +155,8 @@ def _best_equal_share(values: Float64Array) -> float:
     best = int(values.mean(axis=1).argmax())  # on a tie, the largest share of equal weights
     gains = values[best] - values[0]
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
-    is_shown = mean > 0.0 and t_test_p(mean, deviation, n_queries) < SIGNIFICANCE
-    return _EQUAL_SHARES[best] if is_shown else 1.0
+    is_significant = mean > 0.0 and t_test_p(mean, deviation, n_queries) < SIGNIFICANCE
+    return _EQUAL_SHARES[best] if is_significant else 1.0
 
 
 def _coordinate_ascent(weights: Float64Array, value: Callable[[Float64Array], float]) -> Float64Array:

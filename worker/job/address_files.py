@@ -29,7 +29,7 @@ class AddressFiles:
         self._options = reading_options(options_json(row.source))
         self._exits = contextlib.ExitStack()
         self._downloads = Downloads(row.id, row.source, run, max_bytes)
-        self._joined: FolderFiles | None = None
+        self._folder_files: FolderFiles | None = None
 
     def __enter__(self) -> "AddressFiles":
         self._exits.enter_context(self._downloads)
@@ -54,9 +54,9 @@ class AddressFiles:
         if len(files) == 1:
             return upload_digest(files[0].sha256, None, self._options)
         locations = [(str(number), name) for number, name in enumerate(downloads.names)]
-        self._joined = FolderFiles(self._row, self._run, locations, DataFiles([downloads.folder], 0.0))
-        self._exits.enter_context(self._joined)
-        return self._joined.digest(on_progress)
+        self._folder_files = FolderFiles(self._row, self._run, locations, DataFiles([downloads.folder], 0.0))
+        self._exits.enter_context(self._folder_files)
+        return self._folder_files.digest(on_progress)
 
     def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
         """Read the dataset.
@@ -64,7 +64,7 @@ class AddressFiles:
         Raises:
             DatasetError: The files cannot be parsed, or are inconsistent.
         """
-        if self._joined is not None:
-            return self._joined.read(limits, threads, on_progress)
+        if self._folder_files is not None:
+            return self._folder_files.read(limits, threads, on_progress)
         file = JudgedFile(self._downloads.path(0), self._downloads.names[0])
         return read_file(file, self._options, limits, threads=threads, on_progress=on_progress)

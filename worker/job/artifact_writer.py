@@ -42,7 +42,7 @@ class ArtifactWriter:
     def record_checksums(self, tx: Transaction) -> None:
         """Record the checksums of the written artifacts."""
         for key, written in self._checksums.items():
-            tx.artifacts.keep(key, written.sha256, written.size_bytes)
+            tx.artifacts.record_checksum(key, written.sha256, written.size_bytes)
 
     def commit(self) -> None:
         """Keep the written artifacts of a job that has succeeded."""
@@ -67,7 +67,7 @@ class ArtifactWriter:
         self._deleted_on_end.append(path)
 
     def retain(self, path: str) -> None:
-        """Unregister artifacts that `delete_on_end` registered."""
+        """Deregister artifacts that `delete_on_end` registered."""
         self._deleted_on_end.remove(path)
 
     def delete_registered(self) -> None:

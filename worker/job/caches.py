@@ -49,7 +49,7 @@ class Caches:
 
     def keep_dataset(self, key: str, dataset: RankingDataset) -> None:
         """Cache a dataset; ignore a full disk."""
-        if not self.arrays.takes(dataset.features.nbytes):
+        if not self.arrays.fits(dataset.features.nbytes):
             return
         try:
             with self.arrays.adding(key) as folder:

@@ -27,7 +27,7 @@ from core.store.artifacts.keys import candidate_key
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from core.store.repositories.projects import Labels
 from core.training.checkpoint import ARCHIVE_ERRORS
-from worker.job.progress import left_seconds
+from worker.job.progress import remaining_seconds
 from worker.job.run import JobRun, spent_seconds_of
 from worker.job.training_data import TrainingData, load_and_align
 
@@ -58,7 +58,7 @@ def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, Trainin
 
 
 class CandidateTrials:
-    """Try the candidates of an automatic training within one of its jobs.
+    """Trials of the candidates of an automatic training within one of its jobs.
 
     Args:
         run: The job that tries them: the automatic training, or a helper job.
@@ -70,7 +70,7 @@ class CandidateTrials:
     def __init__(self, run: JobRun, auto_train_id: str, job: AutoTrainJob, data: TrainingData) -> None:
         self._run, self._id, self._job = run, auto_train_id, job
         memory_bytes = run.bounds.memory_bytes
-        free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.taken_bytes() or 0))
+        free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.used_bytes() or 0))
         spec = AutoSpec(
             job.metric,
             job.budget_seconds,
@@ -109,7 +109,7 @@ class CandidateTrials:
             self.try_available()
             with self._run.store.read() as tx:
                 if tx.candidates.is_settled(self._id):
-                    tried = [tried for _, tried in sorted(self._ended(tx).items())]
+                    tried = [tried for _, tried in sorted(self._read_ended(tx).items())]
                     return tried, [row.reason for row in tx.candidates.of(self._id) if row.reason]
             self._run.lease.check()
             time.sleep(_WAIT_SECONDS)
@@ -158,14 +158,15 @@ class CandidateTrials:
         self._record_processor()
         with self._run.store.read() as tx:
             rows = tx.candidates.of(self._id)
-            ended = self._ended(tx)
+            ended = self._read_ended(tx)
             spent = spent_seconds_of(tx, self._id)
         read_at = time.monotonic()
         is_first = all(row.status == NOT_TRIED for row in rows[:number])
-        left = trial_seconds(self.trials.spec) - reserve_seconds(self.trials, list(ended.values())) - spent
+        reserved = reserve_seconds(self.trials, list(ended.values()))
+        available_seconds = trial_seconds(self.trials.spec) - reserved - spent
 
         def time_left() -> float:
-            return left - (time.monotonic() - read_at)
+            return available_seconds - (time.monotonic() - read_at)
 
         if not is_first and time_left() <= 0.0:
             self._record(number, status=NOT_TRIED, reason=BUDGET_EXHAUSTED)
@@ -175,7 +176,7 @@ class CandidateTrials:
             self._record(number, folds=done, planned_folds=folds)
             completed, total = _fold_counts(rows, number, done, folds)
             elapsed = spent + time.monotonic() - read_at
-            remaining = min(left_seconds(elapsed, completed, total), time_left())
+            remaining = min(remaining_seconds(elapsed, completed, total), time_left())
             self._run.reporter.report(
                 progress={
                     "phase": f"trying {candidate.name}",
@@ -226,7 +227,7 @@ class CandidateTrials:
         with self._run.store.begin() as tx:
             tx.candidates.record(self._id, number, self._claim, **columns)
 
-    def _ended(self, tx: Transaction) -> dict[int, Tried]:
+    def _read_ended(self, tx: Transaction) -> dict[int, Tried]:
         """Return the tried candidates by number, with their scores on held-out folds."""
         for row in tx.candidates.of(self._id):
             if row.status in ("complete", "stopped", "out-of-time") and row.number not in self._tried:

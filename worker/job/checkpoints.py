@@ -29,7 +29,7 @@ class Checkpoints:
     def __init__(self, run: JobRun, interval_seconds: float) -> None:
         self._run = run
         self._interval_seconds = interval_seconds
-        self._kept_at = time.monotonic()
+        self._stored_at = time.monotonic()
         self._written = 0
         self._key: str | None = run.reporter.checkpoint["key"] if run.reporter.checkpoint else None
         run.artifacts.delete_on_end(checkpoint_folder(run.id))
@@ -58,7 +58,7 @@ class Checkpoints:
 
     def is_due(self) -> bool:
         """Return whether the next checkpoint is due."""
-        return time.monotonic() - self._kept_at >= self._interval_seconds
+        return time.monotonic() - self._stored_at >= self._interval_seconds
 
     def keep(self, snapshot: Snapshot) -> None:
         """Store the checkpoint of a training and replace the previous one.
@@ -82,7 +82,7 @@ class Checkpoints:
         Raises:
             LeaseLost: The job was given to another worker.
         """
-        self._kept_at = time.monotonic()
+        self._stored_at = time.monotonic()
         # Use a new key: the previous checkpoint is valid until the database refers to this one.
         self._written += 1
         key = checkpoint_key(self._run.id, self._run.lease.token, self._written)

@@ -138,8 +138,8 @@ def compare_with_naive(
         uncorrected = replace(spec, clicks=None)
         if iterations is not None:
             uncorrected = replace(uncorrected.with_iterations(iterations), early_stopping=None)
-        naive = read_model(_naive(run, uncorrected, data).content)
-        compare = _compared if _is_judged(job, role) else _compared_by_clicks
+        naive = read_model(_train_naive(run, uncorrected, data).content)
+        compare = _compare_by_labels if _is_judged(job, role) else _compare_by_clicks
         comparison = compare(run, spec, role, held_out.dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
 
@@ -153,7 +153,7 @@ def _is_judged(job: BaseTrainingJob, role: str) -> bool:
     return job.test is None if role == "test" else isinstance(job.validation, HeldOutDataset)
 
 
-def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
+def _train_naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
     def on_iteration(_report: IterationReport, _snapshot: Any) -> None:
         run.lease.check()
 
@@ -170,13 +170,13 @@ def _naive(run: JobRun, spec: TrainingSpec, data: TrainingData) -> TrainedModel:
         validation,
         on_iteration=on_iteration,
         threads=run.threads,
-        kept_bins=data.kept_bins(run.caches.binned),
+        cached_bins=data.cached_bins(run.caches.binned),
         resume=data.start(run.threads),
     )
     return data.with_base(trees)
 
 
-def _compared(
+def _compare_by_labels(
     run: JobRun,
     spec: TrainingSpec,
     role: str,
@@ -190,10 +190,10 @@ def _compared(
         ]
         for model in models
     )
-    return _tested(NaiveComparison(metric, role), corrected, naive, parse_metric(metric, spec.conventions))
+    return _with_test(NaiveComparison(metric, role), corrected, naive, parse_metric(metric, spec.conventions))
 
 
-def _compared_by_clicks(
+def _compare_by_clicks(
     run: JobRun,
     spec: TrainingSpec,
     role: str,
@@ -203,17 +203,17 @@ def _compared_by_clicks(
     """Compare by the metric on clicks, or by an estimate of DCG for the correction `ips`."""
     clicks = spec.clicks
     if clicks is None or clicks.correction != "ips":
-        return replace(_compared(run, spec, role, dataset, models), by_clicks=True)
+        return replace(_compare_by_labels(run, spec, role, dataset, models), by_clicks=True)
     metric = f"dcg@{parse_metric(spec.selection_metric, spec.conventions).cutoff or _DEFAULT_CUTOFF}"
     held_out = HeldOutClicks(dataset, clicks, rank_weights(metric))
     corrected, naive = (
         held_out.values(scores_of(model, "the model", dataset, run.threads)) for model in models
     )
     comparison = NaiveComparison(metric, role, by_clicks=True, estimated=True, missing=held_out.missing())
-    return _tested(comparison, corrected, naive, parse_metric(metric))
+    return _with_test(comparison, corrected, naive, parse_metric(metric))
 
 
-def _tested(
+def _with_test(
     comparison: NaiveComparison, corrected: Float64Array, naive: Float64Array, metric: Metric
 ) -> NaiveComparison:
     """Return the comparison with the means and the p-value of (n_queries,) values, NaN where undefined."""

@@ -102,7 +102,7 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
 
 
 class DaskReader:
-    """Read files on Dask workers, one file per worker at a time.
+    """Reader of files on Dask workers, one file per worker at a time.
 
     Args:
         client: Client of the cluster.
@@ -122,17 +122,17 @@ class DaskReader:
         self._fractions: queue.SimpleQueue[tuple[int, float]] = queue.SimpleQueue()
         self._workers = 0
         self._counted_at = -math.inf
-        self._seen_at = time.monotonic()
+        self._connected_at = time.monotonic()
 
     def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
         """Read all files; pass each to `take` as soon as it is read."""
-        left = list(enumerate(tasks))[::-1]
+        remaining = list(enumerate(tasks))[::-1]
         try:
             self._client.subscribe_topic(self._topic, self._on_event)
-            while left or self._running:
+            while remaining or self._running:
                 self._count_workers()
-                while left and len(self._running) < self._workers:
-                    self._submit(*left.pop())
+                while remaining and len(self._running) < self._workers:
+                    self._submit(*remaining.pop())
                 future = self._next_ended(on_fraction)
                 if future is not None:
                     place = self._running.pop(future)
@@ -165,8 +165,8 @@ class DaskReader:
             raise ClusterUnavailable(_LOST) from error
         self._counted_at = time.monotonic()
         if self._workers:
-            self._seen_at = self._counted_at
-        elif self._counted_at - self._seen_at > self._patience_seconds:
+            self._connected_at = self._counted_at
+        elif self._counted_at - self._connected_at > self._patience_seconds:
             raise ClusterUnavailable("no Dask worker is connected to the scheduler")
 
     def _next_ended(self, on_fraction: OnFraction) -> "Future[Any] | None":
@@ -188,7 +188,7 @@ class DaskReader:
         if future.status not in ("finished", "error"):
             raise ClusterUnavailable(_LOST)
         try:
-            result = self._received(future)
+            result = self._fetch_result(future)
         except KilledWorker as error:
             raise DatasetError.at(
                 "expected a file that a Dask worker can read, but several workers ended while reading it,"
@@ -202,7 +202,7 @@ class DaskReader:
         part: Part = result
         return part
 
-    def _received(self, future: "Future[Any]") -> Any:
+    def _fetch_result(self, future: "Future[Any]") -> Any:
         """Fetch the result of a task, and check for interruptions of the job meanwhile."""
         loop: Any = self._client.loop
         gathering: Any = self._client.gather(future, asynchronous=True)

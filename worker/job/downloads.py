@@ -90,14 +90,14 @@ class Downloads:
             LeaseLost: The job was given to another worker.
         """
         self._run.reporter.phase("downloading")
-        files = self._downloaded()
-        read = [_described(file, downloaded) for file, downloaded in files]
+        files = self._download_all()
+        descriptions = [_description_of(file, downloaded) for file, downloaded in files]
         with self._run.store.begin() as tx:
             self._run.lease.renew_within(tx)
-            record(tx, read)
+            record(tx, descriptions)
         return [downloaded for _, downloaded in files]
 
-    def _downloaded(self) -> list[tuple[RemoteFile, Downloaded]]:
+    def _download_all(self) -> list[tuple[RemoteFile, Downloaded]]:
         settings, source = self._run.settings, self._source
         limits = DownloadLimits(
             size_bytes=self._max_bytes,
@@ -127,7 +127,7 @@ def _file_name(name: str) -> str:
     return name.encode()[-_MAX_NAME_BYTES:].decode(errors="ignore")
 
 
-def _described(file: RemoteFile, downloaded: Downloaded) -> dict[str, Any]:
+def _description_of(file: RemoteFile, downloaded: Downloaded) -> dict[str, Any]:
     return {
         "address": str(file.address),
         **downloaded.version.to_json(),
@@ -137,7 +137,7 @@ def _described(file: RemoteFile, downloaded: Downloaded) -> dict[str, Any]:
 
 
 class _DownloadProgress:
-    """Report the downloaded bytes of all files as the progress of the job."""
+    """Downloaded bytes of all files, reported as the progress of the job."""
 
     def __init__(self, reporter: Reporter, number: int, n_files: int, before_bytes: int) -> None:
         self._reporter = reporter
@@ -154,15 +154,15 @@ class _DownloadProgress:
             self._first_bytes = done_bytes  # downloaded by an earlier attempt
         new_bytes = done_bytes - self._first_bytes
         elapsed_seconds = time.monotonic() - self._started_at
-        left_seconds = None
+        remaining_seconds = None
         if total_bytes is not None and is_last and new_bytes > 0:
-            left_seconds = round(elapsed_seconds * (total_bytes - done_bytes) / new_bytes, 1)
+            remaining_seconds = round(elapsed_seconds * (total_bytes - done_bytes) / new_bytes, 1)
         self._reporter.report(
             progress={
                 "phase": "downloading",
                 "iteration": self._before_bytes + done_bytes,
                 "total": total,
-                "eta_seconds": left_seconds,
+                "eta_seconds": remaining_seconds,
                 **self._files,
             }
         )

@@ -72,7 +72,7 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
     by_digest = {state.row.digest: state for state in states}
     measured, seconds = [], 0.0
     for digest, (_, runs) in measured_runs(planned).items():
-        training = _measured(run, runs, by_digest[digest])
+        training = _measure_training(run, runs, by_digest[digest])
         measured.append(asdict(training))
         seconds += sum(training.seconds(each) for each in runs)
     hours = folds * seconds / 3600
@@ -100,7 +100,7 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
     }
 
 
-def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> MeasuredTraining:
+def _measure_training(run: JobRun, runs: Sequence[Run], state: TrainingState) -> MeasuredTraining:
     costliest = max(runs, key=leaves_of)
     training = MeasuredTraining(
         method=state.row.spec["tags"]["method"],

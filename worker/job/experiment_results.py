@@ -27,10 +27,10 @@ def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunR
     for state in states:
         folds.setdefault(state.row.digest, []).append(state)
     results = {}
-    for digest, of_run in folds.items():
-        if all(state.has_ended for state in of_run):
+    for digest, fold_states in folds.items():
+        if all(state.has_ended for state in fold_states):
             run.lease.check()
-            results[digest] = merge_folds([_result(run, state) for state in of_run])
+            results[digest] = merge_folds([_result(run, state) for state in fold_states])
     return results
 
 

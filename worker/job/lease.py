@@ -63,7 +63,7 @@ class Lease:
             LeaseLost: The job was given to another worker.
         """
         with self.store.read() as tx:
-            if tx.jobs.stop_requested(self.job_id, self.token):
+            if tx.jobs.cancellation_requested(self.job_id, self.token):
                 self.interrupt(JobCancelled(self.job_id))
 
     def interrupt(self, error: Exception) -> None:

@@ -53,14 +53,15 @@ class Bounds:
         """
         if self.seconds is not None and time.monotonic() - self._started_at > self.seconds:
             raise LimitReached("Time limit", f"The job exceeded its time limit of {self.seconds:g} seconds.")
-        taken = self.taken_bytes()
-        if self.memory_bytes is not None and taken is not None and taken > self.memory_bytes:
+        used_bytes = self.used_bytes()
+        if self.memory_bytes is not None and used_bytes is not None and used_bytes > self.memory_bytes:
             raise LimitReached(
                 "Memory limit",
-                f"The job used {_mebibytes(taken)} of memory; its limit is {_mebibytes(self.memory_bytes)}.",
+                f"The job used {_mebibytes(used_bytes)} of memory;"
+                f" its limit is {_mebibytes(self.memory_bytes)}.",
             )
 
-    def taken_bytes(self) -> int | None:
+    def used_bytes(self) -> int | None:
         """Return the memory that the job has added to this process, or None if unknown."""
         now = process_memory_bytes()
         return None if now is None else max(0, now - self._memory_before)
@@ -76,7 +77,7 @@ class Bounds:
         Raises:
             LimitReached: The allocation would exceed the limit.
         """
-        if self.memory_bytes is None or (self.taken_bytes() or 0) + needed_bytes <= self.memory_bytes:
+        if self.memory_bytes is None or (self.used_bytes() or 0) + needed_bytes <= self.memory_bytes:
             return
         raise LimitReached(
             "Memory limit",

@@ -64,14 +64,15 @@ def processors_of(run: JobRun) -> list[str]:
     return [*dict.fromkeys([*earlier, processor()[0], *sorted(run.other_processors)])]
 
 
-def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[str, str]:
+def names_in_file(feature_names: Sequence[str], file_names: Sequence[str]) -> dict[str, str]:
     """Return the names of features in the file of a model, by feature name, for those that differ.
 
     Args:
         feature_names: Names of the features in requests and datasets.
-        written: Names of the same features in the file; LightGBM's text format cannot represent every name.
+        file_names: Names of the same features in the file; LightGBM's text format cannot represent every
+            name.
     """
-    pairs = zip(feature_names, written, strict=True)
+    pairs = zip(feature_names, file_names, strict=True)
     return {name: spelling for name, spelling in pairs if name != spelling}
 
 
@@ -118,11 +119,11 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]
 
     Datasets of only one lineage are ignored: a model does not depend on its test data.
     """
-    after = dict(_determining_values(now))
+    current = dict(_determining_values(now))
     return [
-        {"what": what, "then": value, "now": after[what]}
+        {"what": what, "then": value, "now": current[what]}
         for what, value in _determining_values(then)
-        if after.get(what, value) != value
+        if current.get(what, value) != value
     ]
 
 

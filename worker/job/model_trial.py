@@ -46,7 +46,7 @@ def try_model(run: JobRun, path: Path, min_seconds: int = 60) -> TriedModel:
         stderr=subprocess.PIPE,
     ) as process:
         try:
-            answer, errors = _wait(run, process)
+            output, errors = _wait(run, process)
         finally:
             process.kill()
     if process.returncode:
@@ -54,13 +54,13 @@ def try_model(run: JobRun, path: Path, min_seconds: int = 60) -> TriedModel:
             "model.trial_ended", code=process.returncode, errors=errors[-2_000:].decode(errors="replace")
         )
         raise ModelError(_failure_reason(process.returncode, cpu_seconds))
-    return _parsed(answer, max_features)
+    return _parse(output, max_features)
 
 
-def _parsed(answer: bytes, max_features: int) -> TriedModel:
+def _parse(output: bytes, max_features: int) -> TriedModel:
     """Parse the answer of the process, and check it: a malicious model may control the process."""
     try:
-        tried = json.loads(answer)
+        tried = json.loads(output)
         if "error" in tried:
             raise ModelError(str(tried["error"]))
         model = read_as(TriedModel, tried)

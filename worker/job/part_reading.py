@@ -79,7 +79,7 @@ class PartReader(Protocol):
 
 
 class LocalReader:
-    """Read files one after another.
+    """Reader of files one after another in this process.
 
     Args:
         files: The files that this process may read.

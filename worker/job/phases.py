@@ -28,26 +28,26 @@ class Phases:
     be missed.
 
     Args:
-        taken_bytes: Returns the present memory use of the job, None if unknown.
+        used_bytes: Returns the current memory use of the job, None if unknown.
     """
 
-    def __init__(self, taken_bytes: Callable[[], int | None]) -> None:
-        self._taken_bytes = taken_bytes
+    def __init__(self, used_bytes: Callable[[], int | None]) -> None:
+        self._used_bytes = used_bytes
         self._lock = threading.Lock()
         self._phases: dict[str, _Phase] = {}
-        self._present: _Phase | None = None
+        self._current: _Phase | None = None
         self._span: Span | None = None
         self._since = time.monotonic()
 
     def enter(self, name: str | None) -> None:
         """End the current phase and begin another one; None only ends the current phase."""
         following = None if name is None else self._phases.get(name)
-        if following is not None and following is self._present:
+        if following is not None and following is self._current:
             return
         self.sample()
         with self._lock:
             self._count_seconds()
-            self._present = None if name is None else self._phases.setdefault(name, _Phase())
+            self._current = None if name is None else self._phases.setdefault(name, _Phase())
         self._end_span()
         self._span = None if name is None else TRACER.start_span(name)
         self.sample()
@@ -58,10 +58,10 @@ class Phases:
 
     def sample(self) -> None:
         """Update the peak memory of the current phase."""
-        taken = self._taken_bytes()
+        used_bytes = self._used_bytes()
         with self._lock:
-            if self._present is not None and taken is not None:
-                self._present.peak_memory_bytes = max(taken, self._present.peak_memory_bytes or 0)
+            if self._current is not None and used_bytes is not None:
+                self._current.peak_memory_bytes = max(used_bytes, self._current.peak_memory_bytes or 0)
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
@@ -87,6 +87,6 @@ class Phases:
 
     def _count_seconds(self) -> None:
         now = time.monotonic()
-        if self._present is not None:
-            self._present.seconds += now - self._since
+        if self._current is not None:
+            self._current.seconds += now - self._since
         self._since = now

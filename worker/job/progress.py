@@ -25,14 +25,14 @@ def counting(reporter: Reporter, phase: str, steps: int | None = None) -> Callab
                 "phase": phase,
                 "iteration": (steps or total) * done // total,
                 "total": steps or total,
-                "eta_seconds": round(left_seconds(elapsed_seconds, done, total), 1) if done else None,
+                "eta_seconds": round(remaining_seconds(elapsed_seconds, done, total), 1) if done else None,
             }
         )
 
     return report
 
 
-def left_seconds(elapsed_seconds: float, done: int, total: int) -> float:
+def remaining_seconds(elapsed_seconds: float, done: int, total: int) -> float:
     """Estimate the time of the steps that remain after `done` (at least 1) of `total` equal steps."""
     return elapsed_seconds * (total - done) / done
 

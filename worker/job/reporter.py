@@ -20,7 +20,9 @@ Values = dict[str, Any]
 
 
 class Reporter:
-    """Collect the reports of one job, and write progress at most once per interval; new phases immediately.
+    """Collector of the reports of one job.
+
+    It writes a new phase immediately, and progress at most once per interval.
 
     Args:
         lease: Lease of the job.

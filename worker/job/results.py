@@ -40,7 +40,7 @@ from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.job.systems import Ranked
+from worker.job.systems import ScoredDataset
 
 _RESAMPLES = 1_000  # bootstrap resamples for the intervals of baselines, segments and folds
 
@@ -109,7 +109,7 @@ class StoredRanking:
         )
 
 
-def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: str) -> StoredEvaluation:
+def store_evaluation(run: JobRun, measures: Measures, ranked: ScoredDataset, system: str) -> StoredEvaluation:
     """Evaluate the scores of a system by a job's metrics, and store the values of every query."""
     run.reporter.phase("evaluating")
     contract = measures.contract
@@ -153,7 +153,9 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
     return stored
 
 
-def measure_baselines(measures: Measures, ranked: Ranked) -> list[tuple[Baseline, dict[str, Float64Array]]]:
+def measure_baselines(
+    measures: Measures, ranked: ScoredDataset
+) -> list[tuple[Baseline, dict[str, Float64Array]]]:
     """Return the baselines of a ranking, and (n_queries,) values of each by metric."""
     judged: list[tuple[Baseline, Judgments]]
     if ranked.dataset.n_features:
@@ -166,7 +168,7 @@ def measure_baselines(measures: Measures, ranked: Ranked) -> list[tuple[Baseline
     ]
 
 
-def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: str) -> Values:
+def store_validation(run: JobRun, measures: Measures, ranked: ScoredDataset, model_id: str) -> Values:
     """Store the values of every validation query; return the column `validation` of the model's row."""
     run.reporter.phase("evaluating")
     values = measure(ranked.scores, ranked.judgments, measures.metrics, measures.contract)
@@ -201,7 +203,7 @@ def _store_validation_values(
     }
 
 
-def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
+def store_ranking(run: JobRun, ranked: ScoredDataset) -> StoredRanking:
     """Rank the documents of every query by score, and store the ranking."""
     run.reporter.phase("ranking")
     stored = write_ranking(run, rank_documents(ranked.scores, ranked.dataset), ranked.dataset.n_queries)

@@ -64,7 +64,7 @@ class JobRun:
         self.reporter = Reporter(
             self.lease,
             job.checkpoint,
-            Phases(self.bounds.taken_bytes),
+            Phases(self.bounds.used_bytes),
             JobCounters(self.caches),
             settings.report_seconds,
         )
@@ -152,11 +152,11 @@ class JobRun:
             return
         try:
             with self.store.read() as tx:
-                kept = tx.artifacts.recorded(written)
+                recorded = tx.artifacts.recorded(written)
         except StoreUnavailable:
             _LOG.warning("job.artifacts_orphaned", job_id=self.id, paths=written, exc_info=True)
             return
-        self.artifacts.discard(kept)
+        self.artifacts.discard(recorded)
 
     @contextmanager
     def _ending_unsuccessfully(self) -> Iterator[Transaction]:

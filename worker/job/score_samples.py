@@ -44,7 +44,7 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class RequestSample:
     """Queries of stored requests.
 
     Attributes:
@@ -65,7 +65,7 @@ def read_samples(
     queries_by: Literal["id", "request"],
     seed: int,
     threads: int,
-) -> Sampled:
+) -> RequestSample:
     """Read stored requests, and score a random sample of their queries with a model.
 
     Each query counts once, by random documents of its latest request. Queries without an id, as in requests
@@ -105,7 +105,7 @@ def read_samples(
             while len(drawn) > MAX_SAMPLED_QUERIES or documents - len(drawn[0][2]) >= MAX_SAMPLED_DOCUMENTS:
                 documents -= len(heapq.heappop(drawn)[2])
     matrices = [features for _, _, features in sorted(drawn, reverse=True, key=lambda each: each[:2])]
-    return Sampled(_scored(model, matrices, threads), requests, len(seen))
+    return RequestSample(_score_sample(model, matrices, threads), requests, len(seen))
 
 
 def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
@@ -115,14 +115,14 @@ def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
     sizes = np.cumsum(np.minimum(np.diff(dataset.query_boundaries)[order], MAX_DOCUMENTS_OF_QUERY))
     drawn = dataset.select_queries(np.sort(order[sizes <= MAX_SAMPLED_DOCUMENTS]))
     boundaries = drawn.query_boundaries
-    of_queries = [
+    rows_of_queries = [
         start + _draw_documents(stop - start, generator) for start, stop in itertools.pairwise(boundaries)
     ]
-    rows = np.concatenate(of_queries)
+    rows = np.concatenate(rows_of_queries)
     return RankingDataset(
         features=select_rows(drawn.features, rows),
         labels=drawn.labels[rows],
-        query_boundaries=np.cumsum([0, *map(len, of_queries)], dtype=np.int64),
+        query_boundaries=np.cumsum([0, *map(len, rows_of_queries)], dtype=np.int64),
         query_ids=drawn.query_ids,
         document_ids=drawn.document_ids.take(rows),
         feature_names=drawn.feature_names,
@@ -212,7 +212,7 @@ def _number(key: str, seed: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def _scored(model: LoadedModel, matrices: Sequence[FloatArray], threads: int) -> QuerySample:
+def _score_sample(model: LoadedModel, matrices: Sequence[FloatArray], threads: int) -> QuerySample:
     sizes = np.cumsum([0, *map(len, matrices)])
     n_queries = max(0, int(np.sum(sizes <= MAX_SAMPLED_DOCUMENTS)) - 1)
     boundaries = sizes[: n_queries + 1].astype(np.int64)

@@ -41,8 +41,8 @@ def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
     period = ServedPeriod.from_json(source)
     with run.store.read() as tx:
         served = tx.served.lists(period.model, period.version, period.since, period.until)
-        written = _write(run, map(_served_session, served), path)
-    if not written:
+        n_written = _write(run, map(_served_session, served), path)
+    if not n_written:
         raise DatasetError.at(
             f"expected rankings of {period.model} that were served with `keep` in this period, up to"
             f" {period.until:%Y-%m-%d %H:%M} UTC, but none were kept; RANKERY_RANKING_LOG_SHARE is the share"
@@ -58,8 +58,8 @@ def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> No
         NotFound: The interleaving was deleted.
     """
     with run.store.read() as tx:
-        written = _write(run, _interleaved_sessions(tx, source["interleaving_id"]), path)
-    if not written:
+        n_written = _write(run, _interleaved_sessions(tx, source["interleaving_id"]), path)
+    if not n_written:
         raise DatasetError.at(
             "expected lists of the interleaving whose click window has ended, but there are none; show"
             " lists, and wait for `click_window_seconds`"
@@ -72,16 +72,16 @@ _WRITERS = {SERVED: _write_served, INTERLEAVED: _write_interleaved}
 
 def _write(run: JobRun, sessions: Iterator[Session], path: Path) -> int:
     """Write sessions as JSON lines, except those without documents; return their number."""
-    written = 0
+    n_written = 0
     with path.open("w", encoding="utf-8") as file:
         for session in sessions:
             if not session["documents"]:
                 continue
             file.write(json.dumps(session) + "\n")
-            written += 1
-            if written % _LISTS_BETWEEN_CHECKS == 0:
+            n_written += 1
+            if n_written % _LISTS_BETWEEN_CHECKS == 0:
                 run.lease.check()
-    return written
+    return n_written
 
 
 def _served_session(served: ServedList) -> Session:

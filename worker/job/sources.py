@@ -160,7 +160,7 @@ class FolderFile:
         Raises:
             DatasetError: The file is missing, not readable, or changes.
         """
-        with self._opened() as file, file.path.open("rb") as content:
+        with self._open_unchanged() as file, file.path.open("rb") as content:
             return upload_digest(file_sha256(content), None, self._options)
 
     def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
@@ -169,12 +169,12 @@ class FolderFile:
         Raises:
             DatasetError: The file cannot be read, or has changed since its checksum was computed.
         """
-        with self._opened() as file:
+        with self._open_unchanged() as file:
             judged = JudgedFile(file.path, self._name)
             return read_file(judged, self._options, limits, threads=threads, on_progress=on_progress)
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[OpenFile]:
+    def _open_unchanged(self) -> Iterator[OpenFile]:
         """Open the file; check before and after the block that it is unchanged since it was first opened."""
         with self._roots.opened(self._folder, self._name) as file:
             self._version = self._version or file.version

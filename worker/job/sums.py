@@ -99,7 +99,7 @@ def fit_sum(
     Raises:
         InvalidInput: There are no validation data to fit the weights on.
     """
-    scorer, begun_at, fitted = spec.scorer, time.perf_counter(), None
+    scorer, started_at, fitted = spec.scorer, time.perf_counter(), None
     if isinstance(scorer, WeightedSum) and scorer.weights is None:
         if validation is None:
             raise InvalidInput.at("/validation", "is required to fit the weights; or set /scorer/weights")
@@ -125,7 +125,7 @@ def fit_sum(
         for name, part in parts.items()
         if part is not None
     }
-    milliseconds = {"metrics": round(1e3 * (time.perf_counter() - begun_at), 3)}
+    milliseconds = {"metrics": round(1e3 * (time.perf_counter() - started_at), 3)}
     report = IterationReport(1, 1, values, 1, milliseconds)
     return TrainedSum(write_sum(model_sum), model_sum.feature_names, [report], fitted=fitted)
 

@@ -84,7 +84,7 @@ def repair_models(store: Store, content: bytes) -> list[str]:
     """Rewrite the damaged files of stored models with this content; return the ids of the models."""
     sha256 = hashlib.sha256(content).hexdigest()
     with store.read() as tx:
-        models = tx.models.of_text(sha256)
+        models = tx.models.with_checksum(sha256)
     repaired = []
     for model in models:
         key = model_key(model.id)
@@ -115,7 +115,7 @@ ALLOW_ABSENT = ', or send "allow_absent_features": true'
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class ScoredDataset:
     """The scores of a system on a dataset.
 
     Attributes:
@@ -137,7 +137,7 @@ class Ranked:
         return [asdict(finding) for finding in self.findings] or None
 
 
-def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> Ranked:
+def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> ScoredDataset:
     """Score a dataset by a stored model or ranking.
 
     Raises:
@@ -149,9 +149,11 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
         model = load_model(run.store, system.model_id)
         findings = alignment_findings(spec, system.name, model, dataset)
         aligned = model.align(dataset)
-        return Ranked(aligned, judgments=aligned, scores=model.score(aligned, run.threads), findings=findings)
+        return ScoredDataset(
+            aligned, judgments=aligned, scores=model.score(aligned, run.threads), findings=findings
+        )
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
-    return Ranked(dataset, joined, joined.scores, tuple(run_findings(joined)))
+    return ScoredDataset(dataset, joined, joined.scores, tuple(run_findings(joined)))
 
 
 def alignment_findings(

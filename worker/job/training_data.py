@@ -23,7 +23,7 @@ from core.scorers import Member, TreeModel
 from core.store import Store
 from core.store.artifacts.keys import model_key
 from core.store.artifacts.local_cache import LocalCache
-from core.training import Checkpoint, KeptBins, TrainedModel
+from core.training import CachedBins, Checkpoint, TrainedModel
 from core.training.labels import check_labels
 from core.training.memory import memory_need
 from worker.job.click_logs import lists_as_training_data
@@ -132,23 +132,23 @@ class TrainingData:
         Parts are held out before labels are mapped, so that the label map does not change the split.
 
         Raises:
-            InvalidInput: The job names missing features or invalid categories, parts cannot be held out, a
-                shown rank is missing or has no propensity, or loss or metrics cannot use the labels.
+            InvalidInput: The job names missing features or invalid categories; parts cannot be held out; a
+                shown rank is missing or has no propensity; or loss or metrics cannot use the labels.
         """
         spec = job.training
 
-        def loaded(dataset_id: str) -> KeyedDataset:
+        def load_part(dataset_id: str) -> KeyedDataset:
             dataset = load_dataset(run.store, run.caches, dataset_id)
             return dataset.as_selection() if job.distribution is not None else dataset
 
-        whole = _as_clicks(run, job, loaded(job.dataset_id))
+        whole = _as_clicks(run, job, load_part(job.dataset_id))
         training = _select_features(whole, job)
         training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
-            test = loaded(test_id)
+            test = load_part(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: KeyedDataset | None = loaded(job.validation.dataset_id)
+            validation: KeyedDataset | None = load_part(job.validation.dataset_id)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
             validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
@@ -165,7 +165,9 @@ class TrainingData:
         if base is not None:
             training = _align_with_base(base, training, str(job.init_model))
 
-        def judged(part: KeyedDataset, loss: Loss | None, measures: Measures = job.measures) -> KeyedDataset:
+        def map_labels(
+            part: KeyedDataset, loss: Loss | None, measures: Measures = job.measures
+        ) -> KeyedDataset:
             return part.relabelled(apply_label_map(measures, part.dataset, loss))
 
         # The label map does not apply to the labels of a teacher.
@@ -173,9 +175,9 @@ class TrainingData:
             replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         )
         return cls(
-            judged(training, spec.loss if spec.learns else None, training_measures),
-            judged(validation, None) if validation else None,
-            judged(test, None) if test else None,
+            map_labels(training, spec.loss if spec.learns else None, training_measures),
+            map_labels(validation, None) if validation else None,
+            map_labels(test, None) if test else None,
             base,
             folds,
             teacher_findings,
@@ -264,10 +266,10 @@ class TrainingData:
             return trees
         return with_base(self.base.member, trees)
 
-    def kept_bins(self, cache: LocalCache) -> KeptBins:
+    def cached_bins(self, cache: LocalCache) -> CachedBins:
         """Return the cache and the keys of the binned datasets."""
         validation = self.validation.features_key if self.validation else None
-        return KeptBins(cache, self.training.features_key, validation)
+        return CachedBins(cache, self.training.features_key, validation)
 
     def findings(self, threads: int, *, learns_clicks: bool = False) -> list[Values]:
         """Return findings from comparing the training data with the other datasets, and on the teacher.

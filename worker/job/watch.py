@@ -22,7 +22,7 @@ class CheckpointStorage(Protocol):
 
 
 class TrainingWatch:
-    """Report training iterations as progress, metrics and learning curves.
+    """Reports of training iterations as progress, metrics and learning curves.
 
     Args:
         reporter: Reporter of the job.
@@ -61,7 +61,7 @@ class TrainingWatch:
         if self._checkpoints is not None and self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
 
-    def settle(self, checkpoint: TrainingCheckpoint) -> None:
+    def set_final_checkpoint(self, checkpoint: TrainingCheckpoint) -> None:
         """Store this checkpoint if the worker stops later, since the training can no longer take one."""
         self._snapshot = lambda: checkpoint
 

@@ -31,16 +31,16 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
     """
     if not settings.compile_ahead or not missing():
         return
-    began, report = time.monotonic(), CompilationReport(settings, lanes)
+    started_at, report = time.monotonic(), CompilationReport(settings, lanes)
     try:
         compile_kernels(report=report, stopped=stop.is_set)
     finally:
         report.remove()
-    _LOG.info("kernels.compiled", seconds=round(time.monotonic() - began, 1))
+    _LOG.info("kernels.compiled", seconds=round(time.monotonic() - started_at, 1))
 
 
 class CompilationReport:
-    """Report the progress of the compilation to the log, the health files and the database.
+    """Progress of the compilation, reported to the log, the health files and the database.
 
     Args:
         settings: Settings of the worker.
@@ -76,7 +76,7 @@ class CompilationReport:
                 with store.begin() as tx:
                     for lane, name in self._names.items():
                         if progress is None:
-                            tx.workers.leave(name)
+                            tx.workers.remove(name)
                         else:
                             tx.workers.report(name, lane, 0, _SILENT_SECONDS, str(progress))
             finally:

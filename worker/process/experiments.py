@@ -117,7 +117,7 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
     folds = experiment.folds[:1] if experiment.dry_run else experiment.folds
     for fold in folds or [0]:
         for place, run in enumerate(runs):
-            of_run = {
+            run_datasets = {
                 part: row for (number, name, part), row in parts.items() if (number, name) == (fold, run.data)
             }
             tags = {GRID_TAG: experiment.id, "method": rows[run.digest]}
@@ -127,8 +127,8 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
                 digest=run.digest,
                 fold=fold,
                 place=place,
-                sharing_key=sharing_key(run, of_run),
-                spec=_training(experiment, run, of_run, tags).to_json(),
+                sharing_key=sharing_key(run, run_datasets),
+                spec=_training(experiment, run, run_datasets, tags).to_json(),
                 needs_training_values="train" in run.parts,
             )
 

@@ -48,9 +48,9 @@ class Heartbeat:
         self._renewed_at = time.monotonic()
         self._ended = threading.Event()
         # Copy the context, so that the thread's log lines have the job's context variables.
-        beat = contextvars.copy_context().run
+        run_in_context = contextvars.copy_context().run
         self._thread = threading.Thread(
-            target=beat, args=(self._beat,), name=f"heartbeat-{run.id}", daemon=True
+            target=run_in_context, args=(self._beat,), name=f"heartbeat-{run.id}", daemon=True
         )
 
     def __enter__(self) -> "Heartbeat":

@@ -35,7 +35,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class Sweeper:
-    """Run sweeps on the event loop of the worker's parent process.
+    """Sweeps on the event loop of the worker's parent process.
 
     A thread would be unsafe: the parent forks pool processes, and in a child forked while a thread holds one
     of SQLite's locks, the lock is never released. For the same reason the store has connections only during
@@ -66,7 +66,7 @@ class Sweeper:
         self._wake_ups = WakeUps(settings.broker_url)
         self._health = WorkerHealthFile(settings.data_dir, lane)
         self._swept = False
-        self._opened: Store | None = None
+        self._store: Store | None = None
 
     def start(self, timer: Any) -> None:
         """Sweep immediately, then at intervals; called after each connection to the broker."""
@@ -91,24 +91,24 @@ class Sweeper:
     def deregister(self) -> None:
         """Deregister this worker."""
         self._health.remove()
-        if self._opened is None:
+        if self._store is None:
             return
         try:
-            with self._opened.begin() as tx:
-                tx.workers.leave(self._worker)
+            with self._store.begin() as tx:
+                tx.workers.remove(self._worker)
         except RankeryError:
             _LOG.warning("worker.deregistration_failed", exc_info=True)
         finally:
-            self._opened.close()
+            self._store.close()
 
     def _sweep(self) -> list[Job]:
         now = utc_now()
         # A new worker sends a wake-up for every waiting job: earlier wake-ups may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
         # Reuse the store, which caches compiled statements.
-        store = self._opened = self._opened or Store.open(self._settings)
+        store = self._store = self._store or Store.open(self._settings)
         try:
-            self._take_back(store, now)
+            self._recover_jobs(store, now)
             self._report(store)
             experiments.advance_all(store)
             schedules.advance_all(store, self._settings.max_active_jobs)
@@ -150,7 +150,7 @@ class Sweeper:
             )
         self._reported_at = time.monotonic()
 
-    def _take_back(self, store: Store, now: datetime) -> None:
+    def _recover_jobs(self, store: Store, now: datetime) -> None:
         """Requeue or end the jobs of lost workers, each in its own transaction."""
         with store.read() as tx:
             lost = self._lost(tx, now)

@@ -139,7 +139,7 @@ def run_runner(run: JobRun) -> None:
 def _execute(run: JobRun) -> str:
     try:
         run_runner(run)
-    except Exception as error:  # noqa: BLE001 - the job must end with it, whatever it is
+    except Exception as error:  # noqa: BLE001 - the job must end with any error
         return record_outcome(run, error)
     return run.outcome
 

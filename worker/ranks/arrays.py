@@ -1,4 +1,4 @@
-"""Serialise arrays for messages between the processes of a training."""
+"""Serialize arrays for messages between the processes of a training."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -103,8 +103,8 @@ class Collectives:
 
     def largest(self, values: Float64Array) -> Float64Array:
         """Return the elementwise maximum of arrays over all ranks."""
-        own = values.tobytes()
-        received = self._exchange(dict.fromkeys(self._others, own))
+        own_block = values.tobytes()
+        received = self._exchange(dict.fromkeys(self._others, own_block))
         parts = [np.frombuffer(part, np.float64) for part in received.values()]
         result: Float64Array = np.maximum.reduce([values, *parts])
         return result
@@ -124,10 +124,11 @@ class Collectives:
         reduce = _REDUCE(reducer[0])
         blocks = {other: ctypes.string_at(values + starts[other], sizes[other]) for other in self._others}
         own_size = sizes[self.rank]
-        own = ctypes.string_at(values + starts[self.rank], own_size)  # `values` and `result` may overlap
+        # `values` and `result` may overlap.
+        own_block = ctypes.string_at(values + starts[self.rank], own_size)
         self.traffic.summed_bytes += sum(map(len, blocks.values()))
         received = self._exchange(blocks)
-        ctypes.memmove(result, own, own_size)
+        ctypes.memmove(result, own_block, own_size)
         for part in received.values():
             source = np.frombuffer(part, np.uint8)
             reduce(source.ctypes.data, result, type_size, own_size)
@@ -142,17 +143,17 @@ class Collectives:
         result: int,
         _result_size: int,
     ) -> None:
-        own = ctypes.string_at(values, sizes[self.rank])
-        received = {self.rank: own, **self._exchange(dict.fromkeys(self._others, own))}
+        own_block = ctypes.string_at(values, sizes[self.rank])
+        received = {self.rank: own_block, **self._exchange(dict.fromkeys(self._others, own_block))}
         for rank, part in received.items():
             ctypes.memmove(result + starts[rank], np.frombuffer(part, np.uint8).ctypes.data, sizes[rank])
 
     def _exchange(self, blocks: Mapping[int, bytes]) -> Mapping[int, bytes]:
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         with self.stopwatch.timing(EXCHANGE):
             received = self._swap(blocks)
         traffic = self.traffic
-        traffic.waiting_seconds += time.perf_counter() - began
+        traffic.waiting_seconds += time.perf_counter() - started_at
         traffic.rounds += 1
         traffic.sent_bytes += sum(map(len, blocks.values()))
         return received

@@ -148,7 +148,7 @@ class Endpoint:
             future.cancel()
             raise TimeoutError(f"not finished after {seconds} s") from None
 
-    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine in the event loop without waiting for it."""
         asyncio.run_coroutine_threadsafe(work, self.loop)
 

@@ -50,7 +50,7 @@ class _Host:
 
 
 class DaskPlacement:
-    """Start ranks on the workers of a Dask cluster.
+    """Placement of ranks on the workers of a Dask cluster.
 
     Args:
         client: Client of the cluster, open until the placement is closed.
@@ -108,7 +108,9 @@ class DaskPlacement:
         started = DaskRank(self, host.address, key)
         self._ranks[key] = started
         try:
-            started.hold(self._call(self._started(host.address, key, invite(_bracketed(host.report.host)))))
+            started.hold(
+                self._call(self._start_rank(host.address, key, invite(_bracketed(host.report.host))))
+            )
         except Exception as error:
             started.end()
             reason = str(error) or type(error).__name__
@@ -121,7 +123,7 @@ class DaskPlacement:
             self._client.unsubscribe_topic(TOPIC)
 
     def ask_to_end(self, address: str, key: str) -> None:
-        """Request a Dask worker to kill a rank; ignore a lost worker, since its ranks end with it."""
+        """Ask a Dask worker to kill a rank; ignore a lost worker, since its ranks end with it."""
         if self._client.status != "running":
             return  # a Dask worker kills its ranks when it loses the scheduler or this client
         try:
@@ -162,7 +164,7 @@ class DaskPlacement:
         calls = (asyncio.wait_for(self._run(each, describe_host), _ANSWER_SECONDS) for each in addresses)
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    async def _started(self, address: str, key: str, invitation: Invitation) -> "Future[Any]":
+    async def _start_rank(self, address: str, key: str, invitation: Invitation) -> "Future[Any]":
         futures: dict[str, Future[Any]] = await self._client.scatter(
             {key: None}, workers=[address], direct=False
         )

@@ -25,12 +25,12 @@ from worker.ranks.sharing import Sharing
 from worker.ranks.team import RankLost, Team
 
 _MAX_CONSECUTIVE_RANK_LOSSES = 3  # losses of ranks in a row, without another tree between them
-_MEASURED = ("memory_bytes", "peak_memory_bytes", "sent_bytes", "waiting_share")
+_CONDITION_FIELDS = ("memory_bytes", "peak_memory_bytes", "sent_bytes", "waiting_share")
 _log = structlog.stdlib.get_logger(__name__)
 
 
 class DistributedTraining:
-    """Drive the ranks of one training; restart all from the last checkpoint when a rank is lost.
+    """A training on ranks; all restart from the last checkpoint when a rank is lost.
 
     Args:
         run: Job.
@@ -74,14 +74,14 @@ class DistributedTraining:
             InvalidInput: The specification is invalid for the data.
             LimitReached: A rank needs more memory than its limit.
         """
-        rank_losses, grown = 0, -1
+        rank_losses, iteration_at_loss = 0, -1
         while True:
             try:
                 with self._team() as team:
-                    return self._trained(team)
+                    return self._train_with(team)
             except RankLost as lost:
-                rank_losses = 1 if self._reported_iteration > grown else rank_losses + 1
-                grown = self._reported_iteration
+                rank_losses = 1 if self._reported_iteration > iteration_at_loss else rank_losses + 1
+                iteration_at_loss = self._reported_iteration
                 self._restarts += 1
                 _log.warning("rank.lost", why=str(lost), restarts=self._restarts)
                 if rank_losses > _MAX_CONSECUTIVE_RANK_LOSSES:
@@ -107,12 +107,12 @@ class DistributedTraining:
             run.other_processors.update(member.processor for member in team.members)
             yield team
 
-    def _trained(self, team: Team) -> TrainedRanker:
+    def _train_with(self, team: Team) -> TrainedRanker:
         history = History(self._spec, self._state, validates=self._validates)
         self._sharing.share_out(team, partial(self._watch_over, team))
         self._sharing.begin(team, self._state)
         self._run.reporter.phase("training", reset_count=True)
-        leader = Leader(team, partial(self._until_grown, team))
+        leader = Leader(team, partial(self._watch_until_grown, team))
         while not history.is_complete and (answers := leader.grow(measures=history.is_measured_next)):
             report = history.add(means(self._spec, answers), slowest(answers))
             self._report_ranks(team)
@@ -136,19 +136,23 @@ class DistributedTraining:
         return self._state
 
     def _result(self, history: History, leader: Leader) -> TrainedRanker:
-        kept, dataset = history.kept, self._dataset
+        kept_iterations, dataset = history.kept_iterations, self._dataset
         base_trees = self._state.base_trees if self._state else 0
         if history.reports:
             # The worker may stop after the ranks have ended.
-            self._watch.settle(self._snapshot(leader, history))
+            self._watch.set_final_checkpoint(self._snapshot(leader, history))
         self._run.reporter.phase("counting leaves")
-        text = portable_text(leader.model_text(kept))
+        text = portable_text(leader.model_text(kept_iterations))
         # Before the boosters are freed.
-        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader, base_trees=base_trees)
+        growth = growth_of(
+            self._spec, text, kept_iterations, dataset.n_queries, leader, base_trees=base_trees
+        )
         text = with_counts(text, leader.leaf_counts(text), first_tree=base_trees)
-        return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
+        return TrainedRanker(
+            text, kept_iterations, dataset.feature_names, history.reports, growth, base_trees
+        )
 
-    def _until_grown(self, team: Team) -> None:
+    def _watch_until_grown(self, team: Team) -> None:
         """Watch over the ranks, but ignore a stop of the worker until the tree is grown, for a checkpoint."""
         try:
             self._watch_over(team)
@@ -161,12 +165,12 @@ class DistributedTraining:
         self._run.lease.check()
         limit = self._run.bounds.memory_bytes
         for member in team.members:
-            taken = member.condition.get("memory_bytes", 0)
-            if limit is not None and taken > limit:
+            used_bytes = member.condition.get("memory_bytes", 0)
+            if limit is not None and used_bytes > limit:
                 raise LimitReached(
                     "Memory limit",
-                    f"Rank {member.rank} on {member.host} used {taken / 2**20:,.0f} MiB; the limit of each"
-                    f" rank is {limit / 2**20:,.0f} MiB.",
+                    f"Rank {member.rank} on {member.host} used {used_bytes / 2**20:,.0f} MiB; the limit of"
+                    f" each rank is {limit / 2**20:,.0f} MiB.",
                 )
 
     def _report_ranks(self, team: Team) -> None:
@@ -179,7 +183,7 @@ class DistributedTraining:
                     "queries": member.queries,
                     "documents": member.documents,
                     "stage": member.condition.get("stage", "starting"),
-                    **{name: member.condition.get(name, 0) for name in _MEASURED},
+                    **{name: member.condition.get(name, 0) for name in _CONDITION_FIELDS},
                 }
                 for member in team.members
             ],

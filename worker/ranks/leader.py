@@ -69,19 +69,19 @@ class Leader:
 
     def first_hessian_sum(self) -> float:
         """Return the sum of the hessians before the first tree."""
-        return float(sum(self._ended("first_hessian_sum")))
+        return float(sum(self._inspect("first_hessian_sum")))
 
     def has_gradient(self) -> bool:
         """Return whether any document still has a nonzero gradient."""
-        return any(self._ended("has_gradient"))
+        return any(self._inspect("has_gradient"))
 
     def decisive_bound(self) -> str | None:
         """Return the hyperparameter whose bound alone prevents another tree; call this last on a team."""
-        bound: str | None = self._ended("decisive_bound")[0]
+        bound: str | None = self._inspect("decisive_bound")[0]
         return bound
 
-    def _ended(self, what: str) -> list[Any]:
-        return [answer["value"] for answer in self._team.ask({"do": "ended", "what": what})]
+    def _inspect(self, name: str) -> list[Any]:
+        return [answer["value"] for answer in self._team.ask({"do": "inspect", "property": name})]
 
 
 def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float | None]]:

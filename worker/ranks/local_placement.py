@@ -18,7 +18,7 @@ _MODULE = "worker.ranks"
 
 
 class LocalPlacement:
-    """Start ranks on the machine of the driver.
+    """Placement of ranks on the machine of the driver.
 
     Args:
         threads_per_rank: Threads of each rank.

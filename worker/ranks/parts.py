@@ -57,7 +57,7 @@ class Part:
         """
         first, last = dataset.query_boundaries[[queries.start, queries.stop]].tolist()
         rows = slice(first, last)
-        weights, of_documents = dataset.query_weights, dataset.document_weights
+        weights, document_weights = dataset.query_weights, dataset.document_weights
         return cls(
             url,
             features.rows[rows],
@@ -67,13 +67,13 @@ class Part:
             dataset.query_boundaries[queries.start : queries.stop + 1] - first,
             dataset.document_ids[rows],
             None if weights is None else weights[queries],
-            None if of_documents is None else of_documents[rows],
+            None if document_weights is None else document_weights[rows],
             queries.start,
             dataset.n_queries,
         )
 
     def as_message(self) -> dict[str, Any]:
-        """Serialise the part for a message."""
+        """Serialize the part for a message."""
         arrays = ("rows", "columns", "labels", "query_boundaries", "query_weights", "document_weights")
         return {
             "url": self.url,
@@ -86,7 +86,7 @@ class Part:
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> "Part":
-        """Deserialise a part from the result of `as_message`."""
+        """Deserialize a part from the result of `as_message`."""
         scalars = ("url", "absent", "first_query", "all_queries")
         arrays = message.keys() - {*scalars, "document_ids"}
         return cls(

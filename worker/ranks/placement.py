@@ -43,7 +43,7 @@ class StartedRank(Protocol):
 
 
 class Placement(Protocol):
-    """Start ranks for one attempt at a training.
+    """Start of the ranks for one attempt at a training.
 
     Attributes:
         driver_host: Address at which ranks reach the driver's machine.

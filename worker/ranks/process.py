@@ -69,7 +69,7 @@ class RankProcess:
             "state": self._state,
             "model": self._model,
             "leaf_counts": self._leaf_counts,
-            "ended": self._ended,
+            "inspect": self._inspect,
         }
 
     def run(self) -> None:
@@ -83,8 +83,8 @@ class RankProcess:
             os._exit(LEFT)
         hello = {"address": address, "host": socket.gethostname(), "processor": processor()[0]}
         endpoint.run(self._driver.send({"hello": hello}))
-        endpoint.begin(self._listen())
-        endpoint.begin(self._beat())
+        endpoint.run_in_background(self._listen())
+        endpoint.run_in_background(self._beat())
         while True:
             request = self._requests.get()
             reply = self._answer(request)
@@ -168,7 +168,9 @@ class RankProcess:
         self._collectives = Collectives(self._rank, len(addresses), self._swap)
         scores = {name: unpacked(values) for name, values in request["scores"].items()}
         on_histograms = lambda: self._enter("histograms")  # noqa: E731
-        self._shard.start(self._collectives, request["text"], scores, request["grown"], on_histograms)
+        self._shard.start(
+            self._collectives, request["text"], scores, request["iterations_done"], on_histograms
+        )
         self._began_at = time.monotonic()
         return {}
 
@@ -219,9 +221,9 @@ class RankProcess:
         self._enter("leaf counts")
         return {"counts": packed(self._shard.leaf_counts(request["text"]))}
 
-    def _ended(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
         grower = self._shard.grower
-        match request["what"]:
+        match request["property"]:
             case "first_hessian_sum":
                 return {"value": grower.first_hessian_sum()}
             case "has_gradient":

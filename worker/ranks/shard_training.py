@@ -9,7 +9,7 @@ import numpy as np
 from core.data import RankingDataset
 from core.machine import return_memory
 from core.ranges import use_threads
-from core.training.bin_edges import FeatureBlocks, OnProgress
+from core.training.bin_edges import FeatureBlocks, OnProgress, progress_from
 from core.training.binning import writable_names
 from core.training.checkpoint import Checkpoint
 from core.training.grower import Grower, lightgbm_parameters
@@ -68,7 +68,7 @@ class ShardTraining:
         total = sum(dataset.n_documents for dataset in self._datasets.values())
         done = 0
         for name, dataset in self._datasets.items():
-            blocks = FeatureBlocks(dataset.features, _counting(on_progress, done, total))
+            blocks = FeatureBlocks(dataset.features, progress_from(on_progress, done, total))
             data = lightgbm.Dataset(
                 blocks,
                 reference=reference,
@@ -85,7 +85,7 @@ class ShardTraining:
         collectives: Collectives,
         model_text: str,
         scores: dict[str, Float64Array],
-        grown: int,
+        iterations_done: int,
         on_histograms: Callable[[], None],
     ) -> None:
         """Prepare for the first tree, or resume a training.
@@ -94,13 +94,13 @@ class ShardTraining:
             collectives: Collective operations with the other ranks.
             model_text: Trees so far, or an empty text.
             scores: Present scores by dataset; empty if all are 0.
-            grown: Completed iterations of this training.
+            iterations_done: Completed iterations of this training.
             on_histograms: Called between the gradients of a tree and its histograms.
         """
         collectives.attach()
         part = self._parts[TRAIN]
         shard = _ShardPosition(collectives, part, on_histograms)
-        history: list[Any] = [None] * grown
+        history: list[Any] = [None] * iterations_done
         resume = Checkpoint(model_text, scores, 0, -np.inf, history) if scores else None
         training, validation = self._datasets[TRAIN], self._datasets.get("validation")
         # LightGBM reads the number of ranks from the parameters of the data, too.
@@ -179,7 +179,3 @@ class _BinnedDatasets:
 
     def silent(self) -> "_BinnedDatasets":
         return self
-
-
-def _counting(on_progress: OnProgress, first: int, total: int) -> OnProgress:
-    return lambda done, _: on_progress(first + done, total)

@@ -31,7 +31,7 @@ _SAMPLED_CELLS = 2**20  # limit per message of a rank: 4 MB of features
 
 
 class Sharing:
-    """Distribute the data that ranks need before the first tree.
+    """Distribution of the data that ranks need before the first tree.
 
     Args:
         run: Job.
@@ -117,7 +117,7 @@ class Sharing:
             "do": "start",
             "addresses": {str(member.rank): member.address for member in team.members},
             "text": state.model_text if state is not None else "",
-            "grown": state.iteration if state is not None else 0,
+            "iterations_done": state.iteration if state is not None else 0,
         }
 
         def scores_of_rank(rank: int) -> Values:

@@ -99,9 +99,10 @@ class Team:
         try:
             placement = self._placement
             address = self._endpoint.listen(placement.driver_host, self._accept, placement.driver_ports)
-            self._endpoint.begin(self._beat())  # the first rank may wait for the last one for long
+            # The first rank may wait for the last one for long.
+            self._endpoint.run_in_background(self._beat())
             for rank in range(self._n_ranks):
-                self.members.append(self._started(rank, address))
+                self.members.append(self._start_rank(rank, address))
             self._await_all()
         except BaseException:
             self.__exit__(None, None, None)
@@ -129,8 +130,8 @@ class Team:
             InvalidInput: The specification is invalid for the data of a rank.
             RankFailed: A rank failed.
         """
-        each = [messages] * len(self.members) if isinstance(messages, Mapping) else messages
-        for member, message in zip(self.members, each, strict=True):
+        messages_by_rank = [messages] * len(self.members) if isinstance(messages, Mapping) else messages
+        for member, message in zip(self.members, messages_by_rank, strict=True):
             self._send(member, message)
         answers: dict[int, dict[str, Any]] = {}
         while len(answers) < len(self.members):
@@ -141,7 +142,7 @@ class Team:
                     answers[rank] = answer
         return [answers[member.rank] for member in self.members]
 
-    def _started(self, rank: int, address: str) -> Member:
+    def _start_rank(self, rank: int, address: str) -> Member:
         def invite(host: str) -> Invitation:
             return Invitation(self._identity, rank, address, host, self._threads, self._silence_seconds)
 

@@ -25,7 +25,7 @@ from worker.job.reporter import Values
 from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.job.run import JobRun
 from worker.job.sums import sum_values
-from worker.job.systems import Ranked, scores_of
+from worker.job.systems import ScoredDataset, scores_of
 from worker.job.training_data import TrainingData
 
 
@@ -56,16 +56,16 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
     run.reporter.report(findings=loaded.findings(run.threads))
     candidates = CandidateTrials(run, run.id, job, data)
     candidates.plan()
-    began_at = time.monotonic()
+    started_at = time.monotonic()
     tried, refusals = candidates.try_all()
     searched_at = time.monotonic()
     run.reporter.phase("selecting")
     selected = select(candidates.trials, tried, refusals)
     conclusion = selected.conclusion(candidates.trials, run.threads)
     selected_at = time.monotonic()
-    fitted = [_fitted(run, candidates, each) for each, _ in selected.members]
+    fitted = [_fit_member(run, candidates, each) for each, _ in selected.members]
     seconds = {
-        "trials": searched_at - began_at,
+        "trials": searched_at - started_at,
         "selection": selected_at - searched_at,
         "final trainings": time.monotonic() - selected_at,
     }
@@ -75,6 +75,8 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
 
 @dataclass(frozen=True)
 class _SearchResult:
+    """Candidates, the selected members with their files, and the seconds of each step."""
+
     candidates: CandidateTrials
     data: TrainingData
     selected: Selected
@@ -87,7 +89,7 @@ class _SearchResult:
         return tuple(self.data.training.dataset.feature_names)
 
 
-def _fitted(run: JobRun, candidates: CandidateTrials, tried: Tried) -> bytes:
+def _fit_member(run: JobRun, candidates: CandidateTrials, tried: Tried) -> bytes:
     """Return the file of a member, fitted by this attempt or an earlier one."""
     run.reporter.phase(f"fitting {tried.candidate.name}")
     key = candidate_key(run.id, f"{candidates.portfolio.index(tried.candidate)}.model")
@@ -176,7 +178,9 @@ def _scorer(selected: Selected, model: ScoringModel) -> Values | None:
 
 
 @dataclass(frozen=True)
-class _Tested:
+class _TestResult:
+    """Comparison, evaluation and ranking on the test data."""
+
     dataset_id: str
     conclusion: Conclusion
     evaluation: StoredEvaluation
@@ -187,7 +191,7 @@ class _Tested:
         return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
 
 
-def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringModel) -> _Tested | None:
+def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringModel) -> _TestResult | None:
     """Evaluate the model on the test data, and compare it with untrained baselines and default trees."""
     if search.data.test is None or job.test_dataset_id is None:
         return None
@@ -197,7 +201,7 @@ def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringM
     others = untrained_baselines(quality, job.measures.seed)
     for each in search.selected.complete:
         if each.candidate.name == DEFAULT_TREES and search.selected.name != DEFAULT_TREES:
-            default = read_model(_fitted(run, search.candidates, each))
+            default = read_model(_fit_member(run, search.candidates, each))
             scored = scores_of(default, DEFAULT_TREES, test, run.threads)
             others.insert(0, (DEFAULT_TREES, quality.values(scored[None])))
     conclusion = conclude(
@@ -210,6 +214,6 @@ def _test(run: JobRun, job: AutoTrainJob, search: _SearchResult, model: ScoringM
         seed=job.measures.seed,
         threads=run.threads,
     )
-    ranked = Ranked(test, judgments=test, scores=scores)
+    ranked = ScoredDataset(test, judgments=test, scores=scores)
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    return _Tested(job.test_dataset_id, conclusion, evaluation, store_ranking(run, ranked))
+    return _TestResult(job.test_dataset_id, conclusion, evaluation, store_ranking(run, ranked))

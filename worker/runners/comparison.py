@@ -18,7 +18,7 @@ from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.results import StoredRanking, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import Ranked, rank_by, ranked_queries
+from worker.job.systems import ScoredDataset, rank_by, ranked_queries
 from worker.job.training_data import load_with_label_map
 
 
@@ -98,7 +98,7 @@ def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDa
     return dataset.select_queries(positions)
 
 
-def _evaluate(run: JobRun, measures: Measures, ranked: Ranked) -> Evaluation:
+def _evaluate(run: JobRun, measures: Measures, ranked: ScoredDataset) -> Evaluation:
     return evaluate(
         ranked.scores,
         ranked.judgments,

@@ -88,7 +88,7 @@ class FoldedTraining:
                 after_fold(number, self._so_far.until(number + 1))
         while not self._so_far.is_complete:
             number = len(self._so_far.folds)
-            self._so_far = self._with_fold(number)
+            self._so_far = self._train_fold(number)
             if after_fold is not None:
                 after_fold(number, self._so_far)
             self._checkpoints.keep_folds(self._so_far)
@@ -104,9 +104,9 @@ class FoldedTraining:
         spec = replace(self._job.training.with_iterations(iterations), early_stopping=None)
         self._checkpoints.total = self._checkpoints.done + iterations
         watch = self._watch("refitting")
-        return fit_model(self._run, spec, self._data, watch, self._resumed(), self._bins.of()), watch
+        return fit_model(self._run, spec, self._data, watch, self._take_checkpoint(), self._bins.of()), watch
 
-    def _with_fold(self, number: int) -> CrossValidation:
+    def _train_fold(self, number: int) -> CrossValidation:
         name, count = self._assignment.names[number], self._assignment.n_folds
         data = self._data.fold(number)
         if data.validation is None:
@@ -116,7 +116,7 @@ class FoldedTraining:
         rows = self._assignment.documents(self._data.training.dataset.query_boundaries, number)
         # Diagnostics of the loss are computed in the training of the final model.
         spec = replace(self._job.training, diagnostics=None)
-        ranker = fit_model(self._run, spec, data, watch, self._resumed(), self._bins.of(*rows))
+        ranker = fit_model(self._run, spec, data, watch, self._take_checkpoint(), self._bins.of(*rows))
         with watch.checkpoint_on_stop():
             scores = scores_of(read_model(ranker.content), "the model", held_out, self._run.threads)
             measures = self._job.measures
@@ -140,14 +140,14 @@ class FoldedTraining:
             keeps=self._job.training.is_resumable,
         )
 
-    def _resumed(self) -> TrainingCheckpoint | None:
+    def _take_checkpoint(self) -> TrainingCheckpoint | None:
         """Return the checkpoint of an earlier attempt in the first call, and None in later calls."""
         resumed, self._checkpoint = self._checkpoint, None
         return resumed
 
 
 class _FoldCheckpoints:
-    """Store checkpoints of a training together with the completed folds.
+    """Checkpoints of a training together with the completed folds.
 
     Args:
         checkpoints: Checkpoints of the job.
@@ -170,14 +170,18 @@ class _FoldCheckpoints:
         """Return the iterations of the completed folds; a fold that stopped early counts in full."""
         return self._iterations * len(self._so_far.folds) if self._so_far else 0
 
-    def load(self, begun: CrossValidation) -> tuple[CrossValidation, TrainingCheckpoint | None]:
-        """Return the completed folds of an earlier attempt, and its checkpoint of the next training."""
+    def load(self, empty: CrossValidation) -> tuple[CrossValidation, TrainingCheckpoint | None]:
+        """Return the completed folds of an earlier attempt, and its checkpoint of the next training.
+
+        Args:
+            empty: Cross-validation without completed folds, returned if there was no earlier attempt.
+        """
 
         def parse(content: bytes) -> tuple[CrossValidation, TrainingCheckpoint | None]:
-            folds, training = CrossValidation.from_bytes(content, begun.assignment)
+            folds, training = CrossValidation.from_bytes(content, empty.assignment)
             return folds, None if training is None else self._reader(training)
 
-        resumed = self._checkpoints.read(parse) or (begun, None)
+        resumed = self._checkpoints.read(parse) or (empty, None)
         self._so_far = resumed[0]
         return resumed
 
@@ -201,7 +205,7 @@ class _FoldCheckpoints:
 
 
 class _FoldWatch(TrainingWatch):
-    """Report the iterations of one training of a cross-validation.
+    """Reports of the iterations of one training of a cross-validation.
 
     Args:
         reporter: Reporter of the job.
@@ -229,20 +233,20 @@ class _FoldWatch(TrainingWatch):
     ) -> None:
         super().__init__(reporter, checkpoints if keeps else None, after_first_iteration)
         self.phase = phase
-        self._counted = checkpoints
+        self._fold_checkpoints = checkpoints
         self._fold = fold
-        self._earlier = so_far.measured()
+        self._earlier = so_far.values_by_iteration()
         self._means = so_far.metrics(metrics)
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
         """Return the completed and the total iterations of all trainings of the job."""
-        return self._counted.done + report.iteration, self._counted.total
+        return self._fold_checkpoints.done + report.iteration, self._fold_checkpoints.total
 
     def metrics(self, report: IterationReport) -> Values:
         """Return the latest means by dataset role: over the completed folds, and of each fold."""
         latest = means(report)
-        own = {} if self._fold is None else {fold_label(self._fold): latest.get("validation", {})}
-        return latest | self._means | own if latest else {}
+        fold_values = {} if self._fold is None else {fold_label(self._fold): latest.get("validation", {})}
+        return latest | self._means | fold_values if latest else {}
 
     def curves(self, report: IterationReport) -> Values:
         """Return the means over the folds so far, and the values of each fold."""

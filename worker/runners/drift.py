@@ -17,7 +17,7 @@ from core.store.repositories.ids import DRIFT_REPORT
 from worker.job.datasets import load_dataset
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.job.score_samples import Sampled, Window, draw_queries, read_samples, with_scores
+from worker.job.score_samples import RequestSample, Window, draw_queries, read_samples, with_scores
 from worker.job.systems import LoadedModel, load_model
 
 SCORES = "scores"
@@ -41,7 +41,7 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     sampled = _read(run, spec, model, window)
     before = Window(row.name, until - 2 * days, until - days)
     run.reporter.phase("comparing with the training data")
-    comparisons = [_with_training(run, spec, model, sampled)]
+    comparisons = [_compare_with_training(run, spec, model, sampled)]
     if spec.compare_with_previous:
         run.reporter.phase("comparing with the previous window")
         earlier = _read(run, spec, model, before)
@@ -84,24 +84,24 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
             )
 
 
-def _read(run: JobRun, spec: DriftJob, model: LoadedModel, window: Window) -> Sampled:
+def _read(run: JobRun, spec: DriftJob, model: LoadedModel, window: Window) -> RequestSample:
     return read_samples(run.store, model, window, spec.queries_by, spec.seed, run.threads)
 
 
-def _with_training(run: JobRun, spec: DriftJob, model: LoadedModel, sampled: Sampled) -> Values:
+def _compare_with_training(run: JobRun, spec: DriftJob, model: LoadedModel, sampled: RequestSample) -> Values:
     """Compare features with the training data, and scores with the model's scores on the validation data."""
     reference = _sample_of(run, spec, model, spec.dataset_id)
-    of_features = _compare(spec, reference, sampled.sample, model, scores=False)
+    by_feature = _compare(spec, reference, sampled.sample, model, scores=False)
     scored = reference
     if spec.scored_dataset_id != spec.dataset_id:
         scored = _sample_of(run, spec, model, spec.scored_dataset_id)
-    of_scores = _compare(spec, scored, sampled.sample, model, features=False)
-    verdict = "drift" if "drift" in (of_features.verdict, of_scores.verdict) else of_features.verdict
+    by_score = _compare(spec, scored, sampled.sample, model, features=False)
+    verdict = "drift" if "drift" in (by_feature.verdict, by_score.verdict) else by_feature.verdict
     reference_ids = {"dataset_id": spec.dataset_id, "scored_dataset_id": spec.scored_dataset_id}
     comparison = _comparison_json(
-        "training", reference_ids, reference, sampled, verdict, of_features.columns, of_scores.columns
+        "training", reference_ids, reference, sampled, verdict, by_feature.columns, by_score.columns
     )
-    if of_scores.verdict == "too_few" and of_features.verdict != "too_few":
+    if by_score.verdict == "too_few" and by_feature.verdict != "too_few":
         comparison["sentence"] += (
             f" Scores are not compared: {spec.scored_dataset_id}, which validated the model, has"
             f" {scored.n_queries} queries, and at least {MIN_QUERIES} are needed; set another dataset in"
@@ -146,7 +146,7 @@ def _comparison_json(
     baseline: str,
     reference: Values,
     before: QuerySample,
-    sampled: Sampled,
+    sampled: RequestSample,
     verdict: Verdict,
     features: Sequence[ColumnDrift],
     scores: Sequence[ColumnDrift],
@@ -173,7 +173,9 @@ def _comparison_json(
     }
 
 
-def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) -> tuple[str, list[str], str]:
+def _summary(
+    comparisons: Sequence[Values], sampled: RequestSample, spec: DriftJob
+) -> tuple[str, list[str], str]:
     """Return the verdict of a report, the drifted columns, and a sentence."""
     columns: list[dict[str, Any]] = [
         each

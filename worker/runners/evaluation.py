@@ -7,7 +7,7 @@ from core.jobs.evaluate import EvaluateJob
 from core.stored import write_entries
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
-from worker.job.systems import Ranked, rank_by
+from worker.job.systems import ScoredDataset, rank_by
 from worker.job.training_data import load_with_label_map
 
 
@@ -35,7 +35,7 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
             ranking.add(tx, run.id, system, dataset_id)
 
 
-def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] | None:
+def _diagnose(run: JobRun, spec: EvaluateJob, ranked: ScoredDataset) -> dict[str, Any] | None:
     diagnostics = spec.diagnostics
     if diagnostics is None:
         return None

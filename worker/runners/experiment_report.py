@@ -49,7 +49,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         replaced_key = row.report_key
         row.report_key = key
         if replaced_key is not None:
-            tx.artifacts.forget(data_folder(replaced_key))
+            tx.artifacts.delete_checksums(data_folder(replaced_key))
         if spec.is_last and row.status == ExperimentStatus.REPORTING:
             problem = {"title": "All trainings failed", "detail": sentence}
             ending = ExperimentStatus.SUCCEEDED if has_results else ExperimentStatus.FAILED
@@ -71,8 +71,8 @@ def _report(
     results = load_results(run, states)
     timings = _time_epochs(run, planned) if spec.is_last else {}
     run.reporter.phase("checking claims")
-    written = report(planned, results, timings, threads=run.threads).to_dict()
-    verdicts = Counter(claim["verdict"] for table in written["tables"] for claim in table["claims"])
+    document = report(planned, results, timings, threads=run.threads).to_dict()
+    verdicts = Counter(claim["verdict"] for table in document["tables"] for claim in table["claims"])
     claims = ", ".join(
         f"{verdicts[verdict]} {label}" for verdict, label in _VERDICTS.items() if verdicts[verdict]
     )
@@ -83,12 +83,12 @@ def _report(
     )
     if failures:
         sentence += f" {len(failures):,} without a result."
-    written["notes"] += [*notes, *failures[:_MAX_LISTED_FAILURES]]
+    document["notes"] += [*notes, *failures[:_MAX_LISTED_FAILURES]]
     if len(failures) > _MAX_LISTED_FAILURES:
-        written["notes"].append(f"{len(failures) - _MAX_LISTED_FAILURES:,} more trainings have no result.")
-    written["complete"] = spec.is_last
-    written["claims"] = {verdict: verdicts[verdict] for verdict in _VERDICTS}
-    return {"report": written, "estimate": None}, sentence
+        document["notes"].append(f"{len(failures) - _MAX_LISTED_FAILURES:,} more trainings have no result.")
+    document["complete"] = spec.is_last
+    document["claims"] = {verdict: verdicts[verdict] for verdict in _VERDICTS}
+    return {"report": document, "estimate": None}, sentence
 
 
 def _time_epochs(run: JobRun, planned: Plan) -> dict[EpochTiming, float]:

@@ -76,14 +76,14 @@ def fit_model(
     on_binning = None
     if bins is None:
         run.reporter.phase("binning")
-        on_binning = _binning(run)
+        on_binning = _binning_progress(run)
     trees = train(
         spec,
         training,
         validation,
         on_iteration=watch.on_iteration,
         threads=run.threads,
-        kept_bins=data.kept_bins(run.caches.binned) if bins is None else None,
+        cached_bins=data.cached_bins(run.caches.binned) if bins is None else None,
         resume=start,
         on_binning=on_binning,
         bins=bins,
@@ -100,7 +100,7 @@ class FoldBins:
             run.reporter.phase("binning")
             count = counting_percent(run.reporter, "binning")
             self._all = bin_features(
-                spec, data.training.dataset, run.threads, data.kept_bins(run.caches.binned), count
+                spec, data.training.dataset, run.threads, data.cached_bins(run.caches.binned), count
             )
 
     def of(
@@ -133,7 +133,7 @@ def _fit_network(
         on_iteration=watch.on_iteration,
         threads=run.threads,
         resume=cast("NetworkCheckpoint | None", resume),
-        on_batch=_batches(run, watch),
+        on_batch=_batch_progress(run, watch),
         check=partial(_check, run, watch),
     )
 
@@ -143,7 +143,7 @@ def _check(run: JobRun, watch: TrainingWatch) -> None:
         run.lease.check()
 
 
-def _binning(run: JobRun) -> OnProgress:
+def _binning_progress(run: JobRun) -> OnProgress:
     """Return a callback that reports the progress of binning, and then enters the phase `training`."""
     count = counting_percent(run.reporter, "binning")
 
@@ -156,15 +156,15 @@ def _binning(run: JobRun) -> OnProgress:
     return report
 
 
-def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
+def _batch_progress(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
     """Return a callback that enters the phase of the watch, and reports the batches of long epochs."""
-    begun = False
+    has_begun = False
     reported_at = time.monotonic()
 
     def report(done: int, total: int) -> None:
-        nonlocal begun, reported_at
-        if not begun:
-            begun = True
+        nonlocal has_begun, reported_at
+        if not has_begun:
+            has_begun = True
             run.reporter.phase(watch.phase, reset_count=True)
         if time.monotonic() - reported_at >= _BATCH_SECONDS:
             reported_at = time.monotonic()

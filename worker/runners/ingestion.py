@@ -64,7 +64,7 @@ def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
 
 
 class _ContentNotStored(Exception):
-    """Roll back the transaction that ends the job, since no content is stored under the digest."""
+    """Raised to roll back the transaction that ends the job, since no content has the digest."""
 
 
 def take_over(run: JobRun, dataset_id: str, digest: str, result: Values | None = None) -> bool:
@@ -133,7 +133,7 @@ def store_reading(
             replaces=damaged_key,
         )
         if ready.data_key != data_key:
-            tx.artifacts.forget(data_folder(data_key))
+            tx.artifacts.delete_checksums(data_folder(data_key))
     if ready.data_key != data_key:  # another job has stored the same content meanwhile
         run.artifacts.remove(data_folder(data_key))
     if damaged_key is not None:

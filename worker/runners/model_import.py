@@ -62,4 +62,4 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
 
 def _stored_names(tx: Transaction, sha256: str) -> list[str] | None:
     """Return the feature names of the first stored model with this file, None if there is none."""
-    return next((model.feature_names for model in tx.models.of_text(sha256)), None)
+    return next((model.feature_names for model in tx.models.with_checksum(sha256)), None)

@@ -43,13 +43,13 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
     try:
         decisions = []
         if spec.dataset_id is not None:
-            decision, findings = _decide(run, spec, spec.dataset_id)
+            decision, findings = _decide_by_judgments(run, spec, spec.dataset_id)
             decisions.append(decision)
         if spec.rule.counterfactual is not None:
-            decision, estimates = _by_estimates(run, spec, spec.rule.counterfactual)
+            decision, estimates = _decide_by_estimates(run, spec, spec.rule.counterfactual)
             decisions.append(decision)
         if spec.rule.interleaving is not None:
-            decisions.append(_by_users(run, spec, spec.rule.interleaving))
+            decisions.append(_decide_by_users(run, spec, spec.rule.interleaving))
         decision = _combine(decisions)
     except FeaturesAbsent as absent:
         decision = GateDecision(False, absent.problems[0].detail, None, [])
@@ -85,7 +85,7 @@ def _combine(decisions: Sequence[GateDecision]) -> GateDecision:
     return replace(decisions[0], admitted=admitted, sentence=sentence)
 
 
-def _by_estimates(
+def _decide_by_estimates(
     run: JobRun, spec: PromoteJob, rule: CounterfactualRule
 ) -> tuple[GateDecision, CounterfactualResult | None]:
     """Decide by counterfactual estimates of both models."""
@@ -100,7 +100,7 @@ def _by_estimates(
     return GateDecision(admitted, sentence, None, []), result
 
 
-def _by_users(run: JobRun, spec: PromoteJob, require: Preference) -> GateDecision:
+def _decide_by_users(run: JobRun, spec: PromoteJob, require: Preference) -> GateDecision:
     """Decide by the clicks on the newest interleaving of both models."""
     run.reporter.phase("reading clicks")
     champion, challenger = spec.champion, spec.challenger
@@ -121,7 +121,7 @@ def _by_users(run: JobRun, spec: PromoteJob, require: Preference) -> GateDecisio
     return GateDecision(admitted, sentence, None, [])
 
 
-def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecision, list[Values]]:
+def _decide_by_judgments(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecision, list[Values]]:
     rule, contract = spec.rule, spec.measures.contract
     metric = spec.measures.metrics[0]
     champion, challenger = spec.champion, spec.challenger
@@ -132,14 +132,14 @@ def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecisio
     run.reporter.phase(f"scoring by {challenger.name}")
     after = rank_by(run, spec, challenger, dataset)
     run.reporter.phase("comparing")
-    of_champion, of_challenger = (
+    champion_values, challenger_values = (
         measure(ranked.scores, ranked.judgments, [metric], contract)[metric] for ranked in (before, after)
     )
     higher_is_better = parse_metric(metric, contract).higher_is_better
     against_baselines = baseline_findings(
         challenger.name,
         metric,
-        of_challenger,
+        challenger_values,
         [(baseline, values[metric]) for baseline, values in measure_baselines(spec.measures, after)],
         higher_is_better=higher_is_better,
         significance=rule.p,
@@ -150,7 +150,7 @@ def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecisio
     decision = decide(
         rule,
         (champion.name, challenger.name),
-        (of_champion, of_challenger),
+        (champion_values, challenger_values),
         slices(dataset, dataset, contract.relevance_threshold, min_queries=1),
         findings_against_baselines=against_baselines,
         higher_is_better=higher_is_better,

@@ -45,7 +45,7 @@ from worker.job.results import (
 )
 from worker.job.run import JobRun
 from worker.job.sums import TrainedSum, sum_values
-from worker.job.systems import Ranked, scores_of
+from worker.job.systems import ScoredDataset, scores_of
 from worker.job.training_data import TrainingData, load_and_align
 from worker.job.watch import TrainingWatch, means
 from worker.runners.cross_validation import FoldedTraining
@@ -64,7 +64,7 @@ def run_training(run: JobRun, job: TrainJob) -> None:
         _store(run, job, trained, comparison)
 
 
-def _compare_with_naive(run: JobRun, job: TrainJob, trained: "Trained") -> NaiveComparison:
+def _compare_with_naive(run: JobRun, job: TrainJob, trained: "CompletedTraining") -> NaiveComparison:
     """Compare the model with a model trained on uncorrected clicks, and report the findings."""
     folds = trained.cross_validation
     iterations = None if folds is None else folds.best_iteration
@@ -75,7 +75,7 @@ def _compare_with_naive(run: JobRun, job: TrainJob, trained: "Trained") -> Naive
 
 
 @dataclass(frozen=True)
-class Trained:
+class CompletedTraining:
     """The result of a training.
 
     Attributes:
@@ -99,7 +99,7 @@ class Trained:
 
 
 @contextmanager
-def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[Trained]:
+def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[CompletedTraining]:
     """Train a model by the specification of a job, and report the progress for that job.
 
     If the worker stops within the block, a checkpoint of the last iteration is stored for the next attempt.
@@ -117,21 +117,21 @@ def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[Trained]:
 
     cross_validation = None
     if data.folds is None:
-        training_result, watch = _trained(run, job, data, after_first_iteration)
+        training_result, watch = _train(run, job, data, after_first_iteration)
     else:
         folded = FoldedTraining(run, job, data, after_first_iteration, refits=True)
         cross_validation = folded.cross_validate()
         training_result, watch = folded.refit()
     with watch.checkpoint_on_stop():
         watch.finish()
-        trained = Trained(loaded, data, training_result, findings, cross_validation)
-        if of_model := [asdict(finding) for finding in _model_findings(job.training, trained)]:
-            findings += of_model
+        trained = CompletedTraining(loaded, data, training_result, findings, cross_validation)
+        if model_findings := [asdict(finding) for finding in _model_findings(job.training, trained)]:
+            findings += model_findings
             run.reporter.report(findings=findings)
         yield trained
 
 
-def _trained(
+def _train(
     run: JobRun, job: BaseTrainingJob, data: TrainingData, after_first_iteration: Callable[[], None]
 ) -> tuple[TrainedModel, TrainingWatch]:
     checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
@@ -143,19 +143,19 @@ def _trained(
 
 
 def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) -> list[Values]:
-    of_training = [
+    training_findings = [
         *automatic_findings(job.automatic),
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
     learns_clicks = job.training.clicks is not None
-    of_data = loaded.findings(run.threads, learns_clicks=learns_clicks)
-    findings = [*of_data, *(asdict(finding) for finding in of_training)]
+    data_findings = loaded.findings(run.threads, learns_clicks=learns_clicks)
+    findings = [*data_findings, *(asdict(finding) for finding in training_findings)]
     run.reporter.report(findings=findings)
     return findings
 
 
-def _model_findings(spec: TrainingSpec, trained: Trained) -> Iterator[Finding]:
+def _model_findings(spec: TrainingSpec, trained: CompletedTraining) -> Iterator[Finding]:
     training_result = trained.training_result
     if training_result.growth is not None:
         yield growth_finding(training_result.growth)
@@ -168,7 +168,9 @@ def _model_findings(spec: TrainingSpec, trained: Trained) -> Iterator[Finding]:
         )
 
 
-def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveComparison | None) -> None:
+def _store(
+    run: JobRun, job: TrainJob, trained: CompletedTraining, comparison: NaiveComparison | None
+) -> None:
     spec, training_result = job.training, trained.training_result
     run.reporter.phase("storing")
     model_id, content = new_id("mdl_"), training_result.content
@@ -216,7 +218,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveCompar
             tested.ranking.add(tx, run.id, system, job.tested_on)
 
 
-def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
+def _scorer(spec: TrainingSpec, trained: CompletedTraining) -> dict[str, Any] | None:
     """Return the stored description of a scorer, None for trees."""
     if isinstance(trained.model, Sum):
         return sum_values(trained.model)
@@ -224,7 +226,9 @@ def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class _Tested:
+class _TestResult:
+    """Evaluation and ranking of the test data."""
+
     evaluation: StoredEvaluation
     ranking: StoredRanking
     teacher_findings: list[Values]
@@ -238,7 +242,7 @@ class _Tested:
         return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
 
 
-def _metrics(job: TrainJob, trained: Trained) -> dict[str, Any]:
+def _metrics(job: TrainJob, trained: CompletedTraining) -> dict[str, Any]:
     """Return the metric means of the model, and of the folds."""
     held_out = trained.cross_validation
     parsed = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
@@ -251,7 +255,7 @@ def _metrics_at_best(training_result: TrainedModel) -> dict[str, Any]:
     return next((measured for measured in reversed(best) if measured), {})
 
 
-def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Values | None:
+def _validate(run: JobRun, job: TrainJob, trained: CompletedTraining, model_id: str) -> Values | None:
     """Store the metrics of validation queries, so that trainings can be compared without test data."""
     if trained.cross_validation is not None:
         return store_cross_validation(
@@ -261,18 +265,22 @@ def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Va
         return None
     dataset = trained.data.validation.dataset
     scores = scores_of(trained.model, "the model", dataset, run.threads)
-    return store_validation(run, job.measures, Ranked(dataset, judgments=dataset, scores=scores), model_id)
+    return store_validation(
+        run, job.measures, ScoredDataset(dataset, judgments=dataset, scores=scores), model_id
+    )
 
 
-def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
+def _rank_by_folds(run: JobRun, trained: CompletedTraining) -> StoredRanking | None:
     """Store the ranking of held-out queries by the models of the folds, None without a cross-validation."""
     if trained.cross_validation is None or trained.cross_validation.scores is None:
         return None
     dataset = trained.data.training.dataset
-    return store_ranking(run, Ranked(dataset, judgments=dataset, scores=trained.cross_validation.scores))
+    return store_ranking(
+        run, ScoredDataset(dataset, judgments=dataset, scores=trained.cross_validation.scores)
+    )
 
 
-def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
+def _test(run: JobRun, job: TrainJob, trained: CompletedTraining) -> _TestResult | None:
     """Evaluate the model; return None without test data, or if these lack most of the used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
@@ -292,16 +300,16 @@ def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
         trained.loaded.test.dataset, names, test.categories, "of the test data", "the model"
     )
     scores = scores_of(trained.model, "the model", test, run.threads)
-    ranked = Ranked(test, judgments=test, scores=scores, findings=(*findings, *unseen))
+    ranked = ScoredDataset(test, judgments=test, scores=scores, findings=(*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    of_teacher = [
+    teacher_findings = [
         asdict(each) for each in compare_with_teacher(run, job, trained.loaded.test.dataset, scores)
     ]
-    _report_test_findings(run, trained, [*reported, *of_teacher, *evaluation.baseline_findings])
-    return _Tested(evaluation, store_ranking(run, ranked), of_teacher)
+    _report_test_findings(run, trained, [*reported, *teacher_findings, *evaluation.baseline_findings])
+    return _TestResult(evaluation, store_ranking(run, ranked), teacher_findings)
 
 
-def _report_test_findings(run: JobRun, trained: Trained, findings: list[Values]) -> None:
+def _report_test_findings(run: JobRun, trained: CompletedTraining, findings: list[Values]) -> None:
     """Report findings on the test data in addition to the findings on the training."""
     if findings:
         run.reporter.report(findings=[*trained.findings, *({**each, "role": "test"} for each in findings)])

@@ -48,7 +48,7 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
     """
     run.reporter.phase("sampling parameters")
     sampled = sample_trial(run, job)
-    watch = _Watch(run, sampled)
+    watch = _TrialWatch(run, sampled)
     run.reporter.on_iterations = watch.on_iterations
     status = "succeeded"
     try:
@@ -92,7 +92,7 @@ class SampledTrial:
 
 
 @dataclass(frozen=True)
-class _Validated:
+class _TrialValidation:
     """Results of the completed folds of a trial.
 
     Attributes:
@@ -111,7 +111,7 @@ def sample_trial(run: JobRun, job: TrialJob) -> SampledTrial:
     import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
     with run.store.begin() as tx:
-        tx.jobs.stop_requested(run.id, run.lease.token)  # raises if the lease is lost
+        tx.jobs.cancellation_requested(run.id, run.lease.token)  # raises if the lease is lost
         study = tx.studies.locked(job.study_id)
         if study.status == "cancelled":
             raise JobCancelled(run.id)
@@ -151,8 +151,8 @@ def _curves(tx: Transaction, study: Study, number: int) -> list[dict[int, float]
     ]
 
 
-class _Watch:
-    """Record the curve and folds of a trial, and prune the trial.
+class _TrialWatch:
+    """Recorder of the curve and folds of a trial, which also prunes the trial.
 
     Args:
         run: The job.
@@ -164,7 +164,7 @@ class _Watch:
         self._sampled = sampled
         self._curve: dict[int, float] = {}
         self._in_first_fold = True
-        self.validated: _Validated | None = None
+        self.validated: _TrialValidation | None = None
 
     def on_iterations(self, iterations: Sequence[tuple[int, Values]]) -> None:
         """Record the curve of the first fold, and prune a trial that is worse than the median.
@@ -188,7 +188,7 @@ class _Watch:
             ):
                 raise TrialPruned
 
-    def after_fold(self, so_far: _Validated, *, is_last: bool) -> None:
+    def after_fold(self, so_far: _TrialValidation, *, is_last: bool) -> None:
         """Record the completed folds, and prune by Wilcoxon's signed-rank test.
 
         Raises:
@@ -240,13 +240,13 @@ class _Watch:
         return values
 
 
-def _validate(run: JobRun, sampled: SampledTrial, watch: _Watch) -> _Validated:
+def _validate(run: JobRun, sampled: SampledTrial, watch: _TrialWatch) -> _TrialValidation:
     if isinstance(sampled.job.validation, RandomFolds | FoldColumn):
-        return _cross_validated(run, sampled, watch)
-    return _held_out(run, sampled)
+        return _cross_validate(run, sampled, watch)
+    return _validate_held_out(run, sampled)
 
 
-def _held_out(run: JobRun, sampled: SampledTrial) -> _Validated:
+def _validate_held_out(run: JobRun, sampled: SampledTrial) -> _TrialValidation:
     """Train once, and validate on the held-out queries or the validation dataset."""
     with trained_by(run, sampled.job) as trained:
         if trained.data.validation is None:
@@ -258,21 +258,21 @@ def _held_out(run: JobRun, sampled: SampledTrial) -> _Validated:
         values = measure(scores, dataset, [metric], measures.contract)[metric]
     mean = float(np.nanmean(values)) if not np.isnan(values).all() else None
     iterations = trained.training_result.kept_iterations
-    return _Validated([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
+    return _TrialValidation([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
 
 
-def _cross_validated(run: JobRun, sampled: SampledTrial, watch: _Watch) -> _Validated:
+def _cross_validate(run: JobRun, sampled: SampledTrial, watch: _TrialWatch) -> _TrialValidation:
     """Validate on each fold, and let the watch prune after each of them."""
     metric = sampled.spec.metric
 
-    def validated(so_far: CrossValidation) -> _Validated:
+    def validation_of(so_far: CrossValidation) -> _TrialValidation:
         folds = [
             {"fold": number, "value": fold.means[metric], "best_iteration": fold.best_iteration}
             for number, fold in enumerate(so_far.folds, start=1)
         ]
-        return _Validated(folds, so_far.per_query[metric], so_far.best_iteration)
+        return _TrialValidation(folds, so_far.per_query[metric], so_far.best_iteration)
 
     def after_fold(_: int, so_far: CrossValidation) -> None:
-        watch.after_fold(validated(so_far), is_last=so_far.is_complete)
+        watch.after_fold(validation_of(so_far), is_last=so_far.is_complete)
 
-    return validated(cross_validate(run, sampled.job, after_fold=after_fold))
+    return validation_of(cross_validate(run, sampled.job, after_fold=after_fold))

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from app.http.caller import rate_limit_key
 from app.http.services import registered
 from app.http.thread_pools import EXPENSIVE, ThreadPool, retrieve_exception
-from core.store.visibility import projects
+from core.store.visibility import visible_projects
 
 _RETRY_SECONDS = 1
 
@@ -52,7 +52,7 @@ class ExpensiveReads:
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.
         """
-        key = (projects(), key)  # a key bound to projects gets a different result
+        key = (visible_projects(), key)  # a key bound to projects gets a different result
         task = self._under_way.get(key)
         if task is None:
             self._acquire_slot(caller)

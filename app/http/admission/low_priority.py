@@ -19,7 +19,7 @@ from typing import BinaryIO, TypeVar, cast
 from core.errors import RankeryError
 from core.logs import capture_output
 from core.store import Store, StoreSettings
-from core.store.visibility import limited_to, projects
+from core.store.visibility import limited_to, visible_projects
 from core.subprocesses import module_command, module_environment
 from core.unused_packages import leave_out_unused
 
@@ -52,7 +52,7 @@ class LowPriorityProcess:
         with self._turn:
             try:
                 requests, answers = self._running_pipes()
-                pickle.dump((settings, projects(), work), requests)
+                pickle.dump((settings, visible_projects(), work), requests)
                 requests.flush()
                 outcome = pickle.load(answers)  # noqa: S301 - our own process wrote it
             except (EOFError, OSError, pickle.UnpicklingError) as error:

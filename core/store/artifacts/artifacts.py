@@ -52,7 +52,7 @@ class Artifacts:
 
         Raises:
             StoreUnavailable: The storage refuses the write.
-            StoreFull: The storage has no room for the artifact.
+            StoreFull: The storage has no space for the artifact.
         """
         with self._reporting_errors(key, writing=True) as path:
             temporary = self._temporary(path)
@@ -152,7 +152,7 @@ class Artifacts:
                 if not Path(path).is_file():
                     raise FileNotFoundError(path)
                 return Path(path).absolute().as_uri()
-            url = self._files.run(lambda files: _signed(files, path, seconds))
+            url = self._files.run(lambda files: _sign(files, path, seconds))
         if url is None:
             raise StoreUnavailable(
                 "the artifact storage cannot sign URLs; store artifacts in a folder or on S3"
@@ -228,7 +228,7 @@ class Artifacts:
         return None
 
     def _list_files(self, folder: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        top = self._root if folder is None else f"{self._root}/{_checked(folder)}"
+        top = self._root if folder is None else f"{self._root}/{_check_key(folder)}"
         try:
             listing = self._files.run(lambda files: files.find(top, detail=True))
         except FileNotFoundError:
@@ -244,7 +244,7 @@ class Artifacts:
 
     @contextlib.contextmanager
     def _reporting_errors(self, key: str, *, writing: bool = False) -> Iterator[str]:
-        path = f"{self._root}/{_checked(key)}"
+        path = f"{self._root}/{_check_key(key)}"
         try:
             yield path
         except Exception as error:  # each file system has its own errors
@@ -270,7 +270,7 @@ class Artifacts:
             self._files.send(str(temporary), path)
 
 
-def _signed(files: Any, path: str, seconds: int) -> str | None:
+def _sign(files: Any, path: str, seconds: int) -> str | None:
     files.size(path)  # raises for a missing object, for which `sign` would also return a URL
     try:
         return str(files.sign(path, expiration=seconds))
@@ -283,7 +283,7 @@ def _written_at(details: Mapping[str, Any]) -> datetime:
     return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 
-def _checked(key: str) -> str:
+def _check_key(key: str) -> str:
     parts = key.split("/")
     if "\\" in key or "\0" in key or any(part in ("", ".", "..") for part in parts):
         raise ValueError(f"{key!r} is not a relative key")

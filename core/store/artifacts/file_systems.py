@@ -93,7 +93,7 @@ class FileSystem:
         self._patience_seconds = patience_seconds
         self._inherited: list[Any] = []
         try:
-            self._files, self.root = self._opened()
+            self._files, self.root = self._open()
         except (ValueError, ImportError) as error:
             if isinstance(error, ImportError) and _protocol(url) in _EXTRAS:
                 raise ExtraMissing(*_EXTRAS[_protocol(url)]) from error
@@ -130,7 +130,7 @@ class FileSystem:
             self.run(lambda files: files.put_file(file, path))
 
     def receive(self, path: str, file: str) -> None:
-        """Download a file; each part of a large one is retried by itself."""
+        """Download a file; each part of a large one is retried separately."""
         size_bytes = self.run(lambda files: int(files.size(path)))
         if size_bytes > DOWNLOAD_PART_BYTES:
             receive_parts(path, size_bytes, Path(file), self.run)
@@ -154,7 +154,7 @@ class FileSystem:
             if error.__cause__ is not None:
                 raise
 
-    def _opened(self) -> tuple[Any, str]:
+    def _open(self) -> tuple[Any, str]:
         options = dict(_OPTIONS.get(_protocol(self._url), {}))
         if _protocol(self._url) == "s3":
             options["session"] = _s3_session(os.getpid())
@@ -171,7 +171,7 @@ class FileSystem:
     def _file_system_of_process(self) -> Any:
         if self._pid != os.getpid():
             self._inherited.append(self._files)
-            self._files, self._pid = self._opened()[0], os.getpid()
+            self._files, self._pid = self._open()[0], os.getpid()
         return self._files
 
     def _is_final(self, error: Exception) -> bool:

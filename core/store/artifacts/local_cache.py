@@ -38,7 +38,7 @@ class LocalCache:
         self.hits = 0
         self.misses = 0
 
-    def takes(self, size_bytes: int) -> bool:
+    def fits(self, size_bytes: int) -> bool:
         """Return whether an entry of this size fits."""
         return size_bytes <= self._max_bytes
 
@@ -109,16 +109,16 @@ class LocalCache:
         size_bytes = _size_bytes(folder)
         if entry.exists() or size_bytes > self._max_bytes:
             return
-        self._make_room(self._max_bytes - size_bytes)
+        self._evict_to(self._max_bytes - size_bytes)
         _mark_used(folder)
         folder.rename(entry)
 
-    def _make_room(self, left_bytes: int) -> None:
-        """Evict least recently used entries until the remaining ones take at most `left_bytes`."""
+    def _evict_to(self, max_bytes: int) -> None:
+        """Evict least recently used entries until the remaining ones have at most `max_bytes`."""
         entries = [entry for entry in self._folder.iterdir() if not entry.name.startswith(".")]
         for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns, reverse=True):
-            left_bytes -= _size_bytes(entry)
-            if left_bytes < 0:
+            max_bytes -= _size_bytes(entry)
+            if max_bytes < 0:
                 self._remove(entry)
 
     def _remove(self, entry: Path) -> None:

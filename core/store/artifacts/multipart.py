@@ -1,4 +1,4 @@
-"""Transfer large files in parts, each retried by itself: uploads to S3, and downloads from any storage."""
+"""Transfer large files in parts, each retried separately: uploads to S3, and downloads from any storage."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -55,11 +55,11 @@ class FileRange(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read bytes up to the end of the range."""
-        left = self._size_bytes - self._position
-        if left <= 0:
+        remaining = self._size_bytes - self._position
+        if remaining <= 0:
             return 0
         self._file.seek(self._start + self._position)
-        count = self._file.readinto(memoryview(buffer)[:left]) or 0
+        count = self._file.readinto(memoryview(buffer)[:remaining]) or 0
         self._position += count
         return count
 

@@ -22,7 +22,7 @@ from core.store.trash.plan import Plan, Refused
 # Maximum number of objects in one transaction, during which other writers wait.
 CHUNK = 50
 # Shortest pause between two transactions, for other writers. A pause lasts at least as long as the CPU time
-# of the work before it, so that request threads get half of the interpreter's time.
+# of the work before it: request threads get half of the interpreter's time.
 PAUSE_SECONDS = 0.02
 MAX_REFUSED = 100
 REQUEST_SECONDS = 60.0
@@ -140,7 +140,7 @@ def delete_objects(
         StoreUnavailable: The database or the storage cannot be reached; earlier deletions are kept.
     """
     deletion, active, sizes = Deletion(purge_at=mode.purge_at), ActiveJobs(), FolderSizes(store.artifacts)
-    for chunk in in_time(object_ids, mode.seconds, deletion):
+    for chunk in chunks_in_time(object_ids, mode.seconds, deletion):
         with store.begin() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results)
             actor.record(tx, plan)
@@ -177,7 +177,7 @@ def preview(
         StoreUnavailable: The database or the storage cannot be reached.
     """
     deletion, active = Deletion(purge_at=mode.purge_at), ActiveJobs()
-    for chunk in in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
+    for chunk in chunks_in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
             plan = tx.trash.plan(kind, chunk, active, with_results=mode.with_results, gone=gone, lock=False)
             if mode.trash_days <= 0:
@@ -203,10 +203,10 @@ def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, act
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
-    for chunk in in_time(object_ids, mode.seconds, deletion):
-        left = [object_id for object_id in chunk if object_id not in gone]
+    for chunk in chunks_in_time(object_ids, mode.seconds, deletion):
+        remaining_ids = [object_id for object_id in chunk if object_id not in gone]
         with store.begin() as tx:
-            plan = tx.trash.purge_plan(left)
+            plan = tx.trash.purge_plan(remaining_ids)
             actor.record(tx, plan)
             tx.trash.purge(plan)
             deletion.add(plan, sizes)  # reads the sizes before the sweeper can delete the folders
@@ -224,7 +224,7 @@ def preview_of_emptying(store: Store, object_ids: Iterable[str], mode: DeletionM
     """
     deletion, sizes = Deletion(), FolderSizes(store.artifacts)
     gone: set[str] = set()
-    for chunk in in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
+    for chunk in chunks_in_time(object_ids, mode.seconds, deletion, pause_seconds=0):
         with store.read() as tx:
             plan = tx.trash.purge_plan([each for each in chunk if each not in gone], gone, lock=False)
         plan.nodes = {each: node for each, node in plan.nodes.items() if each not in gone}
@@ -256,19 +256,19 @@ class Progress(Protocol):
     is_complete: bool
 
 
-def in_time(
+def chunks_in_time(
     object_ids: Iterable[str], seconds: float, progress: Progress, pause_seconds: float = PAUSE_SECONDS
 ) -> Iterator[list[str]]:
     """Yield ids in chunks, with a pause after each chunk, until the time limit."""
     deadline = time.monotonic() + seconds
-    left = iter(object_ids)
+    remaining = iter(object_ids)
     while True:
         if time.monotonic() > deadline:
             progress.is_complete = False
             return
-        began = time.thread_time()
-        chunk = list(islice(left, CHUNK))
+        cpu_seconds_before = time.thread_time()
+        chunk = list(islice(remaining, CHUNK))
         if not chunk:
             return
         yield chunk
-        time.sleep(max(pause_seconds, time.thread_time() - began) if pause_seconds else 0)
+        time.sleep(max(pause_seconds, time.thread_time() - cpu_seconds_before) if pause_seconds else 0)

@@ -64,6 +64,6 @@ def _examine(store: Store, key: str, inventory: Inventory) -> None:
 
 def _orphaned(store: Store, keys: set[str], folders: set[str], before: datetime) -> Iterator[str]:
     for key, written_at in store.artifacts.files():
-        above = {str(folder) for folder in PurePosixPath(key).parents}
-        if written_at < before and key not in keys and not above & folders:
+        parents = {str(folder) for folder in PurePosixPath(key).parents}
+        if written_at < before and key not in keys and not parents & folders:
             yield key

@@ -63,7 +63,7 @@ class RetentionPolicy:
     @classmethod
     def of(cls, settings: StoreSettings) -> "RetentionPolicy":
         """Return the policy of the settings."""
-        given = {
+        settings_by_kind = {
             # Dependents first, so that nothing depends on the objects of later kinds.
             EXPERIMENT: settings.retention_experiments_days,
             INSPECTION: settings.retention_inspections_days,
@@ -73,7 +73,7 @@ class RetentionPolicy:
             MODEL: settings.retention_models_days,
             JOB: settings.retention_jobs_days,
         }
-        days = {kind: number for kind, number in given.items() if number is not None}
+        days = {kind: number for kind, number in settings_by_kind.items() if number is not None}
         return cls(
             MappingProxyType(days),
             settings.retention_audit_days,
@@ -138,7 +138,7 @@ def _pages(store: Store, list_ids: Callable[[Transaction, str], list[str]]) -> I
 
 
 class Upkeep:
-    """Free deleted objects and apply a retention policy in short steps.
+    """Upkeep that frees deleted objects and applies a retention policy, in short steps.
 
     Args:
         policy: The retention policy.
@@ -149,7 +149,7 @@ class Upkeep:
         self._policy = policy
         self._interval_seconds = interval_seconds
         self._due_at = 0.0
-        self._left: list[tuple[str, Iterator[str]]] = []
+        self._remaining: list[tuple[str, Iterator[str]]] = []
         self._expired: Iterator[list[str]] | None = None
 
     def run(self, store: Store, seconds: float) -> None:
@@ -173,20 +173,20 @@ class Upkeep:
 
     def _expire(self, store: Store, deadline: float) -> bool:
         """Move expired objects to the trash; return whether all were handled."""
-        if not self._left:
-            self._left = [(name, _too_old(store, self._policy, name)) for name in self._policy.days]
-        while self._left:
-            name, object_ids = self._left[0]
+        if not self._remaining:
+            self._remaining = [(name, _too_old(store, self._policy, name)) for name in self._policy.days]
+        while self._remaining:
+            name, object_ids = self._remaining[0]
             seconds = deadline - time.monotonic()
             mode = DeletionMode(trash_days=self._policy.trash_days, seconds=seconds)
             try:
                 deletion = delete_objects(store, KINDS[name], object_ids, mode, _BY_RETENTION)
             except StoreUnavailable:
-                self._left.clear()  # the next call lists the objects again
+                self._remaining.clear()  # the next call lists the objects again
                 raise
             if not deletion.is_complete:
                 return False
-            self._left.pop(0)
+            self._remaining.pop(0)
         return True
 
     def _purge_expired(self, store: Store, deadline: float) -> bool:
@@ -194,7 +194,7 @@ class Upkeep:
         if self._expired is None:
             self._expired = _expired(store, utc_now() - timedelta(days=self._policy.trash_days))
         for page in self._expired:
-            # Objects that an object outside the trash depends on stay.
+            # This keeps objects that an object outside the trash depends on.
             empty_trash(store, page, DeletionMode(seconds=1), UPKEEP)
             if time.monotonic() > deadline:
                 return False

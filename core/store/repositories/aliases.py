@@ -11,8 +11,8 @@ from core.store.engines import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.events import Events
 from core.store.repositories.models import Models, check_name
-from core.store.repositories.pages import Page, Span
-from core.store.repositories.repository import added
+from core.store.repositories.pages import Page, PageRequest
+from core.store.repositories.repository import insert_row
 from core.store.tables import AliasGate, AliasMove, ClickLog, Dataset, Model, ModelAlias
 
 MOVED = "moved"
@@ -87,7 +87,7 @@ class Aliases:
         rows = select(ModelAlias).where(ModelAlias.name == name).order_by(ModelAlias.alias)
         return list(self._session.scalars(rows))
 
-    def everywhere(self, alias: str, limit: int) -> list[ModelAlias]:
+    def across_names(self, alias: str, limit: int) -> list[ModelAlias]:
         """List the rows of an alias across model names, last moved first."""
         rows = select(ModelAlias).where(ModelAlias.alias == alias)
         return list(self._session.scalars(rows.order_by(ModelAlias.updated_at.desc()).limit(limit)))
@@ -100,7 +100,7 @@ class Aliases:
         """
         self._models.require_name(name)
         rows = select(AliasMove).where(AliasMove.name == name, AliasMove.alias == alias)
-        return Span(cursor, limit).take(self._session, rows, AliasMove.id, ids.ALIAS_MOVE)
+        return PageRequest(cursor, limit).take(self._session, rows, AliasMove.id, ids.ALIAS_MOVE)
 
     def move(self, name: str, alias: str, version: int, key_id: str | None = None) -> ModelAlias:
         """Point `name@alias` at a version, ignoring its gate.
@@ -110,7 +110,7 @@ class Aliases:
             NotFound: The model has no such version.
         """
         check_name(alias, "/alias")
-        model = self._target(f"{name}:{version}")
+        model = self._locked_version(f"{name}:{version}")
         row = self.find_locked(name, alias)
         if row is None:
             row = ModelAlias(name=name, alias=alias, model=model)
@@ -128,7 +128,7 @@ class Aliases:
             WrongState: The alias was moved or removed since the comparison.
         """
         row = self.find_locked(promotion.name, promotion.alias)
-        champion, challenger = self._compared(promotion)
+        champion, challenger = self._compared_models(promotion)
         if row is None or row.model_id != champion.id:
             raise WrongState(
                 "alias",
@@ -142,7 +142,7 @@ class Aliases:
 
     def refuse(self, promotion: Promotion) -> AliasMove:
         """Record that a version failed the gate of an alias."""
-        compared = self._compared(promotion)
+        compared = self._compared_models(promotion)
         return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_job_columns(promotion))
 
     def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
@@ -158,7 +158,7 @@ class Aliases:
             at = f"at version {row.model.version}"
             raise WrongState("alias", row.reference, at, "it has no previous version to roll back to")
         try:
-            before = self._target(f"{name}:{last.from_version}")
+            before = self._locked_version(f"{name}:{last.from_version}")
         except NotFound as gone:
             detail = (
                 f"its previous version, {name}:{last.from_version}, was deleted; restore it from the trash,"
@@ -233,7 +233,7 @@ class Aliases:
                 for each in sorted(used):
                     if self._session.get(table, each, with_for_update=lock) is None:
                         raise NotFound(kind, each)
-        return added(self._session, gate)
+        return insert_row(self._session, gate)
 
     def delete_gate(self, name: str, alias: str) -> None:
         """Delete the promotion gate of an alias.
@@ -249,7 +249,7 @@ class Aliases:
         """Take the advisory lock of an alias and its gate."""
         advisory_lock(self._session, _ALIAS_LOCKS, f"{name}@{alias}")
 
-    def _target(self, reference: str) -> Model:
+    def _locked_version(self, reference: str) -> Model:
         """Return a model version, locked against deletion until the transaction ends."""
         model = self._models.resolve(reference)
         lock = {"read": True}
@@ -257,16 +257,16 @@ class Aliases:
             raise NotFound("model", reference)
         return model
 
-    def _compared(self, promotion: Promotion) -> tuple[Model, Model]:
+    def _compared_models(self, promotion: Promotion) -> tuple[Model, Model]:
         return self._models.get(promotion.champion_id), self._models.get(promotion.challenger_id)
 
-    def _move(self, row: ModelAlias, model: Model, kind: str, **how: Any) -> None:
-        move = self._record(kind, row.name, row.alias, row.model, model, previous_id=row.move_id, **how)
+    def _move(self, row: ModelAlias, model: Model, kind: str, **columns: Any) -> None:
+        move = self._record(kind, row.name, row.alias, row.model, model, previous_id=row.move_id, **columns)
         row.model, row.move_id = model, move.id
         self._session.flush()
 
     def _record(
-        self, kind: str, name: str, alias: str, source: Model | None, target: Model | None, **how: Any
+        self, kind: str, name: str, alias: str, source: Model | None, target: Model | None, **columns: Any
     ) -> AliasMove:
         move = AliasMove(
             id=ids.new_id(ids.ALIAS_MOVE),
@@ -275,13 +275,13 @@ class Aliases:
             kind=kind,
             from_version=source.version if source else None,
             to_version=target.version if target else None,
-            **how,
+            **columns,
         )
         if kind == REFUSED:
             self._events.gate_refused(move)
         else:
             self._events.alias_moved(move)
-        return added(self._session, move)
+        return insert_row(self._session, move)
 
 
 def _require(row: ModelAlias | None, name: str, alias: str) -> ModelAlias:

@@ -12,12 +12,12 @@ from core.errors import InvalidInput
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.projects import PROJECT_RULE, is_project_name
-from core.store.repositories.repository import Repository, added
+from core.store.repositories.repository import Repository, insert_row
 from core.store.tables import ApiKey, BrowserSession
 
 ADMIN = "admin"
 SCOPES = ("read", "score", "write", ADMIN)
-SECRET_PREFIX = "rk_"  # noqa: S105 - what all secrets begin with
+SECRET_PREFIX = "rk_"  # noqa: S105 - the prefix of all secrets
 LAST_USE_INTERVAL = timedelta(minutes=1)
 
 _SECRET_BYTES = 32  # 43 characters of url-safe base64
@@ -116,7 +116,7 @@ class ApiKeys(Repository[ApiKey]):
         self._session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now))
         token = secrets.token_urlsafe(_SECRET_BYTES)
         expires_at = now + lifetime
-        added(
+        insert_row(
             self._session,
             BrowserSession(token_sha256=secret_sha256(token), key_id=key_id, expires_at=expires_at),
         )

@@ -48,7 +48,7 @@ class ArtifactRecords:
         """Return those of the keys that have a record."""
         return set(self._session.scalars(select(ArtifactDigest.key).where(ArtifactDigest.key.in_(keys))))
 
-    def keep(self, key: str, sha256: str, size_bytes: int) -> None:
+    def record_checksum(self, key: str, sha256: str, size_bytes: int) -> None:
         """Store the checksum of an artifact and clear its mark as damaged."""
         row = ArtifactDigest(key=key, sha256=sha256, size_bytes=size_bytes, damaged_at=None)
         self._session.merge(row)
@@ -67,7 +67,7 @@ class ArtifactRecords:
         newest = rows.order_by(ArtifactDigest.damaged_at.desc(), ArtifactDigest.key)
         return list(self._session.scalars(newest.limit(limit)))
 
-    def forget(self, folder: str) -> None:
+    def delete_checksums(self, folder: str) -> None:
         """Delete the checksums of the artifacts in a folder."""
         inside = ArtifactDigest.key.startswith(f"{folder}/", autoescape=True)
         self._session.execute(delete(ArtifactDigest).where(inside))

@@ -99,7 +99,11 @@ class Candidates:
     def helper_jobs(self, job_id: str) -> list[str]:
         """List the ids of the active jobs that try candidates parallel to an automatic training."""
         rows = select(Job.id, Job.spec).where(Job.kind == TryCandidatesJob.kind, Job.status.in_(ACTIVE))
-        return [own for own, spec in self._session.execute(rows) if spec.get("auto_train_id") == job_id]
+        return [
+            helper_id
+            for helper_id, spec in self._session.execute(rows)
+            if spec.get("auto_train_id") == job_id
+        ]
 
     def _is_free(self, row: Candidate) -> bool:
         if row.status == QUEUED:

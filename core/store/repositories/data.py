@@ -53,8 +53,8 @@ class DataRepository(Repository[Data]):
         Raises:
             InvalidInput: The caller is limited to other projects, or must select a project.
         """
-        own_project = Projects(self._session).of_new(project)
-        return self._insert(id=id, name=name, source=source, project=own_project, **values)
+        new_project = Projects(self._session).of_new(project)
+        return self._insert(id=id, name=name, source=source, project=new_project, **values)
 
     def names(self, object_ids: Iterable[str | None]) -> dict[str, str]:
         """Return the names of some rows by id, without those that do not exist."""
@@ -75,19 +75,19 @@ class DataRepository(Repository[Data]):
         self._session.flush()
         return row
 
-    def record_download(self, id: str, read: Sequence[dict[str, Any]]) -> Data:
+    def record_download(self, id: str, files: Sequence[dict[str, Any]]) -> Data:
         """Record the downloaded files that the data are read from.
 
         Args:
             id: The row.
-            read: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
+            files: For each file its `address`, `size_bytes` and `sha256`, and its version if known.
 
         Raises:
             NotFound: It does not exist.
         """
         row = self.get(id)
-        row.source = {**row.source, "read": list(read)}
-        row.size_bytes = sum(file["size_bytes"] for file in read)
-        row.sha256 = read[0]["sha256"] if len(read) == 1 else None
+        row.source = {**row.source, "read": list(files)}
+        row.size_bytes = sum(file["size_bytes"] for file in files)
+        row.sha256 = files[0]["sha256"] if len(files) == 1 else None
         self._session.flush()
         return row

@@ -186,7 +186,7 @@ class Datasets(DataRepository[Dataset]):
         advisory_lock(self._session, _DIGEST_LOCKS, digest)
         sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))
-        ArtifactRecords(self._session).forget(data_folder(damaged_key))
+        ArtifactRecords(self._session).delete_checksums(data_folder(damaged_key))
 
 
 def shared_contents(
@@ -204,5 +204,5 @@ def shared_contents(
         digests = select(Dataset.digest).where(Dataset.data_key.in_(contents)).distinct()
         for digest in sorted(filter(None, session.scalars(digests))):
             advisory_lock(session, _DIGEST_LOCKS, digest)
-    having = select(Dataset.id, Dataset.data_key).where(Dataset.data_key.in_(contents))
-    return {row.data_key for row in session.execute(having) if row.id not in ignored}
+    rows = select(Dataset.id, Dataset.data_key).where(Dataset.data_key.in_(contents))
+    return {row.data_key for row in session.execute(rows) if row.id not in ignored}

@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 from core.errors import NotFound, WrongState
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.pages import Page, PageRequest, filter_by_values
 from core.store.repositories.repository import Repository
 from core.store.tables import Event, Webhook, WebhookDelivery
 
@@ -65,7 +65,7 @@ class Deliveries(Repository[Webhook]):
     id_prefix = ids.WEBHOOK
 
     def delivery(self, webhook_id: str, id: str, *, locked: bool = False) -> WebhookDelivery:
-        """Return one delivery of a webhook, locked until the transaction ends if wanted.
+        """Return one delivery of a webhook, locked until the transaction ends if `locked`.
 
         Raises:
             NotFound: It has no such delivery.
@@ -83,8 +83,8 @@ class Deliveries(Repository[Webhook]):
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = narrowed(select(WebhookDelivery), webhook_id=webhook_id, state=state)
-        page = Span(cursor, limit).take(self._session, rows, WebhookDelivery.id, ids.DELIVERY)
+        rows = filter_by_values(select(WebhookDelivery), webhook_id=webhook_id, state=state)
+        page = PageRequest(cursor, limit).take(self._session, rows, WebhookDelivery.id, ids.DELIVERY)
         return page, self.events_of(page.items)
 
     def events_of(self, deliveries: Collection[WebhookDelivery]) -> dict[int, Event]:
@@ -133,10 +133,10 @@ class Deliveries(Repository[Webhook]):
         """Release claimed deliveries that were not sent, so that any process can send them immediately."""
         now = utc_now()
         for each in claimed:
-            mine = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
+            claim_conditions = (WebhookDelivery.id == each.id, WebhookDelivery.claim == each.claim)
             self._session.execute(
                 update(WebhookDelivery)
-                .where(*mine, WebhookDelivery.state == WAITING)
+                .where(*claim_conditions, WebhookDelivery.state == WAITING)
                 .values(next_attempt_at=now),
                 execution_options={"synchronize_session": False},
             )

@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, select
 from core.store.artifacts.keys import samples_folder, samples_key
 from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactRecords
-from core.store.repositories.repository import SimpleRepository, added
+from core.store.repositories.repository import SimpleRepository, insert_row
 from core.store.tables import DriftReport, PendingDeletion, ScoreSamples
 
 
@@ -30,8 +30,8 @@ class DriftReports(SimpleRepository[DriftReport]):
         first_at: datetime,
         last_at: datetime,
     ) -> ScoreSamples:
-        """Record a stored artifact with its checksum."""
-        ArtifactRecords(self._session).keep(samples_key(id), sha256, size_bytes)
+        """Record a stored artifact of scoring requests, with its checksum."""
+        ArtifactRecords(self._session).record_checksum(samples_key(id), sha256, size_bytes)
         row = ScoreSamples(
             id=id,
             models=sorted(set(models)),
@@ -40,7 +40,7 @@ class DriftReports(SimpleRepository[DriftReport]):
             first_at=first_at,
             last_at=last_at,
         )
-        return added(self._session, row)
+        return insert_row(self._session, row)
 
     def samples_between(self, since: datetime, until: datetime, model: str) -> list[ScoreSamples]:
         """List the artifacts with scoring requests of a period to models with this name, newest first."""
@@ -61,7 +61,7 @@ class DriftReports(SimpleRepository[DriftReport]):
         self._session.execute(delete(ScoreSamples).where(ScoreSamples.id.in_(dropped)))
         folders = [samples_folder(each) for each in dropped]
         for folder in folders:
-            ArtifactRecords(self._session).forget(folder)
+            ArtifactRecords(self._session).delete_checksums(folder)
             self._session.merge(PendingDeletion(folder=folder))
         self._session.flush()
         return folders

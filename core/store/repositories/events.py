@@ -37,8 +37,8 @@ from core.store.tables import (
 from core.store.visibility import limited_to
 
 _LOCK = 0x45564E54  # namespace of advisory locks: "EVNT"
-# Time beyond their retention for which events wait for webhooks: longer than the retries by default.
-_KEPT_LONGER = timedelta(days=7)
+# How long events wait for webhooks after their retention; the default retries end sooner.
+_WAIT_FOR_WEBHOOKS = timedelta(days=7)
 # Largest id: the largest integer of SQLite.
 MAX_ID = 2**63 - 1
 
@@ -177,7 +177,7 @@ class Events:
             object_id: Only events about this object.
             project: Only events of this project.
         """
-        rows = _selected(id, kinds, object_id)
+        rows = _select_events(id, kinds, object_id)
         if project is not None:
             rows = rows.where(Event.project == project)
         return list(self._session.scalars(rows.order_by(Event.id).limit(limit)))
@@ -207,7 +207,7 @@ class Events:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = _selected(after, kinds, object_id)
+        rows = _select_events(after, kinds, object_id)
         if cursor is not None:
             last = _parse_cursor(cursor)
             rows = rows.where(Event.id > last if ascending else Event.id < last)
@@ -222,7 +222,7 @@ class Events:
         An event that waits for an enabled webhook, and later events, are kept for up to a week longer.
         """
         oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
-        waiting = self._first_waiting(moment - _KEPT_LONGER)
+        waiting = self._first_waiting(moment - _WAIT_FOR_WEBHOOKS)
         if waiting is not None:
             oldest = oldest.where(Event.id < waiting)  # later ones stay, since `gap` expects no holes
         removed = self._session.execute(
@@ -254,7 +254,7 @@ class Events:
         )
 
 
-def _selected(after: int, kinds: Collection[str], object_id: str | None) -> Select[Event]:
+def _select_events(after: int, kinds: Collection[str], object_id: str | None) -> Select[Event]:
     rows = select(Event).where(Event.id > after)
     if kinds:
         rows = rows.where(Event.kind.in_(kinds))

@@ -15,7 +15,7 @@ from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.projects import Projects
-from core.store.repositories.repository import Repository, added
+from core.store.repositories.repository import Repository, insert_row
 from core.store.tables import Experiment, ExperimentTraining, Job
 
 
@@ -98,13 +98,13 @@ class Experiments(Repository[Experiment]):
 
     def add_training(self, experiment_id: str, **values: Any) -> ExperimentTraining:
         """Record a training that an experiment needs."""
-        return added(self._session, ExperimentTraining(experiment_id=experiment_id, **values))
+        return insert_row(self._session, ExperimentTraining(experiment_id=experiment_id, **values))
 
     def trainings(self, id: str) -> list[TrainingState]:
         """List the trainings of an experiment with their jobs, in the order of the plan."""
-        mine = select(ExperimentTraining).where(ExperimentTraining.experiment_id == id)
+        trainings_of_experiment = select(ExperimentTraining).where(ExperimentTraining.experiment_id == id)
         order = (ExperimentTraining.fold, ExperimentTraining.place)
-        rows = list(self._session.scalars(mine.order_by(*order)))
+        rows = list(self._session.scalars(trainings_of_experiment.order_by(*order)))
         job_ids = {each for row in rows for each in (row.job_id, row.evaluation_job_id) if each}
         jobs = {job.id: job for job in self._jobs.several(job_ids)}
         return [

@@ -71,8 +71,8 @@ class Interleavings(SimpleRepository[Interleaving]):
         found = set(self._session.scalars(existing.with_for_update(read=True)))
         # A fixed order, so that two transactions with lists for the same users and queries do not deadlock.
         by_user_and_query = sorted(rows, key=lambda row: (row["interleaving_id"], row["assignment"] or ""))
-        kept = [row for row in by_user_and_query if row["interleaving_id"] in found]
-        return {list_id for (list_id,) in insert_absent(self._session, ShownList, kept, "id")}
+        insertable = [row for row in by_user_and_query if row["interleaving_id"] in found]
+        return {list_id for (list_id,) in insert_absent(self._session, ShownList, insertable, "id")}
 
     def shown_list(self, id: str, list_id: str) -> ShownList:
         """Return a list of an interleaving, locked until the transaction ends.
@@ -151,8 +151,8 @@ class Interleavings(SimpleRepository[Interleaving]):
             counted = update(Interleaving).where(Interleaving.id == interleaving_id)
             self._session.execute(counted.values(expired_lists=Interleaving.expired_lists + number))
         self._session.execute(delete(ShownList).where(ShownList.id.in_([row.id for row in unclicked])))
-        emptied: dict[str, Any] = {"content": {}, "clicks": None, "assignment": None, "expired": True}
-        self._session.execute(update(ShownList).where(ShownList.id.in_(clicked)).values(emptied))
+        expired_values: dict[str, Any] = {"content": {}, "clicks": None, "assignment": None, "expired": True}
+        self._session.execute(update(ShownList).where(ShownList.id.in_(clicked)).values(expired_values))
         return len(found)
 
 

@@ -69,14 +69,14 @@ class JobClaims(JobRows):
         self._begin_attempt(job, now, resumed_from)
         return job
 
-    def stop_requested(self, id: str, token: int) -> bool:
+    def cancellation_requested(self, id: str, token: int) -> bool:
         """Return whether the cancellation of a running job was requested.
 
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
-        requested = self._session.scalar(select(Job.cancel_requested).where(*mine))
+        claim_conditions = (Job.id == id, Job.token == token, Job.status == RUNNING)
+        requested = self._session.scalar(select(Job.cancel_requested).where(*claim_conditions))
         if requested is None:
             raise LeaseLost(id)
         return requested
@@ -121,8 +121,8 @@ class JobClaims(JobRows):
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        given = {"progress": progress, "metrics": metrics, "findings": findings}
-        job = self._write(id, token, {name: value for name, value in given.items() if value is not None})
+        columns = {"progress": progress, "metrics": metrics, "findings": findings}
+        job = self._write(id, token, {name: value for name, value in columns.items() if value is not None})
         if metrics is not None:
             main = main_metric_of(job.kind, job.spec, metrics)
             job.main_metric = None if main is None else main.value
@@ -217,8 +217,8 @@ class JobClaims(JobRows):
         return job
 
     def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:
-        mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
-        written = update(Job).where(*mine).values(values or {"token": token}).returning(Job)
+        claim_conditions = (Job.id == id, Job.token == token, Job.status == RUNNING)
+        written = update(Job).where(*claim_conditions).values(values or {"token": token}).returning(Job)
         job = self._session.scalars(written, execution_options=FRESH).one_or_none()
         if job is None:
             raise LeaseLost(id)

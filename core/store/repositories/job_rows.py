@@ -13,7 +13,7 @@ from core.jobs.status import QUEUED, RUNNING, TERMINAL, allows
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.counters import Counters, count_attempt, count_job
-from core.store.repositories.repository import Repository, added
+from core.store.repositories.repository import Repository, insert_row
 from core.store.tables import (
     ClickLog,
     Dataset,
@@ -141,7 +141,7 @@ class JobRows(Repository[Job]):
             started_at=started_at,
             resumed_from=resumed_from,
         )
-        added(self._session, attempt)
+        insert_row(self._session, attempt)
 
     def _end_attempt(self, job: Job, outcome: str, detail: str | None) -> None:
         """Record and count the outcome of the latest attempt, and of the job if it ended."""
@@ -156,8 +156,8 @@ class JobRows(Repository[Job]):
             count_job(self._counters, job.kind, job.status, job.took_seconds)
 
     def _write_attempt(self, id: str, token: int, **values: Any) -> None:
-        mine = (JobAttempt.job_id == id, JobAttempt.token == token)
-        written = update(JobAttempt).where(*mine).values(values)
+        conditions = (JobAttempt.job_id == id, JobAttempt.token == token)
+        written = update(JobAttempt).where(*conditions).values(values)
         self._session.execute(written, execution_options={"synchronize_session": False})
 
     def _by_iteration(

@@ -140,7 +140,7 @@ class Jobs(JobClaims, JobRecovery):
                 of each study except the last.
             wanted: Only rows with these values, by column.
         """
-        rows = with_tags(self._selected(prefix, **wanted), Job.tags, tags)
+        rows = with_tags(self._select(prefix, **wanted), Job.tags, tags)
         if dataset_id is not None:
             using = select(JobDataset.job_id).where(JobDataset.dataset_id == dataset_id)
             rows = rows.where(Job.id.in_(using))
@@ -217,12 +217,12 @@ class Jobs(JobClaims, JobRecovery):
         """Lock the models and rankings of a job's specification against deletion before the commit."""
         references = set(named_systems(spec))
         versions = [each.rpartition(":") for each in references if ":" in each]
-        meant = [
+        named_versions = [
             and_(Model.name == name, Model.version == int(version))
             for name, _, version in versions
             if version.isdecimal()
         ]
-        models = select(Model.id).where(or_(Model.id.in_(references), *meant)).order_by(Model.id)
+        models = select(Model.id).where(or_(Model.id.in_(references), *named_versions)).order_by(Model.id)
         rankings = select(Ranking.id).where(Ranking.id.in_(references)).order_by(Ranking.id)
         for rows in (models, rankings) if references else ():
             self._session.execute(rows.with_for_update(read=True))

@@ -15,7 +15,7 @@ from core.store.repositories import ids
 from core.store.repositories.artifacts import ArtifactRecords
 from core.store.repositories.pages import NEWEST_FIRST, Direction, Page, WantedTags, order_of, with_tags
 from core.store.repositories.projects import changed_tags
-from core.store.repositories.repository import Repository, added
+from core.store.repositories.repository import Repository, insert_row
 from core.store.tables import Job, Model, ModelAlias, ModelName
 from core.suggestions import did_you_mean
 
@@ -101,7 +101,7 @@ class Models(Repository[Model]):
         rows = select(Model).where(Model.id.in_(set(model_ids)))
         return {model.id: model for model in self._session.scalars(rows)}
 
-    def of_text(self, sha256: str) -> list[Model]:
+    def with_checksum(self, sha256: str) -> list[Model]:
         """List the models whose file has the given checksum."""
         return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
 
@@ -122,7 +122,7 @@ class Models(Repository[Model]):
     def similar(self, ref: str) -> str | None:
         """Return a question with the most similar name, or with the most similar alias of the name.
 
-        None without a similar one, or if only the version does not exist.
+        Return None without a similar one, or if only the version does not exist.
         """
         name = _NAME_ENDS.split(ref, maxsplit=1)[0]
         if not re.fullmatch(MODEL_NAME, name) or self._latest(name) is None:
@@ -133,7 +133,7 @@ class Models(Repository[Model]):
         references = [f"{name}@{alias}" for alias in aliases if "@" in ref]
         return did_you_mean(ref, {known: known for known in references})
 
-    def tested(self, name: str, limit: int) -> list[Model]:
+    def with_metrics(self, name: str, limit: int) -> list[Model]:
         """Return the latest versions of a name that have metrics, oldest first."""
         rows = select(Model).where(Model.name == name, Model.metrics.is_not(None))
         return list(reversed(self._session.scalars(rows.order_by(Model.version.desc()).limit(limit)).all()))
@@ -175,7 +175,7 @@ class Models(Repository[Model]):
             metric: Spelling of the metric to sort by.
             wanted: Only rows with these values, by column.
         """
-        rows = with_tags(self._selected(prefix, **wanted), Model.tags, tags)
+        rows = with_tags(self._select(prefix, **wanted), Model.tags, tags)
         if latest:
             rows = rows.where(_is_latest())
         if kind is not None:
@@ -202,7 +202,7 @@ class Models(Repository[Model]):
             tags: Tags of the latest version, as for `page`.
             project: Only models of this project.
         """
-        rows = with_tags(self._selected(project=project).where(_is_latest()), Model.tags, tags)
+        rows = with_tags(self._select(project=project).where(_is_latest()), Model.tags, tags)
         if containing is not None:
             rows = rows.where(Model.name.contains(containing, autoescape=True))
         return self._take(rows, cursor, limit, NEWEST_FIRST)
@@ -254,8 +254,10 @@ class Models(Repository[Model]):
             return self._session.get(Model, ref)
         if "@" in ref:
             name, alias = ref.split("@", 1)
-            meant = select(Model).join(ModelAlias, ModelAlias.model_id == Model.id)
-            return self._session.scalar(meant.where(ModelAlias.name == name, ModelAlias.alias == alias))
+            aliased_models = select(Model).join(ModelAlias, ModelAlias.model_id == Model.id)
+            return self._session.scalar(
+                aliased_models.where(ModelAlias.name == name, ModelAlias.alias == alias)
+            )
         if ":" in ref:
             name, version = ref.split(":", 1)
             if not _VERSION.fullmatch(version):
@@ -273,13 +275,13 @@ class Models(Repository[Model]):
         advisory_lock(self._session, _VERSION_LOCKS, model.name)
         name = self._session.get(ModelName, model.name, populate_existing=True)
         if name is None:
-            of_job = select(Job.project).where(Job.id == model.job_id)
-            project = self._session.scalar(of_job)
-            name = added(self._session, ModelName(name=model.name, last_version=0, project=project))
+            job_project = select(Job.project).where(Job.id == model.job_id)
+            project = self._session.scalar(job_project)
+            name = insert_row(self._session, ModelName(name=model.name, last_version=0, project=project))
         name.last_version = model.version = name.last_version + 1
         model.project = name.project
         self._session.add(model)
-        ArtifactRecords(self._session).keep(model_key(model.id), model.sha256, model.size_bytes)
+        ArtifactRecords(self._session).record_checksum(model_key(model.id), model.sha256, model.size_bytes)
         return model
 
 

@@ -66,7 +66,7 @@ def begins_with(prefix: str, *columns: ColumnElement[Any]) -> ColumnElement[bool
     return or_(*(column.istartswith(prefix, autoescape=True) for column in columns))
 
 
-def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
+def filter_by_values(rows: Select[T], **wanted: Any) -> Select[T]:
     """Filter rows by column values, ignoring None; the project `NO_PROJECT` selects rows without one."""
     values = {column: value for column, value in wanted.items() if value is not None}
     if values.get("project") == NO_PROJECT:
@@ -85,7 +85,7 @@ def with_tags(
 
 
 @dataclass(frozen=True)
-class Span:
+class PageRequest:
     """The requested page of a list.
 
     Attributes:
@@ -153,8 +153,10 @@ class Span:
             found = list(session.scalars(known))
         if len(found) < wanted:
             without_value = only_ids.where(by.is_(None))
-            span = self if self.cursor is not None and last is None else Span(None, self.limit)
-            rest = span._after_cursor(without_value, [id], [literal(self.cursor)], order, wanted - len(found))
+            request = self if self.cursor is not None and last is None else PageRequest(None, self.limit)
+            rest = request._after_cursor(
+                without_value, [id], [literal(self.cursor)], order, wanted - len(found)
+            )
             found += session.scalars(rest)
         return found
 
@@ -171,7 +173,7 @@ class Span:
             limit: Maximum number of rows.
         """
         if self.cursor is not None:
-            here, last = tuple_(*keys), tuple_(*last_keys)
-            rows = rows.where(here > last if order.ascending else here < last)
+            row_keys, cursor_keys = tuple_(*keys), tuple_(*last_keys)
+            rows = rows.where(row_keys > cursor_keys if order.ascending else row_keys < cursor_keys)
         rows = rows.order_by(*(column.asc() if order.ascending else column.desc() for column in keys))
         return rows.limit(limit)

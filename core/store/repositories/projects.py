@@ -17,7 +17,7 @@ from core.jobs.import_model import ImportModelJob
 from core.jobs.status import ACTIVE
 from core.jobs.train import TrainJob
 from core.store.engines import advisory_lock
-from core.store.repositories.repository import added
+from core.store.repositories.repository import insert_row
 from core.store.tables import (
     ClickLog,
     Comparison,
@@ -34,7 +34,7 @@ from core.store.tables import (
     Schedule,
     Study,
 )
-from core.store.visibility import limited_to, projects, with_trash
+from core.store.visibility import limited_to, visible_projects, with_trash
 
 MAX_TAGS = 64
 PROJECT_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -86,7 +86,7 @@ class Projects:
         Raises:
             InvalidInput: At `/project`: the caller is limited to other projects, or must select a project.
         """
-        project, allowed = given or inherited, projects()
+        project, allowed = given or inherited, visible_projects()
         if allowed is None:
             return project
         if project is None and len(allowed) == 1:
@@ -99,8 +99,8 @@ class Projects:
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
         """Return the project of a new job.
 
-        This is the given project, else that of the model that the job makes or examines for drift, else that
-        of its dataset or click log.
+        This is the first of: the given project; that of the model that the job makes or examines for drift;
+        that of its dataset or click log.
 
         Raises:
             InvalidInput: As `of_new` and `claim_name`.
@@ -132,7 +132,7 @@ class Projects:
             return _existing_project(row, given)
         project = self.of_new(given, inherited)
         if row is None:
-            added(self._session, ModelName(name=name, last_version=0, project=project))
+            insert_row(self._session, ModelName(name=name, last_version=0, project=project))
         else:
             row.project = project
             self._session.flush()
@@ -222,10 +222,10 @@ def changed_tags(tags: Mapping[str, str] | None, changes: Mapping[str, str | Non
         InvalidInput: There would be too many tags.
     """
     merged = {**(tags or {}), **changes}
-    kept = {tag: value for tag, value in merged.items() if value is not None}
-    if len(kept) > MAX_TAGS:
-        raise InvalidInput.at("/tags", f"would result in {len(kept)} tags; the maximum is {MAX_TAGS}")
-    return kept
+    remaining = {tag: value for tag, value in merged.items() if value is not None}
+    if len(remaining) > MAX_TAGS:
+        raise InvalidInput.at("/tags", f"would result in {len(remaining)} tags; the maximum is {MAX_TAGS}")
+    return remaining
 
 
 def is_project_name(name: str) -> bool:
@@ -235,7 +235,7 @@ def is_project_name(name: str) -> bool:
 
 def _existing_project(name: ModelName, given: str | None) -> str | None:
     """Return the project of a model name; refuse another given project, or a name that is not visible."""
-    allowed = projects()
+    allowed = visible_projects()
     if allowed is not None and name.project not in allowed:
         raise InvalidInput.at("/model_name", f"{name.name} is not available; choose another name")
     if given not in (None, name.project):

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded, UploadQuotaExceeded
 from core.jobs.status import ACTIVE
 from core.store.engines import advisory_lock
-from core.store.repositories.uploads import of_key, open_uploads
+from core.store.repositories.uploads import has_key, open_uploads
 from core.store.tables import ApiKey, ClickLog, Dataset, Job, Upload
 from core.store.visibility import limited_to
 
@@ -36,12 +36,12 @@ class Quotas:
             JobQuotaExceeded: The jobs would exceed the quota.
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
-        own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
-        bound = default if own is None else own
+        key_limit = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
+        limit = default if key_limit is None else key_limit
         active = select(func.count()).select_from(Job)
-        active = active.where(Job.status.in_(ACTIVE), of_key(Job.key_id, key_id))
-        if self._total(active) + adding > bound:
-            raise JobQuotaExceeded(bound)
+        active = active.where(Job.status.in_(ACTIVE), has_key(Job.key_id, key_id))
+        if self._total(active) + adding > limit:
+            raise JobQuotaExceeded(limit)
 
     def allow_bytes(self, key_id: str | None, default: int | None, adding: int) -> None:
         """Check the quota of bytes of a key, of its datasets, click logs and open uploads together.
@@ -54,32 +54,32 @@ class Quotas:
         Raises:
             ByteQuotaExceeded: The bytes would exceed the quota.
         """
-        bound = self._byte_bound(key_id, default)
-        if bound is not None and self._taken_bytes(key_id) + adding > bound:
-            raise ByteQuotaExceeded(bound)
+        limit = self._byte_limit(key_id, default)
+        if limit is not None and self._used_bytes(key_id) + adding > limit:
+            raise ByteQuotaExceeded(limit)
 
-    def left_bytes(self, key_id: str | None, default: int | None) -> int | None:
+    def remaining_bytes(self, key_id: str | None, default: int | None) -> int | None:
         """Return the remaining bytes of a key's quota, None without a quota; see `allow_bytes`.
 
         Raises:
             ByteQuotaExceeded: No bytes remain.
         """
-        bound = self._byte_bound(key_id, default)
-        if bound is None:
+        limit = self._byte_limit(key_id, default)
+        if limit is None:
             return None
-        left = bound - self._taken_bytes(key_id)
-        if left <= 0:
-            raise ByteQuotaExceeded(bound)
-        return left
+        remaining = limit - self._used_bytes(key_id)
+        if remaining <= 0:
+            raise ByteQuotaExceeded(limit)
+        return remaining
 
-    def _byte_bound(self, key_id: str | None, default: int | None) -> int | None:
-        own = self._session.scalar(select(ApiKey.max_stored_bytes).where(ApiKey.id == key_id))
-        return default if own is None else own
+    def _byte_limit(self, key_id: str | None, default: int | None) -> int | None:
+        key_limit = self._session.scalar(select(ApiKey.max_stored_bytes).where(ApiKey.id == key_id))
+        return default if key_limit is None else key_limit
 
-    def _taken_bytes(self, key_id: str | None) -> int:
+    def _used_bytes(self, key_id: str | None) -> int:
         advisory_lock(self._session, _LOCKS, key_id or "")
         stored = sum(
-            self._total(select(func.sum(table.size_bytes)).where(of_key(table.key_id, key_id)))
+            self._total(select(func.sum(table.size_bytes)).where(has_key(table.key_id, key_id)))
             for table in (Dataset, ClickLog)
         )
         open_bytes = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))

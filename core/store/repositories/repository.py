@@ -15,9 +15,9 @@ from core.store.repositories.pages import (
     Direction,
     Order,
     Page,
-    Span,
+    PageRequest,
     begins_with,
-    narrowed,
+    filter_by_values,
     order_of,
 )
 from core.store.tables import Base
@@ -87,22 +87,22 @@ class Repository(Generic[Row]):
             InvalidInput: The cursor is not of this list.
         """
         order = order_of(self.columns, sort, direction)
-        return self._take(self._selected(prefix, **wanted), cursor, limit, order)
+        return self._take(self._select(prefix, **wanted), cursor, limit, order)
 
-    def _selected(self, prefix: str | None = None, **wanted: Any) -> Select[Row]:
-        rows = narrowed(select(self.table), **wanted)
+    def _select(self, prefix: str | None = None, **wanted: Any) -> Select[Row]:
+        rows = filter_by_values(select(self.table), **wanted)
         return rows if prefix is None else rows.where(self._begins_with(prefix))
 
     def _begins_with(self, prefix: str) -> ColumnElement[bool]:
         return begins_with(prefix, *self.searched, self._id.expression)
 
     def _take(self, rows: Select[Row], cursor: str | None, limit: int, order: Order) -> Page[Row]:
-        return Span(cursor, limit).take(self._session, rows, self._id, self.id_prefix, order)
+        return PageRequest(cursor, limit).take(self._session, rows, self._id, self.id_prefix, order)
 
     def _insert(self, **values: Any) -> Row:
         """Insert a row with the defaults of the database, and a new id where none is given."""
-        given = {name: value for name, value in values.items() if name != "id" or value is not None}
-        return added(self._session, self.table(**{"id": ids.new_id(self.id_prefix), **given}))
+        columns = {name: value for name, value in values.items() if name != "id" or value is not None}
+        return insert_row(self._session, self.table(**{"id": ids.new_id(self.id_prefix), **columns}))
 
     def _existing(self, row: Row | None, id: str) -> Row:
         if row is None:
@@ -131,7 +131,7 @@ class SimpleRepository(Repository[Row]):
         self._session.flush()
 
 
-def added(session: Session, row: Row) -> Row:
+def insert_row(session: Session, row: Row) -> Row:
     """Insert a row and return it with the defaults of the database."""
     session.add(row)
     session.flush()

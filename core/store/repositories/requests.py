@@ -57,8 +57,8 @@ class Audit(Repository[AuditEntry]):
     def forget_before(self, moment: datetime, limit: int) -> int:
         """Delete the oldest entries before a moment, at most `limit`; return their number."""
         old = select(AuditEntry.id).where(AuditEntry.id < ids.first_id(ids.AUDIT_ENTRY, moment))
-        gone = delete(AuditEntry).where(AuditEntry.id.in_(old.order_by(AuditEntry.id).limit(limit)))
-        return len(self._session.scalars(gone.returning(AuditEntry.id)).all())
+        deleted = delete(AuditEntry).where(AuditEntry.id.in_(old.order_by(AuditEntry.id).limit(limit)))
+        return len(self._session.scalars(deleted.returning(AuditEntry.id)).all())
 
 
 class Idempotency:
@@ -69,7 +69,7 @@ class Idempotency:
 
     def find(self, key: str, endpoint: str) -> IdempotencyRecord | None:
         """Return the response stored for a key and endpoint within 24 hours, or None."""
-        record = self._session.get(IdempotencyRecord, (key, _of_column(endpoint)))
+        record = self._session.get(IdempotencyRecord, (key, _column_value(endpoint)))
         return record if record and record.created_at > utc_now() - EXPIRY else None
 
     def remember(
@@ -90,7 +90,7 @@ class Idempotency:
         self.forget_older_than(utc_now() - EXPIRY)
         record = IdempotencyRecord(
             key=key,
-            endpoint=_of_column(endpoint),
+            endpoint=_column_value(endpoint),
             request_sha256=request_sha256,
             status_code=status_code,
             body=body,
@@ -107,11 +107,11 @@ class Idempotency:
 
     def forget_older_than(self, moment: datetime) -> int:
         """Delete responses older than a moment; return their number."""
-        dropped = delete(IdempotencyRecord).where(IdempotencyRecord.created_at <= moment)
-        return len(self._session.scalars(dropped.returning(IdempotencyRecord.key)).all())
+        deleted = delete(IdempotencyRecord).where(IdempotencyRecord.created_at <= moment)
+        return len(self._session.scalars(deleted.returning(IdempotencyRecord.key)).all())
 
 
-def _of_column(endpoint: str) -> str:
+def _column_value(endpoint: str) -> str:
     """Return an endpoint, or its checksum if it is longer than its column."""
     is_short = len(endpoint) <= _ENDPOINT_CHARACTERS
     return endpoint if is_short else hashlib.sha256(endpoint.encode()).hexdigest()

@@ -32,8 +32,8 @@ class ResultRepository(Repository[Result]):
             values: Other columns of the row.
         """
         project = self._session.scalar(select(Job.project).where(Job.id == job_id))
-        about = {} if system is None else self._columns_of(system)
-        return self._insert(id=id, job_id=job_id, project=project, **about, **values)
+        system_columns = {} if system is None else self._columns_of(system)
+        return self._insert(id=id, job_id=job_id, project=project, **system_columns, **values)
 
     def several(self, ids: Collection[str]) -> list[Result]:
         """Return the results with the given ids, in no particular order; ignore ids that do not exist."""
@@ -78,7 +78,7 @@ class Evaluations(ResultRepository[Evaluation]):
     ) -> Page[Evaluation]:
         """List evaluations as `Repository.page` does; `sort` may be `metric`, the mean of a given metric."""
         columns = {**self.columns, "metric": Evaluation.summaries[(metric, "mean")].as_float()}
-        return self._take(self._selected(prefix, **wanted), cursor, limit, order_of(columns, sort, direction))
+        return self._take(self._select(prefix, **wanted), cursor, limit, order_of(columns, sort, direction))
 
     def summaries_of(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return the summaries of some evaluations by id."""
@@ -122,7 +122,7 @@ class Rankings(ResultRepository[Ranking]):
         **wanted: Any,
     ) -> Page[Ranking]:
         """List rankings as `Repository.page` does; `uploaded` selects uploaded runs or rankings of models."""
-        rows = self._selected(prefix, **wanted)
+        rows = self._select(prefix, **wanted)
         if uploaded is not None:
             rows = rows.where(Ranking.model_id.is_(None) if uploaded else Ranking.model_id.is_not(None))
         return self._take(rows, cursor, limit, order_of(self.columns, sort, direction))

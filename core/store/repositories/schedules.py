@@ -10,8 +10,8 @@ from sqlalchemy import String, exists, func, or_, select
 from core.errors import WrongState
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.pages import Page, Span, narrowed
-from core.store.repositories.repository import SimpleRepository, added
+from core.store.repositories.pages import Page, PageRequest, filter_by_values
+from core.store.repositories.repository import SimpleRepository, insert_row
 from core.store.tables import Schedule, ScheduleRun
 
 
@@ -98,7 +98,7 @@ class Schedules(SimpleRepository[Schedule]):
             datasets={},
             finished_at=None if status in ACTIVE_RUNS else utc_now(),
         )
-        return added(self._session, run)
+        return insert_row(self._session, run)
 
     def request_run(self, schedule_id: str) -> ScheduleRun:
         """Record a run that is due now.
@@ -128,8 +128,8 @@ class Schedules(SimpleRepository[Schedule]):
             NotFound: There is no such schedule.
         """
         self.get(schedule_id)
-        rows = narrowed(select(ScheduleRun), schedule_id=schedule_id, status=status)
-        return Span(cursor, limit).take(self._session, rows, ScheduleRun.id, ids.SCHEDULE_RUN)
+        rows = filter_by_values(select(ScheduleRun), schedule_id=schedule_id, status=status)
+        return PageRequest(cursor, limit).take(self._session, rows, ScheduleRun.id, ids.SCHEDULE_RUN)
 
     def last_runs(self, schedule_ids: Iterable[str]) -> Mapping[str, ScheduleRun]:
         """Return the newest run of each of some schedules, without schedules that have none."""

@@ -95,7 +95,7 @@ class ServedRankings(Repository[ServedRanking]):
         key = select(HashKey.key).where(HashKey.name == name)
         found = self._session.scalar(key)
         if found is None:
-            made = [{"name": name, "key": secrets.token_hex(_KEY_BYTES)}]
-            insert_absent(self._session, HashKey, made, "name")
+            new_row = [{"name": name, "key": secrets.token_hex(_KEY_BYTES)}]
+            insert_absent(self._session, HashKey, new_row, "name")
             found = self._session.scalar(key)
         return bytes.fromhex(str(found))

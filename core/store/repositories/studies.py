@@ -144,8 +144,8 @@ class Studies(Repository[Study]):
         """List the ids of the active jobs of a study, read without a lock."""
         study = self.get(study_id)
         active = select(Trial.job_id).where(Trial.study_id == study_id, Trial.status.in_(ACTIVE_TRIALS))
-        own = (study.default_job_id, study.winner_job_id, study.conclude_job_id)
-        job_ids = [*self._session.scalars(active), *(each for each in own if each)]
+        other_job_ids = (study.default_job_id, study.winner_job_id, study.conclude_job_id)
+        job_ids = [*self._session.scalars(active), *(each for each in other_job_ids if each)]
         return list(self._session.scalars(select(Job.id).where(Job.id.in_(job_ids), Job.status.in_(ACTIVE))))
 
     def start_trial(

@@ -17,7 +17,7 @@ from core.store.clock import utc_now
 from core.store.repositories.events import Events
 from core.store.repositories.jobs import Jobs
 from core.store.repositories.projects import Labels
-from core.store.repositories.repository import added
+from core.store.repositories.repository import insert_row
 from core.store.tables import Job, Study, Trial
 from core.store.visibility import with_trash
 from core.studies import Budget, StudySpec, Tally, trials_to_queue
@@ -91,7 +91,7 @@ class StudyProgress:
             parameters=parameters,
             job_id=job.id,
         )
-        return added(self._session, trial)
+        return insert_row(self._session, trial)
 
     def end(self, study: Study, status: str, problem: dict[str, Any] | None = None) -> None:
         """End a locked study."""

@@ -10,7 +10,7 @@ from core.errors import NotFound, UploadTakenOver, WrongState
 from core.store.artifacts.keys import resumable_folder
 from core.store.clock import utc_now
 from core.store.repositories import ids
-from core.store.repositories.repository import added
+from core.store.repositories.repository import insert_row
 from core.store.tables import PendingDeletion, Upload, UploadPart
 
 # The largest upload by default, 32 GiB, has 2,048 parts of 16 MiB. The limit stops clients that send a few
@@ -50,7 +50,7 @@ class Uploads:
             key_id=key_id,
             expires_at=expires_at,
         )
-        return added(self._session, upload)
+        return insert_row(self._session, upload)
 
     def get(self, id: str, key_id: str | None) -> Upload:
         """Return an upload of an API key.
@@ -72,7 +72,7 @@ class Uploads:
         if self._session.get(Upload, id) is None:
             raise NotFound("upload", id)
 
-    def open_of(self, key_id: str | None) -> Sequence[Upload]:
+    def open_uploads_of(self, key_id: str | None) -> Sequence[Upload]:
         """List the unused uploads of an API key, newest first."""
         rows = select(Upload).where(*open_uploads(key_id))
         return self._session.scalars(rows.order_by(Upload.id.desc())).all()
@@ -88,8 +88,8 @@ class Uploads:
         Returns:
             Whether the upload has `start` bytes so far; otherwise nothing is changed.
         """
-        taken = update(Upload).where(Upload.id == id, Upload.received_bytes == start).values(writer=writer)
-        return self._session.scalar(taken.returning(Upload.id)) is not None
+        assigned = update(Upload).where(Upload.id == id, Upload.received_bytes == start).values(writer=writer)
+        return self._session.scalar(assigned.returning(Upload.id)) is not None
 
     def add_parts(self, id: str, writer: str, parts: Sequence[UploadPart], expires_at: datetime) -> None:
         """Append stored parts to an upload.
@@ -105,10 +105,10 @@ class Uploads:
             WrongState: It has too many parts.
         """
         first, last = parts[0], parts[-1]
-        mine = update(Upload).where(
+        own_upload = update(Upload).where(
             Upload.id == id, Upload.writer == writer, Upload.received_bytes == first.start
         )
-        appended = mine.values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
+        appended = own_upload.values(received_bytes=last.start + last.size_bytes, expires_at=expires_at)
         if self._session.scalar(appended.returning(Upload.id)) is None:
             raise UploadTakenOver(id)
         self._session.add_all(parts)
@@ -132,8 +132,8 @@ class Uploads:
         """
         upload = self.get(id, key_id)
         now = utc_now()
-        mine = update(Upload).where(Upload.id == id, Upload.used_at.is_(None))
-        used = mine.values(used_at=now, sha256=sha256, writer=None)
+        unused_upload = update(Upload).where(Upload.id == id, Upload.used_at.is_(None))
+        used = unused_upload.values(used_at=now, sha256=sha256, writer=None)
         if self._session.scalar(used.returning(Upload.id)) is None:
             raise WrongState("upload", upload.id, "used", "an upload can be used once; upload the file again")
         self._forget_parts([id])
@@ -171,9 +171,9 @@ class Uploads:
 
 def open_uploads(key_id: str | None) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions that an upload of an API key is neither used nor expired."""
-    return of_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()
+    return has_key(Upload.key_id, key_id), Upload.used_at.is_(None), Upload.expires_at > utc_now()
 
 
-def of_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
+def has_key(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
     """Return the condition that a column has an API key, None for requests without authentication."""
     return column.is_(None) if key_id is None else column == key_id

@@ -21,7 +21,7 @@ from core.store.repositories.events import Events
 from core.store.tables import Webhook, WebhookDelivery
 
 FORMER_SECRET_HOURS = 24
-_DISPATCHED_EVENTS = 500
+_EVENTS_PER_DISPATCH = 500
 _KEPT_ATTEMPTS = 20
 
 
@@ -107,7 +107,7 @@ class Webhooks(Deliveries):
     def record(self, claimed: ClaimedDelivery, outcome: Outcome) -> bool:
         """Record the outcome of a claimed attempt; return False if the claim is no longer valid.
 
-        A webhook that it disables keeps the events so far as waiting deliveries.
+        A webhook that the outcome disables keeps the events so far as waiting deliveries.
         """
         webhook = self._session.get(Webhook, claimed.webhook.id, with_for_update=True, populate_existing=True)
         delivery = self._session.get(
@@ -188,7 +188,7 @@ class Webhooks(Deliveries):
 
     def _dispatch(self, webhook: Webhook, latest: int, now: datetime) -> None:
         events = self._events.after(
-            webhook.dispatched_id, _DISPATCHED_EVENTS, kinds=webhook.events, project=webhook.project
+            webhook.dispatched_id, _EVENTS_PER_DISPATCH, kinds=webhook.events, project=webhook.project
         )
         rows = [
             {
@@ -208,4 +208,4 @@ class Webhooks(Deliveries):
         ]
         if rows:
             self._session.execute(insert(WebhookDelivery), rows)
-        webhook.dispatched_id = min(events[-1].id, latest) if len(events) == _DISPATCHED_EVENTS else latest
+        webhook.dispatched_id = min(events[-1].id, latest) if len(events) == _EVENTS_PER_DISPATCH else latest

@@ -44,7 +44,7 @@ class Workers:
         self._session.flush()
         return before != (lane, processes, compiling)
 
-    def leave(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """Delete the row of a worker that shuts down."""
         self._session.execute(delete(Worker).where(Worker.name == name))
 
@@ -52,9 +52,9 @@ class Workers:
         """List live workers, oldest first."""
         now = utc_now()
         rows = select(Worker).where(Worker.expires_at >= now).order_by(Worker.started_at, Worker.name)
-        return [worker for worker in self._session.scalars(rows) if not _reported_later_than(worker, now)]
+        return [worker for worker in self._session.scalars(rows) if not _reports_from_future(worker, now)]
 
 
-def _reported_later_than(worker: Worker, now: datetime) -> bool:
+def _reports_from_future(worker: Worker, now: datetime) -> bool:
     """Return whether a worker's last report lies more than a lease in the future, after a clock change."""
     return worker.seen_at - now > worker.expires_at - worker.seen_at

@@ -107,7 +107,7 @@ def parse_address(text: str, pointer: str = "/source") -> Address:
     Raises:
         InvalidInput: It is not a valid address, has `..` or encoded slashes, or holds credentials.
     """
-    return _parsed(text, pointer, is_prefix=False)
+    return _parse(text, pointer, is_prefix=False)
 
 
 def parse_redirect(text: str) -> Address:
@@ -116,7 +116,7 @@ def parse_redirect(text: str) -> Address:
     Raises:
         InvalidInput: It is not an address of a web server, or ambiguous.
     """
-    return _web(text, "/source", may_be_signed=True)
+    return _parse_web(text, "/source", may_be_signed=True)
 
 
 class AllowedAddresses:
@@ -153,10 +153,10 @@ def parse_prefix(text: str) -> Address:
     Raises:
         InvalidInput: It is not a valid address.
     """
-    return _parsed(text.strip(), f"/{SETTING}", is_prefix=True)
+    return _parse(text.strip(), f"/{SETTING}", is_prefix=True)
 
 
-def _parsed(text: str, pointer: str, *, is_prefix: bool) -> Address:
+def _parse(text: str, pointer: str, *, is_prefix: bool) -> Address:
     if len(text) > MAX_ADDRESS_LENGTH:
         raise InvalidInput.at(pointer, f"must have at most {MAX_ADDRESS_LENGTH:,} characters")
     if not text or not is_visible(text) or "\\" in text or "#" in text or text != text.strip():
@@ -164,13 +164,13 @@ def _parsed(text: str, pointer: str, *, is_prefix: bool) -> Address:
     scheme, colon, rest = text.partition(":")
     scheme = scheme.lower()
     if scheme in _WEB:
-        address = _web(text, pointer)
+        address = _parse_web(text, pointer)
     elif scheme == IR_DATASETS and colon:
         address = Address(scheme, "", _segments(rest, pointer), rest.rstrip("/"))
     elif scheme == "hf" and colon:
-        address = _hub(rest, pointer, is_prefix=is_prefix)
+        address = _parse_hub(rest, pointer, is_prefix=is_prefix)
     elif scheme in ("s3", "gs") and rest.startswith("//"):
-        address = _object(scheme, rest[2:], pointer)
+        address = _parse_object(scheme, rest[2:], pointer)
     else:
         raise InvalidInput.at(pointer, _EXPECTED)
     if not address.segments and not is_prefix:
@@ -178,7 +178,7 @@ def _parsed(text: str, pointer: str, *, is_prefix: bool) -> Address:
     return address
 
 
-def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
+def _parse_web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
     # The path of the request: httpx has resolved `.` and `..` and encoded reserved characters.
     url = checked_url(text, pointer, _WEB)
     host = url.raw_host.decode()
@@ -189,7 +189,7 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
         authority = f"{authority}:{url.port}"
     raw_path, _, query = url.raw_path.decode().partition("?")
     path = raw_path.removeprefix("/")
-    decoded = tuple(_decoded(segment, pointer) for segment in _split(path.removesuffix("/"), pointer))
+    decoded = tuple(_decode(segment, pointer) for segment in _split(path.removesuffix("/"), pointer))
     if not may_be_signed and any(
         _SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True)
     ):
@@ -200,14 +200,14 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
     return Address(url.scheme, authority, decoded, path, query)
 
 
-def _object(scheme: str, rest: str, pointer: str) -> Address:
+def _parse_object(scheme: str, rest: str, pointer: str) -> Address:
     bucket, _, path = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):
         raise InvalidInput.at(pointer, f"must have a bucket, {scheme}://bucket/path, and no credentials")
     return Address(scheme, bucket, _segments(path, pointer), path.rstrip("/"))
 
 
-def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
+def _parse_hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
     """Parse `hf://datasets/ORG/NAME@REVISION/path`, or `hf:ORG/NAME@REVISION/path`."""
     text = rest[2:] if rest.startswith("//") else f"{_HUB_TYPE}/{rest}"
     revision: str | None = None
@@ -220,9 +220,9 @@ def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
         if not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision:
             raise InvalidInput.at(pointer, "must have a branch, tag or commit after @")
     segments = _segments(text, pointer)
-    is_whole = len(segments) >= 3 or is_prefix
+    has_repository = len(segments) >= 3 or is_prefix
     names = segments[1:3]
-    if segments[:1] != (_HUB_TYPE,) or not is_whole or not all(map(_REPOSITORY_NAME.fullmatch, names)):
+    if segments[:1] != (_HUB_TYPE,) or not has_repository or not all(map(_REPOSITORY_NAME.fullmatch, names)):
         raise InvalidInput.at(pointer, "must be hf://datasets/ORG/NAME/path or hf:ORG/NAME/path")
     if revision is not None and (len(segments) < 3 or repository.count("/") != 2):
         raise InvalidInput.at(pointer, "must have the revision after the name of the dataset: NAME@REVISION")
@@ -245,7 +245,7 @@ def _split(path: str, pointer: str) -> tuple[str, ...]:
     return segments
 
 
-def _decoded(segment: str, pointer: str) -> str:
+def _decode(segment: str, pointer: str) -> str:
     """Decode a segment; refuse characters that an encoding could hide from the comparison with prefixes."""
     try:
         name = unquote(segment, errors="strict")

@@ -73,7 +73,9 @@ class CredentialFile:
             raise InvalidInput.at(_POINTER, "must be the name of credentials of the workers")
         variable = VARIABLE + name.upper().replace("-", "_")
         if variable in self._environment:
-            return _credentials(_object(self._environment[variable], variable, is_toml=False), variable)
+            return _parse_credentials(
+                _parse_object(self._environment[variable], variable, is_toml=False), variable
+            )
         if self._file is None:
             raise InvalidInput.at(
                 _POINTER, f"the worker has no credentials {name!r}: set {variable} or {SETTING}"
@@ -82,16 +84,16 @@ class CredentialFile:
             text = self._file.read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput.at(_POINTER, f"the file of {SETTING} cannot be read by the worker") from error
-        by_name = _object(text, SETTING, is_toml=self._file.suffix == ".toml")
+        by_name = _parse_object(text, SETTING, is_toml=self._file.suffix == ".toml")
         if name not in by_name:
             raise InvalidInput.at(
                 _POINTER,
                 f"the worker has no credentials {name!r}: neither {variable} nor {SETTING} defines them",
             )
-        return _credentials(by_name[name], f"{name} in {SETTING}")
+        return _parse_credentials(by_name[name], f"{name} in {SETTING}")
 
 
-def _object(text: str, setting: str, *, is_toml: bool) -> dict[str, Any]:
+def _parse_object(text: str, setting: str, *, is_toml: bool) -> dict[str, Any]:
     try:
         parsed = tomllib.loads(text) if is_toml else json.loads(text)
     except (ValueError, RecursionError):
@@ -104,7 +106,7 @@ def _object(text: str, setting: str, *, is_toml: bool) -> dict[str, Any]:
     return parsed
 
 
-def _credentials(values: Any, setting: str) -> Credentials:
+def _parse_credentials(values: Any, setting: str) -> Credentials:
     if (
         not isinstance(values, dict)
         or not set(values) <= _MEMBERS

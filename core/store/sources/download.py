@@ -52,9 +52,9 @@ class DownloadLimits:
     min_free_bytes: int
     patience_seconds: float
 
-    def without(self, taken_bytes: int) -> "DownloadLimits":
-        """Return the limits of the remaining files."""
-        return replace(self, size_bytes=self.size_bytes - taken_bytes)
+    def without(self, used_bytes: int) -> "DownloadLimits":
+        """Return the limits of the remaining files, after others have used some bytes."""
+        return replace(self, size_bytes=self.size_bytes - used_bytes)
 
     def check_size(self, size_bytes: int, file: str) -> None:
         """Refuse a file that exceeds the size limit.
@@ -118,7 +118,7 @@ class _Download:
         self._target = target
         self._limits = limits
         self._on_bytes = on_bytes
-        self._version = self._kept_version()
+        self._version = self._recorded_version()
         self._progressed_at = time.monotonic()
 
     def run(self) -> Downloaded:
@@ -138,11 +138,11 @@ class _Download:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _attempt(self) -> Downloaded:
-        kept = self._target.size_bytes if self._version and self._version.is_certain else 0
-        if kept and self._version and self._version.size_bytes == kept:
-            return self._done(self._version)  # the download was complete when the process was killed
-        with self._file.read(kept, self._version) as stream:
-            version = self._checked(stream, kept)
+        stored_bytes = self._target.size_bytes if self._version and self._version.is_certain else 0
+        if stored_bytes and self._version and self._version.size_bytes == stored_bytes:
+            return self._result(self._version)  # the download was complete when the process was killed
+        with self._file.read(stored_bytes, self._version) as stream:
+            version = self._check_and_record(stream, stored_bytes)
             with self._target.path.open("r+b" if stream.start else "wb") as output:
                 output.truncate(stream.start)
                 output.seek(stream.start)
@@ -150,15 +150,15 @@ class _Download:
         # So that a later attempt finds the whole file, also where the server declares no size.
         version = replace(version, size_bytes=self._target.size_bytes)
         self._record(version)
-        return self._done(version)
+        return self._result(version)
 
-    def _checked(self, stream: ByteStream, kept: int) -> FileVersion:
+    def _check_and_record(self, stream: ByteStream, stored_bytes: int) -> FileVersion:
         """Check the size that the server declares, and record the version for a resumed download."""
-        if stream.start not in (0, kept):
+        if stream.start not in (0, stored_bytes):
             raise AssertionError("a stream begins at the requested position, or at the start")
         if stream.version.size_bytes is not None:
             self._limits.check_size(stream.version.size_bytes, self._name)
-            self._require_room(stream.version.size_bytes - stream.start)
+            self._require_space(stream.version.size_bytes - stream.start)
         if stream.start and self._version is not None and _differs(stream.version, self._version):
             self._version = None  # the server ignores the condition
             raise DownloadInterrupted(f"{self._name} changed while it was read")
@@ -169,7 +169,7 @@ class _Download:
 
     def _record(self, version: FileVersion) -> None:
         self._version = version
-        self._target.keep({"address": str(self._file.address), **version.to_json()})
+        self._target.record_version({"address": str(self._file.address), **version.to_json()})
 
     def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
         done, total, checked_at = stream.start, stream.version.size_bytes, stream.start
@@ -178,7 +178,7 @@ class _Download:
             self._limits.check_size(done, self._name)
             self._limits.check_time(self._name)
             if done - checked_at > _SPACE_CHECK_BYTES:
-                self._require_room(0)
+                self._require_space(0)
                 checked_at = done
             self._write(output, block)
             self._progressed_at = time.monotonic()
@@ -195,21 +195,21 @@ class _Download:
                 raise StoreUnavailable(f"the disk of downloads cannot write {self._name}: {error}") from error
             raise StoreFull(f"the disk of downloads has no space left for {self._name}: {error}") from error
 
-    def _require_room(self, coming_bytes: int) -> None:
+    def _require_space(self, new_bytes: int) -> None:
         free_bytes = self._target.free_bytes()
-        if free_bytes - coming_bytes < self._limits.min_free_bytes:
-            left = f"{free_bytes:,} bytes left, of which {self._limits.min_free_bytes:,} must stay free"
-            raise StoreFull(f"the disk of downloads has {left}")
+        if free_bytes - new_bytes < self._limits.min_free_bytes:
+            problem = f"{free_bytes:,} bytes left, of which {self._limits.min_free_bytes:,} must stay free"
+            raise StoreFull(f"the disk of downloads has {problem}")
 
-    def _done(self, version: FileVersion) -> Downloaded:
+    def _result(self, version: FileVersion) -> Downloaded:
         with self._target.path.open("rb") as content:
             return Downloaded(version, self._target.size_bytes, file_sha256(content))
 
-    def _kept_version(self) -> FileVersion | None:
-        kept = self._target.record()
-        if kept is None or kept.pop("address", None) != str(self._file.address):
+    def _recorded_version(self) -> FileVersion | None:
+        recorded = self._target.recorded_version()
+        if recorded is None or recorded.pop("address", None) != str(self._file.address):
             return None
-        fields: dict[str, Any] = {"size_bytes": None, **kept}
+        fields: dict[str, Any] = {"size_bytes": None, **recorded}
         try:
             return FileVersion(**fields)
         except TypeError:  # written by another version of the service

@@ -21,7 +21,7 @@ _TIMEOUT = httpx.Timeout(10.0, read=30.0)
 
 
 class RemoteFiles:
-    """Find files at addresses; use it in a `with` block, which closes its connections.
+    """Files at addresses; use it in a `with` block, which closes its connections.
 
     Args:
         prefixes: Allowed prefixes, from the setting `sources`.

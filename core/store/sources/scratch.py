@@ -25,26 +25,26 @@ class PartialFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._record = path.with_name(f".{path.name}.json")
+        self._version_file = path.with_name(f".{path.name}.json")
 
     @property
     def size_bytes(self) -> int:
         """The bytes downloaded so far."""
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def record(self) -> dict[str, Any] | None:
+    def recorded_version(self) -> dict[str, Any] | None:
         """Return the recorded version, or None."""
         try:
-            kept: dict[str, Any] = json.loads(self._record.read_text())
+            version: dict[str, Any] = json.loads(self._version_file.read_text())
         except (OSError, ValueError):
             return None
-        return kept
+        return version
 
-    def keep(self, record: dict[str, Any]) -> None:
+    def record_version(self, version: dict[str, Any]) -> None:
         """Record the version."""
-        temporary = self._record.with_suffix(".new")
-        temporary.write_text(json.dumps(record))
-        temporary.replace(self._record)
+        temporary = self._version_file.with_suffix(".new")
+        temporary.write_text(json.dumps(version))
+        temporary.replace(self._version_file)
 
     def free_bytes(self) -> int:
         """Return the free space on its disk."""
@@ -64,22 +64,22 @@ def scratch_folder(folder: Path, key: str) -> Iterator[Path]:
         key: Key of the downloads.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    own = folder / hashlib.sha256(key.encode()).hexdigest()[:32]
-    _remove_old(folder, own)
+    key_folder = folder / hashlib.sha256(key.encode()).hexdigest()[:32]
+    _remove_old(folder, key_folder)
     with contextlib.ExitStack() as stack:
         try:
-            own.mkdir(exist_ok=True)
-            stack.enter_context(locked(own))
+            key_folder.mkdir(exist_ok=True)
+            stack.enter_context(locked(key_folder))
         except OSError:
-            own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-", dir=folder)))
-            stack.enter_context(locked(own))
-        os.utime(own)
-        yield own
+            key_folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-", dir=folder)))
+            stack.enter_context(locked(key_folder))
+        os.utime(key_folder)
+        yield key_folder
 
 
-def _remove_old(folder: Path, own: Path) -> None:
+def _remove_old(folder: Path, key_folder: Path) -> None:
     for other in folder.iterdir():
         with contextlib.suppress(OSError):
-            if other != own and time.time() - other.stat().st_mtime > _KEPT_SECONDS:
+            if other != key_folder and time.time() - other.stat().st_mtime > _KEPT_SECONDS:
                 with locked(other):
                     shutil.rmtree(other, ignore_errors=True)

@@ -58,9 +58,9 @@ class WebFile:
         """Request the file and follow redirects."""
         address = self.address
         for _ in range(_MAX_REDIRECTS + 1):
-            own = dict(self._credentials.headers) if self._credentials.fits(address) else {}
+            credential_headers = dict(self._credentials.headers) if self._credentials.fits(address) else {}
             with contextlib.ExitStack() as attempt:
-                request = self._client.stream("GET", str(address), headers={**own, **headers})
+                request = self._client.stream("GET", str(address), headers={**credential_headers, **headers})
                 response = attempt.enter_context(request)
                 if response.status_code not in _REDIRECTS:
                     stack.push(attempt.pop_all())

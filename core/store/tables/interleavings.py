@@ -22,7 +22,8 @@ class Interleaving(InProject, Base):
         seed: Seed of the lists.
         unit: Unit of the sequential test, `user` or `list`.
         rule: Error probabilities and smallest difference, see `core.interleaving.SequentialRule`.
-        click_window_seconds: Time for clicks on a list, after which it counts; 0 for no limit.
+        click_window_seconds: Time after a list is shown in which clicks count; afterwards the list is
+            evaluated. With 0, clicks always count immediately.
         key_id: The API key that created it, None without authentication.
         expired_lists: Lists without a click that retention deleted.
     """

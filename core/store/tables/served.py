@@ -34,7 +34,7 @@ class ServedRanking(InProjectOfName, Base):
 
 
 class ServedEvent(Base):
-    """An action of a user on a document of a served ranking; each counts once.
+    """An action of a user on a document of a served ranking; a repeated action counts once.
 
     Attributes:
         ranking_id: The ranking.

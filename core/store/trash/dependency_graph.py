@@ -63,7 +63,7 @@ class DependencyGraph:
         self._results: defaultdict[str, dict[str, Node]] = defaultdict(dict)
         self.nodes: dict[str, Node] = {}
 
-    def roots(self, kind: Kind, object_ids: Iterable[str]) -> dict[str, Node]:
+    def find(self, kind: Kind, object_ids: Iterable[str]) -> dict[str, Node]:
         """Return the objects with the given ids, by id; ids that do not exist are omitted."""
         return {node.id: node for node in self.select(kind, kind.table.id.in_(list(object_ids)))}
 
@@ -80,7 +80,7 @@ class DependencyGraph:
                     self.nodes[node.id] = node
                     frontier.append(node)
 
-    def of(self, root: Node) -> dict[str, Node]:
+    def with_results(self, root: Node) -> dict[str, Node]:
         """Return an object and its direct and indirect results, by id."""
         family, frontier = {root.id: root}, [root]
         while frontier:
@@ -113,7 +113,7 @@ class DependencyGraph:
             for object_id, name, project, deleted_at, status, content, *needed in self._session.execute(rows)
         ]
 
-    def compared(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:
+    def comparisons_of(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:
         """Return pairs of ids: a comparison, and one of the given models or rankings that it includes."""
         rows = select(ComparedSystem.comparison_id, ComparedSystem.system_id)
         found = self._session.execute(rows.where(ComparedSystem.system_id.in_(list(system_ids))))
@@ -139,9 +139,9 @@ class DependencyGraph:
                         yield node, needed_id
         systems = wanted.get(MODEL, set()) | wanted.get(RANKING, set())
         if self._comparisons and systems:
-            pairs = self.compared(systems)
+            pairs = self.comparisons_of(systems)
             kind = KINDS[COMPARISON]
-            comparisons = self.roots(kind, {comparison_id for comparison_id, _ in pairs})
+            comparisons = self.find(kind, {comparison_id for comparison_id, _ in pairs})
             for comparison_id, system_id in pairs:
                 if comparison_id in comparisons:
                     yield comparisons[comparison_id], system_id

@@ -41,12 +41,12 @@ class ExpiredObjects:
         if table is Job:
             rows = rows.where(Job.status.in_(TERMINAL))
         if table in (Job, Model):
-            rows = rows.where(~_kept(table))
+            rows = rows.where(~_has_keep_tag(table))
         if table is Model:
             rows = rows.where(~_is_restored_by_rollback())
         if JOB in kind.needs:
-            # The results of a kept job are kept, too.
-            rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
+            # The tag of a job also keeps its results.
+            rows = rows.where(table.job_id.not_in(select(Job.id).where(_has_keep_tag(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
 
     def has_expired(self, before: datetime) -> bool:
@@ -75,6 +75,6 @@ def _is_restored_by_rollback() -> ColumnElement[bool]:
     return exists().where(undone, AliasMove.from_version == Model.version)
 
 
-def _kept(table: Any) -> ColumnElement[bool]:
+def _has_keep_tag(table: Any) -> ColumnElement[bool]:
     """Return the condition that a row has the tag `keep`."""
     return and_(table.tags.is_not(None), table.tags[KEEP].as_string().is_not(None))

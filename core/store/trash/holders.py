@@ -51,7 +51,7 @@ class ActiveJobs:
     """
 
     def __init__(self) -> None:
-        self._named: dict[str, frozenset[str]] = {}
+        self._names_by_job: dict[str, frozenset[str]] = {}
 
     def holders(self, session: Session, names: Iterable[str]) -> Iterator[tuple[str, Holder]]:
         """Yield the given ids and references that active jobs use, each with such a job as its holder."""
@@ -62,13 +62,13 @@ class ActiveJobs:
                 select(Job.id, Job.title, Job.kind, Job.status).where(Job.status.in_(ACTIVE))
             )
         }
-        unread = [job_id for job_id in labels if job_id not in self._named]
+        unread = [job_id for job_id in labels if job_id not in self._names_by_job]
         for begin in range(0, len(unread), _SPECIFICATIONS):
             part = unread[begin : begin + _SPECIFICATIONS]
             for job_id, spec in session.execute(select(Job.id, Job.spec).where(Job.id.in_(part))):
-                self._named[job_id] = frozenset((*named_systems(spec), *named_click_logs(spec)))
+                self._names_by_job[job_id] = frozenset((*named_systems(spec), *named_click_logs(spec)))
         for job_id, (label, status) in labels.items():
-            for name in self._named.get(job_id, frozenset()) & wanted:
+            for name in self._names_by_job.get(job_id, frozenset()) & wanted:
                 yield name, Holder(JOB, job_id, label, f"is {status} and uses it")
 
 
@@ -106,7 +106,7 @@ def holders_of(
     return dict(found)
 
 
-def foreign(kind: str, id: str) -> Holder:
+def foreign_holder(kind: str, id: str) -> Holder:
     """Return a holder of another project, without its name and details."""
     return Holder(kind, id, kind, "belongs to another project")
 
@@ -126,13 +126,13 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
     if any(each.kind == GATE for held in holders.values() for each in held):
         seen |= {gate.reference for gate in session.scalars(select(AliasGate))}
 
-    def shown(holder: Holder) -> Holder:
+    def hide_foreign(holder: Holder) -> Holder:
         if holder.id in seen or holder.kind not in (*_TABLES, GATE):
             return holder
         # The id of a gate contains the name of a model.
-        return foreign(holder.kind, GATE if holder.kind == GATE else holder.id)
+        return foreign_holder(holder.kind, GATE if holder.kind == GATE else holder.id)
 
-    return {object_id: list(map(shown, held)) for object_id, held in holders.items()}
+    return {object_id: list(map(hide_foreign, held)) for object_id, held in holders.items()}
 
 
 def _held_by_status(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
@@ -150,8 +150,8 @@ def _holders_of_systems(
     for name, alias, model_id in session.execute(aliases.where(ModelAlias.model_id.in_(systems))):
         reference = f"{name}@{alias}"
         yield model_id, Holder("alias", reference, reference, f"points at {systems[model_id].name}")
-    pairs = graph.compared(systems)
-    comparisons = graph.roots(KINDS[COMPARISON], {comparison_id for comparison_id, _ in pairs})
+    pairs = graph.comparisons_of(systems)
+    comparisons = graph.find(KINDS[COMPARISON], {comparison_id for comparison_id, _ in pairs})
     for comparison_id, system_id in pairs:
         if comparison_id in comparisons:
             label = comparisons[comparison_id].name
@@ -218,7 +218,7 @@ def _holders_of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str
     reported = select(Experiment.id, Experiment.paper, *needed, Experiment.report_job_id).outerjoin(
         ExperimentTraining, ExperimentTraining.experiment_id == Experiment.id
     )
-    among = (column.in_(job_ids) for column in (*needed, Experiment.report_job_id))
-    for object_id, paper, *made in session.execute(reported.where(or_(*among))):
+    conditions = (column.in_(job_ids) for column in (*needed, Experiment.report_job_id))
+    for object_id, paper, *made in session.execute(reported.where(or_(*conditions))):
         for job_id in {each for each in made if each in job_ids}:
             yield job_id, Holder("experiment", object_id, paper, "reports on it")

@@ -24,7 +24,7 @@ from core.store.tables import (
 )
 from core.store.trash.dependency_graph import DependencyGraph, Node
 from core.store.trash.expired import ExpiredObjects
-from core.store.trash.holders import ActiveJobs, foreign, holders_of, without_foreign_names
+from core.store.trash.holders import ActiveJobs, foreign_holder, holders_of, without_foreign_names
 from core.store.trash.kinds import (
     CLICK_LOG,
     COMPARISON,
@@ -38,7 +38,7 @@ from core.store.trash.kinds import (
     kind_of,
 )
 from core.store.trash.plan import Plan, Refused, folders_of
-from core.store.visibility import limited_to, projects, with_trash
+from core.store.visibility import limited_to, visible_projects, with_trash
 
 # Kinds whose checksums are deleted by folder, since ids do not determine the keys of their artifacts.
 _OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)
@@ -93,9 +93,9 @@ class Trash(ExpiredObjects):
             gone: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
-        plan, own_projects = Plan(), projects()
+        plan, own_projects = Plan(), visible_projects()
         graph = DependencyGraph(self._session, lock=lock)
-        roots = graph.roots(kind, [object_id for object_id in object_ids if object_id not in gone])
+        roots = graph.find(kind, [object_id for object_id in object_ids if object_id not in gone])
         with limited_to(None):  # objects that other projects require are kept, too
             graph.expand(roots.values())
             holders = holders_of(self._session, graph, graph.nodes.values(), active)
@@ -107,7 +107,7 @@ class Trash(ExpiredObjects):
             if object_id not in roots:
                 plan.missing.append(object_id)
                 continue
-            family = graph.of(roots[object_id])
+            family = graph.with_results(roots[object_id])
             excluded = gone | plan.nodes.keys() | family.keys()
             remaining = {
                 each: node for each, node in family.items() if each not in plan.nodes and each not in gone
@@ -124,7 +124,7 @@ class Trash(ExpiredObjects):
                 else [_as_holder(node, roots[object_id]) for node in remaining.values()][1:]
             )
             hidden = [
-                foreign(node.kind.name, node.id)
+                foreign_holder(node.kind.name, node.id)
                 for node in remaining.values()
                 if _is_foreign(node, own_projects)
             ]
@@ -166,11 +166,11 @@ class Trash(ExpiredObjects):
         with with_trash(self._session):
             roots: dict[str, Node] = {}
             for name, ids_of_kind in by_kind(wanted, "/ids").items():
-                roots |= graph.roots(KINDS[name], ids_of_kind)
+                roots |= graph.find(KINDS[name], ids_of_kind)
             with limited_to(None):
                 graph.expand(roots.values())
         for object_id in wanted:
-            family = graph.of(roots[object_id]) if object_id in roots else {}
+            family = graph.with_results(roots[object_id]) if object_id in roots else {}
             if not family or any(node.deleted_at is None for node in family.values()):
                 plan.missing.append(object_id)
                 continue
@@ -214,21 +214,21 @@ class Trash(ExpiredObjects):
             self._session.execute(digests, execution_options=_NO_SYNCHRONIZATION)
         owners = [node for node in plan.nodes.values() if node.kind.name in _OWN_FOLDERS]
         for folder in folders_of(owners, plan.shared):
-            ArtifactRecords(self._session).forget(folder)
+            ArtifactRecords(self._session).delete_checksums(folder)
         now = utc_now()
         # The folder of a cancelled job may be pending already.
         rows = [{"folder": folder, "at": now} for folder in plan.folders]
         insert_absent(self._session, PendingDeletion, rows, "folder")
 
     def pending(self, limit: int) -> list[str]:
-        """List the folders of pending deletions, those first that were not tried for the longest time."""
+        """List the folders of pending deletions, the least recently tried first."""
         rows = select(PendingDeletion.folder).order_by(PendingDeletion.at, PendingDeletion.folder)
         return list(self._session.scalars(rows.limit(limit)))
 
     def forget_pending(self, folders: Collection[str]) -> None:
         """Delete the pending deletions of folders that have been deleted."""
-        gone = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
-        self._session.execute(gone, execution_options=_NO_SYNCHRONIZATION)
+        deleted = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
+        self._session.execute(deleted, execution_options=_NO_SYNCHRONIZATION)
 
     def postpone_pending(self, folders: Collection[str]) -> None:
         """Record that folders could not be deleted now, so that the others are deleted before them."""
@@ -249,19 +249,21 @@ class Trash(ExpiredObjects):
         with with_trash(self._session):
             roots: dict[str, Node] = {}
             for name, ids_of_kind in by_kind(wanted, "/ids").items():
-                roots |= graph.roots(KINDS[name], ids_of_kind)
+                roots |= graph.find(KINDS[name], ids_of_kind)
             graph.expand(roots.values())
             for object_id in wanted:
                 root = roots.get(object_id)
                 if root is None or root.deleted_at is None:
                     plan.missing.append(object_id)
                     continue
-                together = (node for node in graph.of(root).values() if node.deleted_at == root.deleted_at)
+                deleted_together = (
+                    node for node in graph.with_results(root).values() if node.deleted_at == root.deleted_at
+                )
                 plan.roots.append(root)
-                plan.nodes |= {node.id: node for node in together}
-            self._add_needed(graph, plan, projects())
-        for kind, back in _by_kind(plan.nodes.values()):
-            restored = update(kind.table).where(kind.table.id.in_(back))
+                plan.nodes |= {node.id: node for node in deleted_together}
+            self._add_needed(graph, plan, visible_projects())
+        for kind, object_ids_of_kind in _by_kind(plan.nodes.values()):
+            restored = update(kind.table).where(kind.table.id.in_(object_ids_of_kind))
             self._session.execute(
                 restored.values(deleted_at=None, deleted_by=None), execution_options=_NO_SYNCHRONIZATION
             )
@@ -330,7 +332,7 @@ class Trash(ExpiredObjects):
             rows = rows.where(or_(table.deleted_at < at, and_(table.deleted_at == at, table.id < object_id)))
         rows = rows.order_by(table.deleted_at.desc(), table.id.desc()).limit(limit)
         page = list(self._session.execute(rows))
-        nodes = DependencyGraph(self._session).roots(kind, [row.id for row in page])
+        nodes = DependencyGraph(self._session).find(kind, [row.id for row in page])
         shared = self._shared_contents(nodes)
         return [
             Trashed(nodes[row.id], row.deleted_at, row.deleted_by, folders_of([nodes[row.id]], shared))
@@ -368,7 +370,7 @@ class Trash(ExpiredObjects):
                 required = [
                     node
                     for name, object_ids in needed.items()
-                    for node in graph.roots(KINDS[name], object_ids).values()
+                    for node in graph.find(KINDS[name], object_ids).values()
                 ]
             frontier = [
                 node for node in required if node.deleted_at is not None and node.id not in plan.nodes

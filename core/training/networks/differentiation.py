@@ -29,7 +29,7 @@ from core.types import Float32Array, Float64Array, FloatArray, UInt32Array  # no
 Parameters = list[dict[str, Any]]
 
 _KEYS_PER_CALL = 1_024  # one key alone takes longer to derive than a step on a small batch
-_KEPT_COMPILATIONS = 8  # for the latest trainings, such as the networks of an automatic training
+_CACHED_COMPILATIONS = 8  # for the latest trainings, such as the networks of an automatic training
 # Hyperparameters that the compiled functions take as arguments, or do not use.
 _ARGUMENTS = ("epochs", "batch_documents", "learning_rate", "inputs", "log1p", "missing_indicators")
 
@@ -119,20 +119,22 @@ class _Functions:
 
         self.score = jax.jit(partial(scores_of, activation=activation))
         self.pull_back = jax.jit(pull_back)
-        self.step = jax.jit(self._stepped)
+        self.step = jax.jit(self._step_weights)
 
-    def _stepped(
+    def _step_weights(
         self, parameters: Parameters, state: Any, vjp: Any, gradient: Any, learning_rate: Any
     ) -> Any:
         (weight_gradient,) = vjp(gradient)
         if self._factors is not None:
             weight_gradient = jax.tree.map(jnp.multiply, weight_gradient, self._factors)
         updates, state = self.optimizer.update(weight_gradient, state, parameters)
-        moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
-        return moved, state
+        new_parameters = jax.tree.map(
+            lambda weight, update: weight - learning_rate * update, parameters, updates
+        )
+        return new_parameters, state
 
 
-@lru_cache(maxsize=_KEPT_COMPILATIONS)
+@lru_cache(maxsize=_CACHED_COMPILATIONS)
 def _functions(key: _CompilationKey) -> _Functions:
     """Return the functions of a key; compiling them takes longer than a training on little data."""
     return _Functions(key)

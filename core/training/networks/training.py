@@ -56,6 +56,7 @@ class TrainedNetwork:
         best_iteration: Epoch of the weights.
         feature_names: Names of the features in column order.
         history: One report per epoch.
+        growth: None; only trainings of trees report their growth.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
 
@@ -87,8 +88,7 @@ def train_network(
 
     Each step computes the gradient d loss / d score of a batch, divided by its number of queries, and
     backpropagates it to the weights. The same specification and data give the same bytes on one type of
-    machine and version of JAX, on any number of threads and processors, and after any number of
-    interruptions.
+    machine and version of JAX. The number of threads, processors and interruptions does not change the bytes.
 
     Args:
         spec: Specification, whose scorer is a `NetworkScorer`.
@@ -170,7 +170,7 @@ class _NetworkTraining:
         weights = self._best_weights or self._network.weights()
         return TrainedNetwork(
             write_network(self._as_network(weights)),
-            self._history.kept,
+            self._history.kept_iterations,
             self._dataset.feature_names,
             self._history.reports,
             propensities=self._binding.propensities,
@@ -223,20 +223,20 @@ class _NetworkTraining:
 
     def _report(self, epoch: int, loss: float) -> IterationReport:
         values: dict[str, Mapping[str, float | None]] = {}
-        diagnosed: Mapping[str, float | None] | None = None
+        diagnostics_values: Mapping[str, float | None] | None = None
         history, plan = self._history, self._history.next_diagnostics
         if history.is_measured_next or plan is not None:
             scores = self._scores(epoch)
             if history.is_measured_next:
                 with self._stopwatch.timing(METRICS):
                     for name, measure in self._measures.items():
-                        of_training = {"loss": loss} if name == "train" else {}
-                        values[name] = of_training | measure(scores[name])
+                        training_loss = {"loss": loss} if name == "train" else {}
+                        values[name] = training_loss | measure(scores[name])
                 if self._on_scores is not None and "validation" in scores:
                     self._on_scores(epoch, scores["validation"])
             if plan is not None:
-                diagnosed = self._diagnose(plan, scores["train"], epoch)
-        return history.add(values, self._stopwatch.lap(), diagnosed)
+                diagnostics_values = self._diagnose(plan, scores["train"], epoch)
+        return history.add(values, self._stopwatch.lap(), diagnostics_values)
 
     def _scores(self, epoch: int) -> dict[str, Float64Array]:
         """Return the current scores of the documents by dataset."""

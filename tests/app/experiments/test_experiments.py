@@ -125,7 +125,7 @@ def test_a_report_is_verified_before_it_is_shown(client: TestClient, store: Stor
             paper="lambdaloss-2018", scale="quick", data="synthetic", folds=[], dry_run=False, datasets=[]
         )
         row.report_key = experiment_report_key(row.id, "job_1", 1)
-        tx.artifacts.keep(row.report_key, hashlib.sha256(b"{}").hexdigest(), 2)
+        tx.artifacts.record_checksum(row.report_key, hashlib.sha256(b"{}").hexdigest(), 2)
     store.artifacts.write_bytes(row.report_key, b"[]")
     answer = client.get(f"/v1/experiments/{row.id}")
     assert (answer.status_code, answer.json()["type"]) == (500, "/problems/artifact-damaged")

@@ -16,7 +16,7 @@ from app.http.thread_pools import UNKNOWN_CREDENTIALS
 from core.jobs import System
 from core.store import Model, Store
 from core.store.artifacts.keys import ranking_key
-from core.store.visibility import limited_to, projects
+from core.store.visibility import limited_to, visible_projects
 from tests.app.conftest import TestClient
 
 PATIENCE_SECONDS = 30.0
@@ -58,7 +58,7 @@ def test_equal_requests_of_other_projects_are_computed_separately() -> None:
         def work() -> tuple[str, ...] | None:
             calls.append(1)
             release.wait(PATIENCE_SECONDS)
-            return projects()
+            return visible_projects()
 
         asked = []
         for names in (None, ("web",), ("web",), ("ads",)):

@@ -76,7 +76,7 @@ def test_live_workers(store: Store, scrape: Scrape) -> None:
         tx.workers.report("host-2:1", "training", 2, 60)
         tx.workers.report("host-3:1", "training", 1, 0)
         tx.workers.report("host-4:1", "quick", 1, 60)
-        tx.workers.leave("host-4:1")
+        tx.workers.remove("host-4:1")
     time.sleep(0.01)
     found = scrape()
     assert found[named("rankery_workers", lane="training")] == 2

@@ -29,7 +29,7 @@ def test_workers_are_listed_with_their_jobs(
     (job,) = second["jobs"]
     assert (job["id"], job["kind"], job["worker"]) == (job_id, "train", "host:11/57")
     with store.begin() as tx:
-        tx.workers.leave("host:1")
+        tx.workers.remove("host:1")
         tx.workers.report("host:11", "quick", 1, 60)
     (left,) = client.get("/v1/workers").json()["items"]
     assert left["started_at"] == second["started_at"]

@@ -27,7 +27,7 @@ def artifact_keys(store: Store, add_model: Callable[[str], Model]) -> dict[str, 
         tx.datasets.mark_ready(dataset.id, statistics={}, digest="d", data_key=DATA_KEY)
         for key in keys.values():
             store.artifacts.write_bytes(key, TEXT)
-            tx.artifacts.keep(key, hashlib.sha256(TEXT).hexdigest(), len(TEXT))
+            tx.artifacts.record_checksum(key, hashlib.sha256(TEXT).hexdigest(), len(TEXT))
     return keys
 
 
@@ -75,7 +75,7 @@ def test_a_change_that_keeps_size_and_time_is_found(store: Store, artifact_keys:
 def test_an_artifact_without_a_checksum_is_unverified(store: Store, artifact_keys: dict[str, str]) -> None:
     """An artifact from a release that kept no checksums is present, and unverified."""
     with store.begin() as tx:
-        tx.artifacts.forget("data/job_1-1")
+        tx.artifacts.delete_checksums("data/job_1-1")
     assert take_inventory(store) == Inventory(artifacts=2, unverified=[DATA_KEY])
 
 

@@ -578,11 +578,11 @@ def test_a_later_attempt_continues_from_the_checkpoint(store: Store, claimed: Jo
         assert tx.jobs.succeed(again.id, again.token, {}).checkpoint is None
 
 
-def test_stop_requested(store: Store, claimed: Job) -> None:
+def test_cancellation_requested(store: Store, claimed: Job) -> None:
     """The query returns whether a cancellation is requested, and raises `LeaseLost` for an old token."""
     with store.begin() as tx:
-        assert not tx.jobs.stop_requested(claimed.id, claimed.token)
+        assert not tx.jobs.cancellation_requested(claimed.id, claimed.token)
         tx.jobs.request_cancel(claimed.id)
-        assert tx.jobs.stop_requested(claimed.id, claimed.token)
+        assert tx.jobs.cancellation_requested(claimed.id, claimed.token)
         with pytest.raises(LeaseLost):
-            tx.jobs.stop_requested(claimed.id, claimed.token + 1)
+            tx.jobs.cancellation_requested(claimed.id, claimed.token + 1)

@@ -115,7 +115,7 @@ def test_an_entry_above_the_bound_is_not_kept(folder: Path) -> None:
     add(cache, "a", 3 * KIB)
     add(cache, "b", 3 * KIB + 1)
     assert stored_keys(cache, "ab") == "a"
-    assert (cache.takes(3 * KIB), cache.takes(3 * KIB + 1)) == (True, False)
+    assert (cache.fits(3 * KIB), cache.fits(3 * KIB + 1)) == (True, False)
 
 
 def test_the_first_of_two_writers_wins(folder: Path) -> None:

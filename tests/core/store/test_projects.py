@@ -12,7 +12,7 @@ from core.store import Job, Model, Store
 from core.store.labelling import LabelChanges, label_objects
 from core.store.repositories.projects import MAX_TAGS, Labels
 from core.store.trash.kinds import KINDS
-from core.store.visibility import NO_PROJECT, limited_to, narrowed_to, projects
+from core.store.visibility import NO_PROJECT, limited_to, narrowed_to, visible_projects
 
 SHA256 = "0" * 64
 
@@ -159,7 +159,7 @@ def test_a_limited_context_finds_only_rows_of_its_projects(store: Store) -> None
             assert tx.statistics.object_counts()["models"] == tx.statistics.object_counts()["datasets"] == 1
             assert {hit.project for hit in tx.search.find("a", 10)} <= {mine}
             assert tx.models.resolve(f"{mine}@champion").name == mine
-            assert [row.name for row in tx.aliases.everywhere("champion", 9)] == [mine]
+            assert [row.name for row in tx.aliases.across_names("champion", 9)] == [mine]
             assert tx.aliases.find_gate(mine, "champion") is not None
             assert tx.aliases.find_gate(other, "champion") is None
             assert list(tx.projects.counts()) == [mine]
@@ -170,7 +170,7 @@ def test_a_limited_context_finds_only_rows_of_its_projects(store: Store) -> None
                 tx.jobs.get(jobs[other].id)
             with pytest.raises(NotFound):
                 tx.aliases.history(other, "champion", None, 10)
-    assert projects() is None
+    assert visible_projects() is None
 
 
 def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:

@@ -297,7 +297,7 @@ def test_an_error_while_closing_for_a_fork_blocks_no_later_transaction(store: St
     forking._hold_all()
     forking._release_all()
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(guard.inside().__enter__).result(5)
+        pool.submit(guard.delaying_forks().__enter__).result(5)
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ def written(store: Store) -> Store:
         checksummed.write(CONTENT[10:])
     assert (checksummed.sha256, checksummed.size_bytes) == (SHA256, len(CONTENT))
     with store.begin() as tx:
-        tx.artifacts.keep(KEY, checksummed.sha256, checksummed.size_bytes)
+        tx.artifacts.record_checksum(KEY, checksummed.sha256, checksummed.size_bytes)
     return store
 
 

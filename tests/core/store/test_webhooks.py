@@ -87,7 +87,7 @@ def test_a_webhook_gets_only_requested_events(store: Store) -> None:
 
 def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long backlog is dispatched in batches, without a gap."""
-    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 3)
+    monkeypatch.setattr("core.store.repositories.webhooks._EVENTS_PER_DISPATCH", 3)
     names = [f"o{number}" for number in range(8)]
     _add_events(store, *names)
     for _ in range(3):
@@ -99,7 +99,7 @@ def test_events_recorded_during_a_full_batch_are_dispatched_later(
     store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events that are committed between the two reads of a dispatch are in the next batch."""
-    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 3)
+    monkeypatch.setattr("core.store.repositories.webhooks._EVENTS_PER_DISPATCH", 3)
     _add_events(store, "a", "b", "c", "d")
     with store.begin() as tx, monkeypatch.context() as patch:
         patch.setattr(Events, "latest_id", lambda _: 2)  # its value before `c` and `d` were committed
@@ -214,7 +214,7 @@ def test_events_before_a_pause_are_sent_after_it(
     store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events that were recorded before the webhook was disabled wait, even if no process had read them."""
-    monkeypatch.setattr("core.store.repositories.webhooks._DISPATCHED_EVENTS", 1)
+    monkeypatch.setattr("core.store.repositories.webhooks._EVENTS_PER_DISPATCH", 1)
     _add_events(store, "a", "b")
     with store.begin() as tx:
         tx.webhooks.change(webhook.id, {"enabled": False})

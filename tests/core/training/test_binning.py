@@ -11,7 +11,7 @@ import pytest
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.losses import LOSSES
 from core.store.artifacts.local_cache import LocalCache
-from core.training import Hyperparameters, KeptBins, train, training_spec
+from core.training import CachedBins, Hyperparameters, train, training_spec
 from core.training.binning import Binning, writable_names
 
 Datasets = tuple[RankingDataset, RankingDataset]
@@ -51,8 +51,8 @@ def model_text(
         "seed": seed,
         **job,
     }
-    kept = KeptBins(cache, "train", "validation") if cache else None
-    return train(training_spec(values), *datasets, kept_bins=kept).model_text
+    kept = CachedBins(cache, "train", "validation") if cache else None
+    return train(training_spec(values), *datasets, cached_bins=kept).model_text
 
 
 def trees(text: str) -> str:
@@ -178,7 +178,7 @@ def test_features_may_have_any_name(datasets: Datasets, cache: LocalCache) -> No
     """The model text spells names as LightGBM can; the ranker keeps those of the data."""
     spec = training_spec({"loss": {"name": "mse"}, "hyperparameters": {"num_iterations": 1}})
     for _ in range(2):
-        ranker = train(spec, *datasets, kept_bins=KeptBins(cache, "train"))
+        ranker = train(spec, *datasets, cached_bins=CachedBins(cache, "train"))
         assert ranker.feature_names == datasets[0].feature_names
         assert lightgbm.Booster(model_str=ranker.model_text).feature_name() == [
             "bm25",

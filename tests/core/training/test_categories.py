@@ -14,7 +14,7 @@ from core.errors import InvalidInput, ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.store.artifacts.local_cache import LocalCache
-from core.training import KeptBins, TrainingSpec, train, training_spec
+from core.training import CachedBins, TrainingSpec, train, training_spec
 from core.training.binning import Binning
 from tests.core.training.test_resuming import same, until
 
@@ -139,8 +139,8 @@ def test_a_training_on_categories_resumes_to_the_same_bytes(
     for iteration in (1, 6, 13):
         checkpoint = until(iteration, spec, *datasets)
         assert same(train(spec, *datasets, resume=checkpoint, threads=2), whole), iteration
-    kept = KeptBins(LocalCache(tmp_path / "binned", 10**8), "train", "validation")
-    assert all(same(train(spec, *datasets, kept_bins=kept), whole) for _ in range(2))
+    kept = CachedBins(LocalCache(tmp_path / "binned", 10**8), "train", "validation")
+    assert all(same(train(spec, *datasets, cached_bins=kept), whole) for _ in range(2))
 
 
 def test_categories_are_part_of_the_key_of_bins(datasets: tuple[RankingDataset, RankingDataset]) -> None:
@@ -148,7 +148,7 @@ def test_categories_are_part_of_the_key_of_bins(datasets: tuple[RankingDataset, 
     spec, keys = spec_of(), set()
     for columns in ((), (1,), (1, 3)):
         parameters = {"categorical_column": list(columns)} if columns else {}
-        kept = KeptBins(LocalCache(Path("unused"), 1), "train")
+        kept = CachedBins(LocalCache(Path("unused"), 1), "train")
         keys.add(Binning(spec.hyperparameters, parameters, kept)._key("training"))
     assert len(keys) == 3
 

@@ -12,7 +12,7 @@ from core.errors import InvalidInput, ModelError
 from core.export import TreeExport, export_model
 from core.scoring import Forest
 from core.store.artifacts.local_cache import LocalCache
-from core.training import KeptBins, TrainedRanker, train, training_spec
+from core.training import CachedBins, TrainedRanker, train, training_spec
 from core.training.derivatives import on_common_grid
 from tests.core.training.test_resuming import same, spec_of, until
 
@@ -221,10 +221,10 @@ def test_invalid_and_incompatible_values_are_refused(hyperparameters: dict[str, 
 def test_kept_bins_of_linear_trees_keep_the_values(datasets: Datasets, tmp_path: Path) -> None:
     """Linear leaves read the features themselves: only bins that are kept for such trees hold them."""
     cache = LocalCache(tmp_path, 10**8)
-    bins = KeptBins(cache, "training", "validation")
-    train(spec_of(), *datasets, kept_bins=bins)
+    bins = CachedBins(cache, "training", "validation")
+    train(spec_of(), *datasets, cached_bins=bins)
     spec = spec_of(linear_tree=True)
-    texts = [train(spec, *datasets, kept_bins=bins).model_text for _ in range(2)]
+    texts = [train(spec, *datasets, cached_bins=bins).model_text for _ in range(2)]
     assert texts == [train(spec, *datasets).model_text] * 2
     assert len(list(tmp_path.rglob("bins"))) == 4
 

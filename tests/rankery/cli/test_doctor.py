@@ -153,7 +153,7 @@ def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
         key = "data/job_1-1/data.parquet"
         tx.datasets.mark_ready(dataset.id, statistics={}, digest="d", data_key=key)
         store.artifacts.write_bytes(key, b"good")
-        tx.artifacts.keep(key, hashlib.sha256(b"good").hexdigest(), 4)
+        tx.artifacts.record_checksum(key, hashlib.sha256(b"good").hexdigest(), 4)
     stored = data_dir / "artifacts" / key
     stored.write_bytes(b"evil")
     done = run("doctor", "--storage", "--data-dir", data_dir, "--json")

@@ -97,7 +97,7 @@ def test_a_training_continues_with_another_number_of_ranks(
             parts: tuple[Float64Array, ...] = tuple(np.split(scores, cuts[1:-1])),
         ) -> str:
             shard.start(collectives, text, {"train": parts[collectives.rank]}, stop, lambda: None)
-            while shard.grower.grown < iterations:
+            while shard.grower.iterations_done < iterations:
                 shard.grower.grow()
             shard.grower.finish()
             return portable_text(shard.grower.model_text(iterations))

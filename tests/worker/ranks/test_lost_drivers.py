@@ -88,7 +88,7 @@ def _driving(inline_worker: InlineWorker) -> Iterator["subprocess.Popen[bytes]"]
         process.wait()
 
 
-def _take_back(inline_worker: InlineWorker, job_id: str) -> None:
+def _recover_jobs(inline_worker: InlineWorker, job_id: str) -> None:
     """Queue the job of a lost driver again, as a sweep does."""
     with inline_worker.store.begin() as tx:
         tx.jobs.recover(tx.jobs.get(job_id), attempts=3)
@@ -105,7 +105,7 @@ def test_ranks_leave_a_driver_that_is_lost(
         _await_tree(inline_worker.store, job_id, 5)
         os.kill(driver.pid, number)
         assert is_alone_within(15.0, driver.pid)
-    _take_back(inline_worker, job_id)
+    _recover_jobs(inline_worker, job_id)
     job = inline_worker.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.attempt == 2

@@ -172,13 +172,13 @@ class ObjectFactory:
         for key in (data_key, queries_key(data_key)):
             self.store.artifacts.write_bytes(key, CONTENT)
             with self.store.begin() as tx:
-                tx.artifacts.keep(key, "0" * 64, len(CONTENT))
+                tx.artifacts.record_checksum(key, "0" * 64, len(CONTENT))
         with self.store.begin() as tx:
             ready = tx.datasets.mark_ready(
                 dataset.id, statistics={"queries": 3}, digest=digest, data_key=data_key
             )
             if ready.data_key != data_key:
-                tx.artifacts.forget(data_folder(data_key))
+                tx.artifacts.delete_checksums(data_folder(data_key))
         if ready.data_key != data_key:
             self.store.artifacts.delete(data_folder(data_key))
         return ready
@@ -194,7 +194,7 @@ class ObjectFactory:
             tx.studies.end_trial(study.id, 0, TrialResult("succeeded", 0.5, [], None, [], 1))
             tx.studies.cancel(study.id)
             tx.jobs.succeed(trial.job_id, claimed.token, {})
-            tx.artifacts.keep(trial_key(study.id, 0), "0" * 64, len(CONTENT))
+            tx.artifacts.record_checksum(trial_key(study.id, 0), "0" * 64, len(CONTENT))
         self.store.artifacts.write_bytes(trial_key(study.id, 0), CONTENT)
         return study
 

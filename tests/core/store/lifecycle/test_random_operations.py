@@ -102,7 +102,7 @@ class Walk:
     def everything(self) -> dict[str, Node]:
         """Return all objects by id, those in the trash too."""
         with self.graph() as graph:
-            nodes = [node for kind in KINDS.values() for node in graph.roots(kind, self.ids).values()]
+            nodes = [node for kind in KINDS.values() for node in graph.find(kind, self.ids).values()]
         return {node.id: node for node in nodes}
 
     def compared(self, node: Node) -> list[str]:
