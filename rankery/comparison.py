@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankery.client.display.card import Card, Shown
+from rankery.client.display.card import Card, Displayable
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
@@ -28,7 +28,7 @@ _SHOWN_IDS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown, Tabular):
+class Comparison(Displayable, Tabular):
     """Comparison of system B with system A, with the statistics of a compare job.
 
     Attributes:
