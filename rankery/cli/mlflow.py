@@ -43,9 +43,9 @@ def export_model(
 
     Example: `rankery mlflow export web@champion --output web-mlflow`
     """
-    from rankery.mlflow.package import imported_mlflow
+    from rankery.mlflow.package import import_mlflow
 
-    imported_mlflow()
+    import_mlflow()
     from rankery.mlflow.exporting import export_model as export
 
     found = session.client.model(model)
