@@ -295,10 +295,10 @@ format: develop node_modules/.package-lock.json ## format the code
 .PHONY: lock
 lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without the address of a package index
 	$(LOCK) $(SERVER) $(EXTRAS) --group dev --output-file requirements/development.lock
-	$(LOCK) $(SERVER) $(EXTRAS) $(AGREED) --output-file requirements/extras.lock
-	$(LOCK) $(SERVER) $(AGREED) --output-file requirements/service.lock
-	$(LOCK) --group build $(AGREED) --output-file requirements/build.lock
-	$(LOCK) --group installer $(AGREED) --output-file requirements/installer.lock
+	$(LOCK) $(SERVER) $(EXTRAS) $(DEVELOPMENT_VERSIONS) --output-file requirements/extras.lock
+	$(LOCK) $(SERVER) $(DEVELOPMENT_VERSIONS) --output-file requirements/service.lock
+	$(LOCK) --group build $(DEVELOPMENT_VERSIONS) --output-file requirements/build.lock
+	$(LOCK) --group installer $(DEVELOPMENT_VERSIONS) --output-file requirements/installer.lock
 	$(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
 	$(LOCK) requirements/mlflow.in --output-file requirements/mlflow.lock
 	$(NPM) update
@@ -306,7 +306,7 @@ lock: develop ## pin the newest versions that pyproject.toml allows, with hashes
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 SERVER := server/pyproject.toml --no-emit-package rankery --no-emit-package rankery-server
 EXTRAS := --extra distributed --extra encryption --extra gcs --extra huggingface --extra ir-datasets --extra neural --extra onnx --extra postgresql --extra s3 --extra telemetry
-AGREED := --constraints requirements/development.lock
+DEVELOPMENT_VERSIONS := --constraints requirements/development.lock
 
 .PHONY: clean
 clean: ## remove the environment and caches

@@ -173,7 +173,7 @@ class ApiSettings(StoreSettings):
         None,
         ge=0,
         description="Default limit for the total bytes of the datasets, click logs and open uploads of an"
-        " API key",
+        " API key; unset: none",
     )
     encryption_keys: Annotated[list[SecretStr], NoDecode] = Field(
         [],

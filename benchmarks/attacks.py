@@ -56,10 +56,10 @@ def attack(
     chosen.request(0)  # built in advance, so that its cost is not measured
     begun.set()
     until = time.monotonic() + seconds
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     numbers = itertools.count()
     threads = [
-        threading.Thread(target=_send, args=(chosen, numbers, ports, until, found))
+        threading.Thread(target=_send, args=(chosen, numbers, ports, until, counts))
         for _ in range(chosen.n_senders)
     ]
     if chosen.holds_lock:
@@ -68,11 +68,11 @@ def attack(
         thread.start()
     for thread in threads:
         thread.join()
-    outcomes.put(found)
+    outcomes.put(counts)
 
 
 def _send(
-    chosen: Attack, numbers: Iterator[int], ports: Sequence[int], until: float, found: Counter[str]
+    chosen: Attack, numbers: Iterator[int], ports: Sequence[int], until: float, counts: Counter[str]
 ) -> None:
     connections = itertools.cycle([http.client.HTTPConnection(HOST, port, timeout=60) for port in ports])
     while time.monotonic() < until:
@@ -82,10 +82,10 @@ def _send(
             connection.request(method, path, body, dict(headers))
             answer = connection.getresponse()
             answer.read()
-            found[str(answer.status)] += 1
+            counts[str(answer.status)] += 1
             due += float(answer.headers.get("Retry-After", 0))
         except (OSError, http.client.HTTPException) as error:
-            found[type(error).__name__] += 1
+            counts[type(error).__name__] += 1
             connection.close()
         time.sleep(max(0.0, min(due, until) - time.monotonic()))
 
@@ -108,7 +108,7 @@ class ScoringClient:
     milliseconds: list[float] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
     _free: dict[int, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = field(init=False)
-    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONNECTIONS))
+    _free_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONNECTIONS))
 
     def __post_init__(self) -> None:
         self._free = {port: [] for port in self.ports}
@@ -120,14 +120,14 @@ class ScoringClient:
             for number in range(int(rate * seconds)):
                 due = started + number / rate
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
-                group.create_task(self._ask(due, self.ports[number % len(self.ports)]))
+                group.create_task(self._score(due, self.ports[number % len(self.ports)]))
         for _, writer in itertools.chain.from_iterable(self._free.values()):
             writer.close()
 
-    async def _ask(self, due: float, port: int) -> None:
+    async def _score(self, due: float, port: int) -> None:
         try:
             async with asyncio.timeout_at(asyncio.get_running_loop().time() + TIMEOUT_SECONDS):
-                async with self._turns:
+                async with self._free_slots:
                     status = await self._exchange(port)
         except (OSError, EOFError, TimeoutError) as error:
             status = type(error).__name__
@@ -171,7 +171,7 @@ def small_model(n_features: int) -> str:
     return str(lightgbm.train(parameters, data, 2).model_to_string())
 
 
-def measured(
+def measure(
     ports: Sequence[int], rate: float, seconds: float, number: int | None, database: Path
 ) -> tuple[ScoringClient, str]:
     """Measure for some time during an attack; return the measurements and the counts of its responses."""
@@ -187,9 +187,9 @@ def measured(
     begun.wait()
     time.sleep(1)
     asyncio.run(scorer.run(rate, seconds))
-    found = outcomes.get(timeout=120)
+    counts = outcomes.get(timeout=120)
     attacker.join()
-    return scorer, ", ".join(f"{number:,} × {status}" for status, number in found.most_common())
+    return scorer, ", ".join(f"{number:,} × {status}" for status, number in counts.most_common())
 
 
 def main() -> None:
@@ -218,11 +218,11 @@ def main() -> None:
         rankery(Path(name), models, RANKERY_READS_PER_SECOND="0", RANKERY_WRITES_PER_SECOND="0") as ports,
     ):
         database = Path(name) / "rankery.db"
-        measured(ports, options.rate / 10, 3.0, None, database)  # warm up
+        measure(ports, options.rate / 10, 3.0, None, database)  # warm up
         for number in (None, *range(len(ATTACKS))):
             label = "no attack" if number is None else ATTACKS[number].name
             with console.status(f"measuring: {label}"):
-                scorer, answers = measured(ports, options.rate, options.seconds, number, database)
+                scorer, answers = measure(ports, options.rate, options.seconds, number, database)
             table.add_row(label, *_row(scorer), answers)
             time.sleep(REST_SECONDS)
     console.print(table)

@@ -60,7 +60,7 @@ def synthetic_splits(queries: int, polynomials: int) -> Iterator[Split]:
         yield Split(training, synthetic_dataset(500, 1_000 + number, number, **drawn))
 
 
-def trained(
+def train_ranker(
     loss: str, training: RankingDataset, validation: RankingDataset | None, hyperparameters: Mapping[str, Any]
 ) -> TrainedRanker:
     """Train on one thread, and keep the best iteration by validation data."""
@@ -76,7 +76,7 @@ def trained(
     return train(spec, training, validation)
 
 
-def values(ranker: TrainedRanker, test: RankingDataset) -> Float64Array:
+def metric_values(ranker: TrainedRanker, test: RankingDataset) -> Float64Array:
     """Return the metric of each test query."""
     scores = Forest.parse(ranker.model_text).score(test.features, 1)
     measured: Float64Array = np.asarray(parse_metric(METRIC)(scores, test.labels, test.query_boundaries))
@@ -98,29 +98,29 @@ def best_of_search(
 ) -> TrainedRanker:
     """Return the best model of a random search by the validation queries."""
     generator = np.random.default_rng(seed)
-    rankers = (trained(loss, training, validation, draw(generator)) for _ in range(draws))
-    return max(rankers, key=lambda ranker: float(np.nanmean(values(ranker, validation))))
+    rankers = (train_ranker(loss, training, validation, draw(generator)) for _ in range(draws))
+    return max(rankers, key=lambda ranker: float(np.nanmean(metric_values(ranker, validation))))
 
 
 def measure(loss: str, split: Split, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
     """Return the test values by protocol and source of the hyperparameters."""
-    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: automatic(split.training)}
+    sources: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: automatic_hyperparameters(split.training)}
     training, validation = split_queries(split.training, 0.2, seed)
     measured = {}
     for source, hyperparameters in sources.items():
-        measured["no validation", source] = values(
-            trained(loss, split.training, None, hyperparameters), split.test
+        measured["no validation", source] = metric_values(
+            train_ranker(loss, split.training, None, hyperparameters), split.test
         )
-        measured["validation", source] = values(
-            trained(loss, training, validation, hyperparameters), split.test
+        measured["validation", source] = metric_values(
+            train_ranker(loss, training, validation, hyperparameters), split.test
         )
     if draws:
         best = best_of_search(loss, training, validation, draws, seed)
-        measured["validation", SEARCH] = values(best, split.test)
+        measured["validation", SEARCH] = metric_values(best, split.test)
     return measured
 
 
-def automatic(training: RankingDataset) -> dict[str, Any]:
+def automatic_hyperparameters(training: RankingDataset) -> dict[str, Any]:
     """Return the automatic hyperparameters of a dataset."""
     return hyperparameters_by_size(DatasetSize(training.n_queries, training.n_documents, training.n_features))
 
@@ -132,7 +132,9 @@ def table(name: str, loss: str, splits: list[Split], draws: int) -> Table:
     ]
     pooled = {key: np.concatenate([one[key] for one in measured]) for key in measured[0]}
     training = splits[0].training
-    sizes = ", ".join(f"{value:g} {parameter}" for parameter, value in automatic(training).items())
+    sizes = ", ".join(
+        f"{value:g} {parameter}" for parameter, value in automatic_hyperparameters(training).items()
+    )
     rows = Table(title=f"{name}: {training.n_queries:,} queries, {training.n_documents:,} documents: {sizes}")
     rows.add_column("protocol")
     for heading in (DEFAULTS, AUTO, "difference", "p", SEARCH, "difference from auto", "p"):

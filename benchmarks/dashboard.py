@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.dashboard_records import Numbers, multiply, one_of_everything, running_trainings
+from benchmarks.dashboard_records import Numbers, add_copies, create_one_of_each_kind, running_trainings
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 
@@ -150,9 +150,9 @@ def main() -> None:
         chromium(arguments.chromium) as browser,
     ):
         with console.status("making one record of each kind"):
-            pages = one_of_everything(client)
+            pages = create_one_of_each_kind(client)
         with console.status("making very many of them"):
-            multiply(stack.data_dir / "rankery.db", Numbers(arguments.jobs, arguments.models))
+            add_copies(stack.data_dir / "rankery.db", Numbers(arguments.jobs, arguments.models))
         measured = {
             page: measure(browser, stack.url + path, arguments.rounds)
             for page, path in track(pages.items(), "opening pages", console=console)

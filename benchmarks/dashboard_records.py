@@ -44,7 +44,7 @@ class Numbers:
     rankings: int = 1000
 
 
-def one_of_everything(client: Client) -> dict[str, str]:
+def create_one_of_each_kind(client: Client) -> dict[str, str]:
     """Create one record of each kind through the service; return the path of each page."""
     train, test = (
         client.synthetic_dataset(300, seed=seed, name=name).wait(progress=False)
@@ -86,15 +86,15 @@ def one_of_everything(client: Client) -> dict[str, str]:
     }
 
 
-def multiply(database: Path, numbers: Numbers) -> None:
+def add_copies(database: Path, numbers: Numbers) -> None:
     """Add copies of the existing records in the given numbers, with some failed jobs."""
     engine = create_engine(f"sqlite:///{database}")
     with engine.begin() as connection:
-        _multiply(connection, numbers)
+        _add_copies(connection, numbers)
     engine.dispose()
 
 
-def _multiply(connection: Connection, numbers: Numbers) -> None:
+def _add_copies(connection: Connection, numbers: Numbers) -> None:
     dataset = _first(connection, Dataset)
     datasets = [
         dataset | {"id": ids.new_id(ids.DATASET), "name": f"{('train', 'test')[number % 2]} {number // 2}"}

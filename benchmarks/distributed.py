@@ -229,7 +229,7 @@ def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None
         f"an exchange: {1e3 * exchange.round_seconds:.2f} ms, {1e3 * exchange.peer_seconds:.2f} ms for each"
         f" further rank, {1e9 * exchange.byte_seconds:.2f} ns a byte; {volume.rounds} of them a tree"
     )
-    computation = Computation.fitted(SHARES, [ms(parts[share]) / 1e3 for share in SHARES])
+    computation = Computation.fit(SHARES, [ms(parts[share]) / 1e3 for share in SHARES])
     show(
         f"one rank alone: {computation.compute_seconds:.3f} s for all documents,"
         f" {computation.fixed_seconds:.3f} s fixed; measured "

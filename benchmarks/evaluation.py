@@ -36,7 +36,7 @@ TREC_EVAL = {"ndcg": "ndcg_cut", "map": "map_cut", "precision": "P", "recall": "
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredDocuments:
     """A judged dataset and its scores, as arrays by query with ids."""
 
     query_ids: list[str]
@@ -46,7 +46,7 @@ class Scored:
     scores: Float64Array
 
     @classmethod
-    def drawn(cls, queries: int, documents: int) -> "Scored":
+    def draw(cls, queries: int, documents: int) -> "ScoredDocuments":
         """Draw labels 0 to 4 and scores that are exact in float32."""
         generator = np.random.default_rng(11)
         n = queries * documents
@@ -78,13 +78,13 @@ class Scored:
         }
 
 
-def ours(scored: Scored, metrics: list[str]) -> dict[str, float]:
+def ours(scored: ScoredDocuments, metrics: list[str]) -> dict[str, float]:
     """Evaluate with Rankery."""
     values = measure(scored.scores, scored, metrics, PRESETS["trec_eval"])
     return {name: float(value.mean()) for name, value in values.items()}
 
 
-def ours_as_run(scored: Scored, metrics: list[str]) -> dict[str, float]:
+def ours_as_run(scored: ScoredDocuments, metrics: list[str]) -> dict[str, float]:
     """Evaluate with Rankery, with the scores as a run that is joined with the judgments by ids."""
     query_ids = np.repeat(np.array(scored.query_ids, object), np.diff(scored.query_boundaries))
     joined = join_run(
@@ -94,7 +94,7 @@ def ours_as_run(scored: Scored, metrics: list[str]) -> dict[str, float]:
     return {name: float(value.mean()) for name, value in values.items()}
 
 
-def with_trec_eval(scored: Scored) -> dict[str, float]:
+def with_trec_eval(scored: ScoredDocuments) -> dict[str, float]:
     """Evaluate with pytrec_eval."""
     qrels = scored.by_query(scored.labels.astype(np.int64).tolist())
     run = scored.by_query(scored.scores.tolist())
@@ -107,7 +107,7 @@ def with_trec_eval(scored: Scored) -> dict[str, float]:
     }
 
 
-def with_ranx(scored: Scored) -> dict[str, float]:
+def with_ranx(scored: ScoredDocuments) -> dict[str, float]:
     """Evaluate with ranx."""
     qrels = ranx.Qrels(scored.by_query(scored.labels.astype(np.int64).tolist()))
     run = ranx.Run(scored.by_query(scored.scores.tolist()))
@@ -127,7 +127,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 def compare_metrics(console: Console, queries: int, documents: int, repeats: int) -> None:
     """Print the time of each tool, and the largest differences of their metrics."""
-    scored = Scored.drawn(queries, documents)
+    scored = ScoredDocuments.draw(queries, documents)
     shared = [f"{name}@{k}" for name in SHARED for k in CUTOFFS]
     everything = [f"{name}@{k}" for name, kind in METRICS.items() if kind.takes_cutoff for k in CUTOFFS]
     everything += [name for name, kind in METRICS.items() if not kind.takes_cutoff]

@@ -41,15 +41,15 @@ class Exchange:
 
 def measure() -> Exchange:
     """Measure exchanges of 2 to 5 ranks on this machine."""
-    of_two = _swaps(2, _SIZES)
+    of_two = _time_swaps(2, _SIZES)
     byte_seconds, round_seconds = np.polyfit(_SIZES, [wall for wall, _ in of_two], 1)
     numbers = range(2, _MAX_RANKS + 1)
     # Ranks share the processors here, so their processor time is the better measure.
-    busy = [_swaps(number, _SIZES[:1])[0][1] for number in numbers]
+    busy = [_time_swaps(number, _SIZES[:1])[0][1] for number in numbers]
     return Exchange(float(round_seconds), float(np.polyfit(list(numbers), busy, 1)[0]), float(byte_seconds))
 
 
-def _swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
+def _time_swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
     """Return for each size the wall time and processor time in seconds of a swap by the slowest rank."""
     identity = Identity.new("benchmark", 1)
     ranks = [
@@ -87,7 +87,7 @@ def _receive(rank: "subprocess.Popen[str]") -> Any:
     return json.loads(rank.stdout.readline())
 
 
-def _be_rank() -> None:
+def _run_rank() -> None:
     setup = json.loads(sys.stdin.readline())
     endpoint = Endpoint(Identity(**setup["identity"]), setup["rank"])
     mesh = Mesh(endpoint, setup["rank"])
@@ -99,9 +99,9 @@ def _be_rank() -> None:
     times = []
     for size in order["sizes"]:
         own = np.zeros(size // 8)
-        for timed in (False, True):
+        for is_timed in (False, True):
             began, busy = time.perf_counter(), time.process_time()
-            for _ in range(_ROUNDS if timed else _ROUNDS // 10):
+            for _ in range(_ROUNDS if is_timed else _ROUNDS // 10):
                 for block in endpoint.run(mesh.swap({other: own.tobytes() for other in others})).values():
                     own += np.frombuffer(block)
         times.append(((time.perf_counter() - began) / _ROUNDS, (time.process_time() - busy) / _ROUNDS))
@@ -111,4 +111,4 @@ def _be_rank() -> None:
 
 
 if __name__ == "__main__":
-    _be_rank()
+    _run_rank()

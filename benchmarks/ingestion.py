@@ -68,9 +68,9 @@ def _measure_times(console: Console, client: Client, path: Path) -> Dataset:
             timeout_seconds=TIMEOUT_SECONDS, interval_seconds=LOOK_SECONDS
         )
         ready = time.perf_counter()
-    own = _seconds(job)
+    job_seconds = _job_seconds(job)
     console.print(f"upload {sent - started:.2f} s")
-    console.print(f"from its end to ready {ready - sent:.2f} s, of which the job itself {own:.2f} s")
+    console.print(f"from its end to ready {ready - sent:.2f} s, of which the job itself {job_seconds:.2f} s")
     return dataset
 
 
@@ -106,7 +106,7 @@ def _first_iteration_seconds(client: Client, dataset_id: str, validation: Any) -
     return now - job.started_at.timestamp()
 
 
-def _seconds(job: Job) -> float:
+def _job_seconds(job: Job) -> float:
     assert job.started_at is not None
     assert job.finished_at is not None
     return (job.finished_at - job.started_at).total_seconds()

@@ -112,7 +112,7 @@ def main() -> None:
             _kill_campaign(console, Path(name), numbers, arguments.kills)
 
 
-def _filled(folder: Path, numbers: RecordCounts) -> tuple[Store, StoreSettings]:
+def _open_filled_store(folder: Path, numbers: RecordCounts) -> tuple[Store, StoreSettings]:
     settings = StoreSettings(data_dir=folder)
     store = Store.open(settings)
     store.migrate()
@@ -122,7 +122,7 @@ def _filled(folder: Path, numbers: RecordCounts) -> tuple[Store, StoreSettings]:
 
 def _measure(console: Console, folder: Path, numbers: RecordCounts, rate: float) -> None:
     with console.status(f"recording {numbers.jobs:,} jobs and {numbers.models:,} models"):
-        store, settings = _filled(folder, numbers)
+        store, settings = _open_filled_store(folder, numbers)
     with EmbeddedStack(folder) as stack, httpx.Client(base_url=stack.url, timeout=300) as client:
         before, on_disk = _storage(client), _bytes_on_disk(settings)
         job_id = client.get("/v1/jobs?limit=1").json()["items"][0]["id"]
@@ -165,7 +165,7 @@ def _wait_until_settled(store: Store) -> None:
 
 def _kill_campaign(console: Console, folder: Path, numbers: RecordCounts, kills: int) -> None:
     with console.status(f"recording {numbers.jobs:,} jobs for each of {kills} kills"):
-        store, _ = _filled(folder / "prepared", numbers)
+        store, _ = _open_filled_store(folder / "prepared", numbers)
         store.close()
     table = Table("kill", "after s", "jobs left", "recent jobs left", "in the trash", "faults")
     for number in range(kills):

@@ -52,7 +52,7 @@ def ours(load: Load, scheme: str, epochs: int, threads: int) -> dict[str, float]
     return {**seconds, **fastest.milliseconds}
 
 
-def measured(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
+def measure_in_process(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
     """Measure a tool in a process on this many processors; return None if it is not installed."""
     command = [sys.executable, "-m", "benchmarks.neural", "--tool", tool, "--scheme", scheme]
     command += ["--threads", str(threads), "--epochs", str(epochs)]
@@ -89,15 +89,19 @@ def comparison(epochs: int, thread_counts: list[int]) -> Iterator[Table | str]:
     missing = False
     for scheme in SCHEMES:
         for threads in thread_counts:
-            turns = [[measured(tool, scheme, epochs, threads) for tool in TOOLS] for _ in range(_TURNS)]
-            found, other = (_fastest(column) for column in zip(*turns, strict=True))
-            if found is None:
+            turns = [
+                [measure_in_process(tool, scheme, epochs, threads) for tool in TOOLS] for _ in range(_TURNS)
+            ]
+            ours_fastest, torch_fastest = (_fastest(column) for column in zip(*turns, strict=True))
+            if ours_fastest is None:
                 raise RuntimeError("ours was not measured")
-            own = 1.0 / found["seconds"]
-            beside = ("–", "–") if other is None else (f"{1.0 / other['seconds']:.2f}", _ratio(other, found))
-            missing |= other is None
+            own = 1.0 / ours_fastest["seconds"]
+            beside = ("–", "–")
+            if torch_fastest is not None:
+                beside = (f"{1.0 / torch_fastest['seconds']:.2f}", _ratio(torch_fastest, ours_fastest))
+            missing |= torch_fastest is None
             table.add_row(scheme, str(threads), f"{own:.2f}", *beside)
-            shares = [f"{found[part]:.0f}" for part in ("network", "objective", "metrics")]
+            shares = [f"{ours_fastest[part]:.0f}" for part in ("network", "objective", "metrics")]
             parts.add_row(scheme, str(threads), *shares)
     if missing:
         yield _NO_TORCH
@@ -110,8 +114,8 @@ def _fastest(turns: Sequence[dict[str, float] | None]) -> dict[str, float] | Non
     return {name: min(turn[name] for turn in known) for name in known[0]} if known else None
 
 
-def _ratio(other: dict[str, float], found: dict[str, float]) -> str:
-    return f"{other['seconds'] / found['seconds']:.1f}"
+def _ratio(other: dict[str, float], own: dict[str, float]) -> str:
+    return f"{other['seconds'] / own['seconds']:.1f}"
 
 
 def growth(lengths: tuple[int, ...] = LENGTHS, repeats: int = 3) -> Table:
@@ -174,15 +178,15 @@ def main() -> None:
         default=os.cpu_count() or 1,
         help="largest number of threads; 1 is measured as well",
     )
-    given: Any = parser.parse_args()
-    if given.tool:
-        print(json.dumps(measure_here(given.tool, given.scheme, given.epochs, given.threads)))
+    arguments: Any = parser.parse_args()
+    if arguments.tool:
+        print(json.dumps(measure_here(arguments.tool, arguments.scheme, arguments.epochs, arguments.threads)))
         return
     console = Console()
-    for shown in comparison(given.epochs, sorted({1, given.threads})):
+    for shown in comparison(arguments.epochs, sorted({1, arguments.threads})):
         console.print(shown)
     console.print(growth())
-    console.print(figure_1(given.scale))
+    console.print(figure_1(arguments.scale))
 
 
 if __name__ == "__main__":

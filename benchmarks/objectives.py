@@ -178,15 +178,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--loads", default="WXY")
     parser.add_argument("--only", default="", help="measure only the cases whose label contains this text")
-    given = parser.parse_args()
-    use_threads(given.threads)
+    arguments = parser.parse_args()
+    use_threads(arguments.threads)
     warm_up()
     console = Console()
     for load in LOADS:
-        if load.name in given.loads:
-            for table in measure(load, given.threads, given.repeats, given.only):
+        if load.name in arguments.loads:
+            for table in measure(load, arguments.threads, arguments.repeats, arguments.only):
                 console.print(table)
-    console.print(measure_growth(given.threads, given.repeats))
+    console.print(measure_growth(arguments.threads, arguments.repeats))
 
 
 if __name__ == "__main__":

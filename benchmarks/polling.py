@@ -155,7 +155,7 @@ def main() -> None:
         EmbeddedStack(Path(name)) as stack,
         Client(stack.url) as client,
     ):
-        job = _running_training(console, client, arguments.queries)
+        job = _start_training(console, client, arguments.queries)
         address = urlsplit(stack.url)
         figures = Figures()
         pollers = [
@@ -174,7 +174,7 @@ def main() -> None:
         )
 
 
-def _running_training(console: Console, client: Client, queries: int) -> Job:
+def _start_training(console: Console, client: Client, queries: int) -> Job:
     """Return a running training that lasts longer than the measurement; it is cancelled afterwards."""
     with console.status("starting a training"):
         parts = [

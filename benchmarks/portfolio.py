@@ -35,14 +35,14 @@ TEST_QUERIES = 500
 SIZES = (20, 200, 2_000)
 
 
-def drawn_splits(family: Family, queries: int, draws: int) -> Iterator[Split]:
+def draw_splits(family: Family, queries: int, draws: int) -> Iterator[Split]:
     """Draw training and test queries of a family."""
     for draw in range(draws):
         yield Split(family(queries, draw), family(TEST_QUERIES, 1_000 + draw))
 
 
 @dataclass
-class Measured:
+class Measurements:
     """Measurements on one training dataset.
 
     Attributes:
@@ -60,7 +60,7 @@ class Measured:
     seconds_by_candidate: dict[str, float]
 
 
-def measured(split: Split, spec: AutoSpec, *, rivals: bool) -> Measured:
+def measure_split(split: Split, spec: AutoSpec, *, rivals: bool) -> Measurements:
     """Train automatically and measure its candidates, fitted on the same queries, on the test queries."""
     training: AutoTrained = auto_train(spec, split.training)
     trials = Trials(spec, split.training, threads=1, clock=time.monotonic)
@@ -92,10 +92,10 @@ def measured(split: Split, spec: AutoSpec, *, rivals: bool) -> Measured:
         }
         rival_values = {name: values(scores) for name, scores in others.items() if scores is not None}
     seconds = {each.candidate.name: each.seconds for each in training.tried}
-    return Measured(test_values, rival_values, estimates, total_seconds, seconds)
+    return Measurements(test_values, rival_values, estimates, total_seconds, seconds)
 
 
-def table(name: str, runs: Sequence[Measured]) -> Table:
+def table(name: str, runs: Sequence[Measurements]) -> Table:
     """Return the means over all test queries of one dataset or family."""
     ways = [way for way in runs[0].values if all(way in run.values for run in runs)]
     rivals = [rival for rival in runs[0].rivals if all(rival in run.rivals for run in runs)]
@@ -116,7 +116,7 @@ def table(name: str, runs: Sequence[Measured]) -> Table:
     return made
 
 
-def ordered_candidates(runs: Sequence[Measured]) -> Table:
+def candidate_table(runs: Sequence[Measurements]) -> Table:
     """Return a table of candidates, sorted by the share of runs within .003 of the best, per second."""
     made = Table(title=f"Value per second over {len(runs)} trainings")
     for heading in ("candidate", "within .003 of the best", "mean regret", "seconds"):
@@ -158,20 +158,20 @@ def main() -> None:
     warm_up()
     spec = AutoSpec(metric=arguments.metric, budget_seconds=arguments.seconds)
     console = Console()
-    everything: list[Measured] = []
+    everything: list[Measurements] = []
     for path in arguments.files:
-        runs = [measured(split, spec, rivals=arguments.rivals) for split in splits_of_file(path, 1)]
+        runs = [measure_split(split, spec, rivals=arguments.rivals) for split in splits_of_file(path, 1)]
         everything += runs
         console.print(table(path.name, runs))
     for name in arguments.families if not arguments.files else ():
         for queries in arguments.sizes:
             runs = [
-                measured(split, replace(spec, seed=draw), rivals=arguments.rivals)
-                for draw, split in enumerate(drawn_splits(FAMILIES[name], queries, arguments.draws))
+                measure_split(split, replace(spec, seed=draw), rivals=arguments.rivals)
+                for draw, split in enumerate(draw_splits(FAMILIES[name], queries, arguments.draws))
             ]
             everything += runs
             console.print(table(f"{name}, {queries:,} queries", runs))
-    console.print(ordered_candidates(everything))
+    console.print(candidate_table(everything))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Estimate:
     signal_found: tuple[str, ...]
 
 
-def estimated(number: int, queries: int) -> Estimate:
+def estimate_draw(number: int, queries: int) -> Estimate:
     """Train on one draw, and on its permuted labels."""
     family = FAMILIES[_FAMILIES[number % len(_FAMILIES)]]
     training, test = family(queries, number), family(_TEST_QUERIES, 100_000 + number)
@@ -86,11 +86,11 @@ def main() -> None:
     parser.add_argument(
         "--first", type=int, default=0, help="number of the first draw, to split draws among processes"
     )
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warm_up()
     console, estimates = Console(), []
-    for number in track(range(given.first, given.first + given.draws), "draws", transient=True):
-        estimates.append(estimated(number, given.queries))
+    for number in track(range(arguments.first, arguments.first + arguments.draws), "draws", transient=True):
+        estimates.append(estimate_draw(number, arguments.queries))
         if len(estimates) > 1 and len(estimates) % 10 == 0:
             console.print(report(estimates))
     console.print(report(estimates))

@@ -97,13 +97,13 @@ def other_fits(
     folds = itertools.islice(held_out.folds(), held_out.n_folds)
     parts = [Trials(spec, training.select_queries(fold.training), **_ONE_THREAD) for fold in folds]
     for kind, best in _best_of_kinds(tried):
-        yield f"{kind}, folds' models averaged", _averaged(parts, best, test)
+        yield f"{kind}, folds' models averaged", _average_scores(parts, best, test)
         yield f"{kind}, one fit", fitted_scores(seeds[0], best.candidate, best.iterations, test)
         if kind != "linear":
-            yield f"{kind}, five seeds averaged", _averaged(seeds, best, test)
+            yield f"{kind}, five seeds averaged", _average_scores(seeds, best, test)
 
 
-def _averaged(fits: list[Trials], best: Tried, test: RankingDataset) -> Float64Array:
+def _average_scores(fits: list[Trials], best: Tried, test: RankingDataset) -> Float64Array:
     scores = [fitted_scores(trials, best.candidate, best.iterations, test) for trials in fits]
     average: Float64Array = np.mean([each / (each.std() or 1.0) for each in scores], axis=0)
     return average

@@ -56,7 +56,7 @@ class Computation:
     fixed_seconds: float
 
     @classmethod
-    def fitted(cls, shares: Sequence[float], seconds: Sequence[float]) -> "Computation":
+    def fit(cls, shares: Sequence[float], seconds: Sequence[float]) -> "Computation":
         """Fit the line through measured iterations.
 
         Args:

@@ -49,7 +49,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 @dataclass
-class Measured:
+class Measurements:
     """Measurements of one training method.
 
     Attributes:
@@ -80,7 +80,7 @@ def measure(
     threads: int,
 ) -> Table:
     """Train with every method, once per seed, and return a comparison with exact gradients."""
-    found = {method: Measured() for method in METHODS}
+    found = {method: Measurements() for method in METHODS}
     for seed in track(range(seeds), name, transient=True):
         for method, options in METHODS.items():
             spec = training_spec(
@@ -108,7 +108,7 @@ def measure(
 
 
 def _table(
-    name: str, data: tuple[RankingDataset, RankingDataset], seeds: int, found: dict[str, Measured]
+    name: str, data: tuple[RankingDataset, RankingDataset], seeds: int, found: dict[str, Measurements]
 ) -> Table:
     table = Table(title=f"{name}: {data[0].n_documents:,} documents, {seeds} seeds")
     for column in ("method", "ms an iteration", "speed-up", "NDCG@10", "difference", "p"):
@@ -136,22 +136,26 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--load", choices=[load.name for load in LOADS], nargs="*", default=["W"])
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warm_up()
     console = Console(width=130)
     for load in LOADS:
-        if load.name in given.load:
+        if load.name in arguments.load:
             data = load.dataset(0), replace(load, n_queries=load.n_queries // 3).dataset(1)
-            hyperparameters = {"num_iterations": given.iterations, "num_leaves": 64}
+            hyperparameters = {"num_iterations": arguments.iterations, "num_leaves": 64}
             console.print(
-                measure(f"{load.name} ({load.like})", data, hyperparameters, given.seeds, given.threads)
+                measure(
+                    f"{load.name} ({load.like})", data, hyperparameters, arguments.seeds, arguments.threads
+                )
             )
-    for train_file, test_file in zip(given.files[::2], given.files[1::2], strict=True):
+    for train_file, test_file in zip(arguments.files[::2], arguments.files[1::2], strict=True):
         training = read_dataset(train_file)
         data = training, align_features(read_dataset(test_file), training.feature_names)
-        hyperparameters = {"num_iterations": given.iterations, "num_leaves": 15, "min_data_in_leaf": 5}
+        hyperparameters = {"num_iterations": arguments.iterations, "num_leaves": 15, "min_data_in_leaf": 5}
         console.print(
-            measure(str(train_file.parent.name), data, hyperparameters, 10 * given.seeds, given.threads)
+            measure(
+                str(train_file.parent.name), data, hyperparameters, 10 * arguments.seeds, arguments.threads
+            )
         )
 
 

@@ -32,7 +32,7 @@ def loads(port: int) -> dict[str, Load]:
     body = json.loads(json_body(draw_features(DOCUMENTS)))
     models = {"name": "bench", "models": ["web", "other"]}
     made = Connection(port)
-    interleaving = _created(made, models)
+    interleaving = _create_interleaving(made, models)
     made.close()
     query = {**body["queries"][0]}
     lists = f"/v1/interleavings/{interleaving}/lists"
@@ -51,7 +51,7 @@ def loads(port: int) -> dict[str, Load]:
     }
 
 
-def _created(connection: Connection, body: Mapping[str, object]) -> str:
+def _create_interleaving(connection: Connection, body: Mapping[str, object]) -> str:
     content = json.dumps(body).encode()
     head = f"POST /v1/interleavings HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {_JSON}\r\n"
     message = f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content

@@ -80,7 +80,7 @@ def _service(data_dir: Path) -> Iterator["subprocess.Popen[str]"]:
         try:
             lines = iter(process.stdout or ())
             url = next(found[1] for line in lines if (found := re.search(r"dashboard: (\S+)", line)))
-            _wait(process, lambda: _are_ready(data_dir / "logs" / "worker.log"))
+            _wait(process, lambda: _is_ready(data_dir / "logs" / "worker.log"))
             httpx.get(f"{url}/readyz?for=jobs").raise_for_status()
             yield process
         finally:
@@ -95,7 +95,7 @@ def _wait(process: "subprocess.Popen[str]", condition: Callable[[], bool]) -> No
         time.sleep(_POLL_SECONDS)
 
 
-def _are_ready(log: Path) -> bool:
+def _is_ready(log: Path) -> bool:
     """Return whether all pool processes that the worker's lanes announced have reported as ready."""
     text = log.read_text() if log.exists() else ""
     announced = [int(number) for number in re.findall(r"worker\.starting .*concurrency=(\d+)", text)]

@@ -44,7 +44,7 @@ _CONSOLE = Console()
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[tuple[Store, WorkerSettings]]:
+def open_store(folder: Path) -> Iterator[tuple[Store, WorkerSettings]]:
     """Open a store in a folder, with the settings of a worker on one thread."""
     settings = WorkerSettings(data_dir=folder, broker_url="redis://127.0.0.1:1/0", threads=1)
     store = Store.open(settings)
@@ -89,7 +89,7 @@ def study_and_trials(store: Store, study_id: str) -> tuple[Study, list[Trial]]:
 
 def measure_overhead(trials: int = TRIALS) -> None:
     """Claim, propose, finish and queue trials without trainings, and print seconds per trial."""
-    with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, settings):
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as (store, settings):
         dataset_id = add_dataset(store, "small", synthetic_dataset(20, 0))
         study_id = add_study(store, dataset_id, trials, seed=1)
         seconds = []
@@ -121,7 +121,7 @@ def judge_noise(studies: int = STUDIES) -> None:
     """Tune on shuffled labels, and count the verdicts."""
     verdicts: Counter[str] = Counter()
     pruned = ended = 0
-    with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, settings):
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as (store, settings):
         for seed in range(studies):
             dataset = synthetic_dataset(120, seed)
             labels = np.random.default_rng(seed).permutation(dataset.labels)
@@ -138,17 +138,18 @@ def judge_noise(studies: int = STUDIES) -> None:
 def kill_workers(kills: int = KILLS) -> None:
     """Kill the only worker repeatedly during a study, and compare with an undisturbed study."""
     outcomes = []
-    for disturbed in (False, True):
-        with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, _):
+    for is_disturbed in (False, True):
+        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as (store, _):
             dataset_id = add_dataset(store, "kills", synthetic_dataset(200, 3))
             base = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 60}}
             study_id = add_study(store, dataset_id, 15, seed=5, base=base)
-            killed = _work(store, Path(folder), study_id, kills if disturbed else 0)
+            killed = _work(store, Path(folder), study_id, kills if is_disturbed else 0)
             study, trials = study_and_trials(store, study_id)
         outcome = [(each.number, each.status, each.parameters, each.value) for each in trials]
         outcomes.append(outcome)
+        numbers = "each once" if _has_each_number_once(trials) else "DOUBLED"
         _CONSOLE.print(
-            f"{killed} kills: {len(trials)} trials, numbers {'each once' if _once(trials) else 'DOUBLED'},"
+            f"{killed} kills: {len(trials)} trials, numbers {numbers},"
             f" {study.status}, best {study.best_number} with {study.best_value}"
         )
     _CONSOLE.print("the same trials and values" if outcomes[0] == outcomes[1] else "OTHER trials or values")
@@ -161,7 +162,7 @@ def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
         command = [sys.executable, "-m", "benchmarks.studies", "worker", str(folder)]
         process = subprocess.Popen(command)
         if killed < kills:
-            _until_running(store, process)
+            _wait_until_running(store, process)
             time.sleep(chance.uniform(0.0, 0.6))
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGKILL)
@@ -173,7 +174,7 @@ def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
     return killed
 
 
-def _until_running(store: Store, process: "subprocess.Popen[bytes]") -> None:
+def _wait_until_running(store: Store, process: "subprocess.Popen[bytes]") -> None:
     while process.poll() is None:
         with store.read() as tx:
             if tx.jobs.running_on("w1"):
@@ -181,7 +182,7 @@ def _until_running(store: Store, process: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.02)
 
 
-def _once(trials: list[Trial]) -> bool:
+def _has_each_number_once(trials: list[Trial]) -> bool:
     """Return whether the trials have the numbers from 0, each exactly once and in order."""
     return [trial.number for trial in trials] == list(range(len(trials)))
 
@@ -195,7 +196,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=KILLS)
     options = parser.parse_args()
     if options.what[:1] == ["worker"]:
-        with opened(Path(options.what[1])) as (store, settings):
+        with open_store(Path(options.what[1])) as (store, settings):
             run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
         return
     warm_up()

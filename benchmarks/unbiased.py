@@ -56,7 +56,7 @@ class SimulatedSearch:
         """Draw the documents, and train a production ranker on judgments of other queries."""
         shape: dict[str, Any] = {"documents_per_query": 2 * RANKS, "n_features": 10, "noise": 0.3}
         shown = synthetic_dataset(QUERIES, 1, **shape)
-        model = fitted(synthetic_dataset(QUERIES // 4, 3, **shape), "lambdarank", None)
+        model = fit(synthetic_dataset(QUERIES // 4, 3, **shape), "lambdarank", None)
         labels, features = shown.labels, shown.matrix
         weak = max(range(features.shape[1]), key=lambda f: abs(np.corrcoef(features[:, f], labels)[0, 1]))
         sign = np.sign(np.corrcoef(features[:, weak], labels)[0, 1])
@@ -71,7 +71,7 @@ class SimulatedSearch:
         return simulate(self.shown, [self.scores[ranker]], UserModel(kind), plan)
 
 
-def fitted(data: RankingDataset, loss: str, clicks: dict[str, Any] | None) -> Any:
+def fit(data: RankingDataset, loss: str, clicks: dict[str, Any] | None) -> Any:
     """Train trees, and return the scoring model."""
     values = {"loss": {"name": loss}, "clicks": clicks, "hyperparameters": TREES, "metrics": [METRIC]}
     spec = training_spec(values | {"metric_interval": TREES["num_iterations"]})
@@ -136,13 +136,13 @@ def models(search: SimulatedSearch, sizes: list[int]) -> Table:
     """Return a table of the NDCG of models on judged test queries."""
     names = ("naive", "ips", "affine", "additive", "ratio", "dual")
     table = Table("ranker", "users", "impressions", *names, "judged")
-    judged = query_values(fitted(search.shown, "lambdarank", None), search.test).mean()
+    judged = query_values(fit(search.shown, "lambdarank", None), search.test).mean()
     cases = [(r, k, s) for r in RANKERS for k in KINDS for s in sizes]
     for ranker, kind, size in track(cases, "training"):
         log, _ = search.log(ranker, kind, size)
         data = training_data(log, search.shown).dataset
         found = {
-            name: query_values(fitted(data, loss, options), search.test)
+            name: query_values(fit(data, loss, options), search.test)
             for name, loss, options in corrections(log, search.shown)
         }
         naive = found["naive"]

@@ -109,9 +109,9 @@ class _TimedRun(JobRun):
         self._ranks: list[list[dict[str, Any]]] = []
         self._found_at = 0.0
         self._report = self.reporter.report
-        self.reporter.report = self._timed  # type: ignore[method-assign]
+        self.reporter.report = self._report_timed  # type: ignore[method-assign]
 
-    def _timed(self, *, progress: dict[str, Any] | None = None, **news: Any) -> None:
+    def _report_timed(self, *, progress: dict[str, Any] | None = None, **news: Any) -> None:
         self._report(progress=progress, **news)
         if progress is not None and progress["phase"] == "training":
             self._iterated_at.append(time.perf_counter())

@@ -54,7 +54,7 @@ def pages() -> dict[str, str]:
     ]
     of_library = [
         _LIBRARY,
-        *map(_function, _names(rankery.lightgbm, ("objective", "metric", "parameters"))),
+        *map(_function, _named_functions(rankery.lightgbm, ("objective", "metric", "parameters"))),
         "".join(_class(rankery.RankeryRanker)),
         "".join(_class(rankery.RankeryAutoRanker)),
         _function(("rankery.metrics.evaluate", rankery.metrics.evaluate)),
@@ -68,7 +68,7 @@ def pages() -> dict[str, str]:
     }
 
 
-def _names(module: ModuleType, functions: Sequence[str]) -> list[tuple[str, Any]]:
+def _named_functions(module: ModuleType, functions: Sequence[str]) -> list[tuple[str, Any]]:
     return [(f"{module.__name__}.{name}", getattr(module, name)) for name in functions]
 
 

@@ -83,18 +83,18 @@ def _from_documents(
         file = JudgedFile(path, path.name, sizes)
         dataset = read_unjudged(file, features, reading_options({"columns": columns}).columns).dataset
     used = set(features)
-    known = [column for column, name in enumerate(dataset.feature_names) if name in used]
-    if not known:
+    feature_columns = [column for column, name in enumerate(dataset.feature_names) if name in used]
+    if not feature_columns:
         raise FileUnusable(
             f"{path.name} has none of the model's features, {_first_names(features)};"
             f" it has {_first_names(dataset.feature_names)}"
         )
-    names = [dataset.feature_names[column] for column in known]
+    names = [dataset.feature_names[column] for column in feature_columns]
     texts = {
         name: categories.texts(dataset.features[:, dataset.feature_names.index(name)])
         for name, categories in dataset.categories.items()
     }
-    matrix = dataset.features[:, known].tolist()
+    matrix = dataset.features[:, feature_columns].tolist()
     bounds = dataset.query_boundaries.tolist()
     for query, first, end in zip(dataset.query_ids, bounds, bounds[1:], strict=False):
         documents = [

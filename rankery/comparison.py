@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankery.client.display.card import Card, Shown
+from rankery.client.display.card import Card, Displayable
 from rankery.client.frames.incoming import as_table
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
@@ -28,7 +28,7 @@ _SHOWN_IDS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown, Tabular):
+class Comparison(Displayable, Tabular):
     """Comparison of system B with system A, with the statistics of a compare job.
 
     Attributes:
@@ -152,7 +152,7 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     if isinstance(system, Evaluation):
         return _Values(list(system.query_ids), system.values)
     if hasattr(system, "columns") or hasattr(system, "column_names"):
-        return _of_frame(system, argument)
+        return _frame_values(system, argument)
     try:
         values = np.asarray(with_nan(system), np.float64)
     except (TypeError, ValueError) as error:
@@ -165,7 +165,7 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     return _Values(ids, {_rankery_name(metric) if metric else "value": values})
 
 
-def _of_frame(frame: Any, argument: str) -> _Values:
+def _frame_values(frame: Any, argument: str) -> _Values:
     from rankery.client.frames.arrow import pa
 
     table = as_table(frame)
@@ -207,8 +207,8 @@ def _match_queries(first: _Values, second: _Values) -> "tuple[list[str], np.ndar
             raise InvalidArgument(
                 f"b: has {counts[1]:,} values, a has {counts[0]:,}; they are matched by position"
             )
-        known = first.query_ids or second.query_ids or [str(number) for number in range(counts[0])]
-        return known, np.arange(counts[0])
+        query_ids = first.query_ids or second.query_ids or [str(number) for number in range(counts[0])]
+        return query_ids, np.arange(counts[0])
     places = {query: row for row, query in enumerate(second.query_ids)}
     if different := sorted(places.keys() ^ set(first.query_ids)):
         shown = ", ".join(map(repr, different[:_SHOWN_IDS])) + (", …" if len(different) > _SHOWN_IDS else "")
@@ -230,6 +230,11 @@ def _rankery_name(name: str) -> str:
 
 
 def _direction(name: str, given: Mapping[str, bool]) -> bool:
+    """Return whether higher values of a column are better, as `given` or as the metric of this name defines.
+
+    Raises:
+        InvalidArgument: The direction is neither given nor known, or the metric is averaged geometrically.
+    """
     from core.errors import InvalidInput
     from core.metrics import check_differences, parse_metric
 

@@ -62,7 +62,7 @@ class Examination:
     pairs: list[ExaminedPair]
     corpus: str | None = None
 
-    def worst(self) -> str | None:
+    def highest_severity(self) -> str | None:
         """Return the highest severity among all findings; None without findings."""
         lists = [file.findings for file in self.files] + [pair.findings for pair in self.pairs]
         found = {finding["severity"] for findings in lists for finding in findings}

@@ -138,7 +138,7 @@ def evaluate_runs(
     query_ids = list(dataset.query_ids)
     sentence, pairs = None, []
     if len(runs) > 1:
-        comparison = _compared(names, values, directions, permutations, seed)
+        comparison = _compare(names, values, directions, permutations, seed)
         sentence, pairs = comparison.sentence, [pair.to_json(query_ids) for pair in comparison.pairs]
     return RunEvaluation(
         contract=parsed_contract.to_json(),
@@ -170,6 +170,7 @@ def evaluate_runs(
 
 
 def _values(measured: dict[str, Any], run: Any, only_retrieved: bool) -> dict[str, Any]:
+    """Return the values of a run by metric; with `only_retrieved`, NaN for queries without results."""
     if not only_retrieved:
         return measured
     import numpy as np
@@ -178,7 +179,7 @@ def _values(measured: dict[str, Any], run: Any, only_retrieved: bool) -> dict[st
     return {spelling: np.where(retrieved, values, np.nan) for spelling, values in measured.items()}
 
 
-def _compared(
+def _compare(
     names: Sequence[str],
     values: list[dict[str, Any]],
     directions: dict[str, bool],

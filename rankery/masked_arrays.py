@@ -1,4 +1,4 @@
-"""Masked arrays of numpy, whose mask `numpy.asarray` drops without a word."""
+"""Masked arrays of numpy, whose mask `numpy.asarray` drops silently."""
 
 from typing import Any
 

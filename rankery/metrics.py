@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, interval, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Shown, Tabular):
+class Evaluation(Displayable, Tabular):
     """Metrics of scores by query, with their means and 95 % intervals.
 
     Attributes:

@@ -190,9 +190,9 @@ def _start_without_credentials(say: Callable[[str], None]) -> None:
     if not withheld:
         return
     say(f"a rank worker uses no database and no broker: {' and '.join(withheld)} removed")
-    kept = {name: value for name, value in os.environ.items() if name not in withheld}
+    environment = {name: value for name, value in os.environ.items() if name not in withheld}
     sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)  # noqa: S606 - our own command
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606 - our own command
 
 
 def capture_output() -> None:
@@ -210,11 +210,11 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, 
 
     fields = {*ApiSettings.model_fields, *WorkerSettings.model_fields, *_CLIENT_VARIABLES}
     known = {name.upper(): f"{_PREFIX}{name.upper()}" for name in fields}
-    read = {*known.values(), *(name for name in environment if name.startswith(_TEST_PREFIX))}
+    valid = {*known.values(), *(name for name in environment if name.startswith(_TEST_PREFIX))}
     return {
         name: did_you_mean(name.upper().removeprefix(_PREFIX), known) or "the guide lists all settings"
         for name in sorted(environment)
-        if name.upper().startswith(_PREFIX) and name.upper() not in read
+        if name.upper().startswith(_PREFIX) and name.upper() not in valid
         if not name.startswith(IMPORT_CREDENTIALS)
     }
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from guide.screenshots.browser import chromium, photograph
+from guide.screenshots.browser import chromium, save_screenshots
 from guide.screenshots.figures import FOLDER
 from guide.screenshots.shop import fill
 from rankery import Client
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         Client(stack.url) as client,
         chromium(program) as browser,
     ):
-        photograph(browser, stack.url, fill(client, Path(files)), folder)
+        save_screenshots(browser, stack.url, fill(client, Path(files)), folder)
     return 0
 
 

@@ -39,14 +39,16 @@ def chromium(program: str) -> Iterator[Browser]:
         browser.close()
 
 
-def photograph(browser: Browser, url: str, names: Mapping[str, str], folder: Path) -> None:
+def save_screenshots(browser: Browser, url: str, placeholders: Mapping[str, str], folder: Path) -> None:
     """Open each page in both colour schemes, and save a screenshot of its first screen.
 
     Raises:
         ValueError: A page responds with an error, or its picture exceeds the size limit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    quoted = {name: value if name == "grid" else quote(value, safe=":") for name, value in names.items()}
+    quoted = {
+        name: value if name == "grid" else quote(value, safe=":") for name, value in placeholders.items()
+    }
     for scheme in SCHEMES:
         context = browser.new_context(
             color_scheme=scheme,

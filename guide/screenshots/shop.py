@@ -34,7 +34,7 @@ _EMPTY_RATINGS_SHARE = 0.1
 
 
 def judged_searches(attributes: Sequence[str], seed: int) -> Iterator[str]:
-    """Write a CSV of product searches: the grade and features of each document."""
+    """Yield the lines of a CSV of product searches: the grade and features of each document."""
     draw = random.Random(seed)  # noqa: S311 - made-up data
     yield ",".join((*_COLUMNS, *_FEATURES)) + "\n"
     for number, (attribute, thing) in enumerate(itertools.product(attributes, _THINGS), 1):

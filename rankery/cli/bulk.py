@@ -51,7 +51,7 @@ class Filter:
     field: str
 
 
-_COMMON = {
+_COMMON_FILTERS = {
     "older_than": Filter(OlderThan, "older_than_days"),
     "created_before": Filter(CreatedBefore, "created_before"),
     "project": Filter(OfProject, "project"),
@@ -77,7 +77,7 @@ _FILTERS: Mapping[str, Mapping[str, Filter]] = {
 }
 
 
-def filtered(command: Callable[..., None], noun: str) -> Callable[..., None]:
+def with_filters(command: Callable[..., None], noun: str) -> Callable[..., None]:
     """Replace the `**` parameter of a command by filter options, and add a service connection."""
     return on_service(with_options({name: one.option for name, one in _filters(noun).items()})(command))
 
@@ -88,7 +88,7 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
     Args:
         noun: The kind of objects.
         ids: Ids or references.
-        filters: The values of the options that `filtered` gave to the command.
+        filters: The values of the options that `with_filters` gave to the command.
 
     Raises:
         WrongUsage: Ids and filters are both given, or both missing.
@@ -102,8 +102,8 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
         given["tag"] = [given["tag"]]
     if "created_before" in given:
         given["created_before"] = _parse_moment(given["created_before"])
-    known = _filters(noun)
-    return {"where": {known[name].field: value for name, value in given.items()}}
+    available = _filters(noun)
+    return {"where": {available[name].field: value for name, value in given.items()}}
 
 
 def confirm(session: ServiceConnection, preview: Iterable[RenderableType], question: str) -> None:
@@ -156,7 +156,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
             *(f"Example: `rankery {noun} delete {example}`" for example in examples),
         ]
     )
-    group.command("delete")(filtered(delete, noun))
+    group.command("delete")(with_filters(delete, noun))
 
 
 def delete_confirmed(
@@ -187,7 +187,7 @@ def delete_confirmed(
 
 
 def _filters(noun: str) -> dict[str, Filter]:
-    return {**_FILTERS[noun], **_COMMON}
+    return {**_FILTERS[noun], **_COMMON_FILTERS}
 
 
 def _parse_moment(text: str) -> str:
@@ -200,31 +200,31 @@ def _parse_moment(text: str) -> str:
     return at.isoformat() if at.tzinfo else f"{at.isoformat()}Z"
 
 
-def _deletion_tables(found: "Deletion", *, offer_results: bool) -> list[RenderableType]:
+def _deletion_tables(deletion: "Deletion", *, offer_results: bool) -> list[RenderableType]:
     """Return the summary of a deletion, and a table of the refused objects with their dependents.
 
     Args:
-        found: The deletion.
+        deletion: The deletion, or its preview.
         offer_results: Whether to mention `--with-results`.
     """
     from rankery.client.display.texts import kinds
 
-    verb = "would delete" if found.dry_run else "deleted"
-    if not found.deleted:
+    verb = "would delete" if deletion.dry_run else "deleted"
+    if not deletion.deleted:
         verb = "nothing to delete"
-    when = "immediately" if found.purge_at is None else f"at {moment(found.purge_at)} UTC"
-    freed = f"; {size(found.size_bytes)} are freed {when}" if found.deleted else ""
-    shown: list[RenderableType] = [f"{verb} {kinds(found.deleted)}{freed}".rstrip()]
-    if found.missing:
-        shown.append(f"not found: {plain(', '.join(found.missing))}")
-    if found.refused:
+    when = "immediately" if deletion.purge_at is None else f"at {moment(deletion.purge_at)} UTC"
+    freed = f"; {size(deletion.size_bytes)} are freed {when}" if deletion.deleted else ""
+    shown: list[RenderableType] = [f"{verb} {kinds(deletion.deleted)}{freed}".rstrip()]
+    if deletion.missing:
+        shown.append(f"not found: {plain(', '.join(deletion.missing))}")
+    if deletion.refused:
         refused = table("not deleted", "name", "needed by", wrap=("needed by",))
-        for one in found.refused:
+        for one in deletion.refused:
             # Commands take the id; the name of a comparison is its conclusion, which is long.
             holders = "; ".join(f"{by.kind} {by.id} ({by.reason})" for by in one.holders)
             refused.add_row(one.id, plain(one.name or ""), plain(holders))
         advice = "; --with-results also deletes their results" if offer_results else ""
         shown += [refused, f"Objects that others need are not deleted{advice}."]
-        if found.refused_count > len(found.refused):
-            shown.append(f"{found.refused_count:,} objects in total are not deleted")
+        if deletion.refused_count > len(deletion.refused):
+            shown.append(f"{deletion.refused_count:,} objects in total are not deleted")
     return shown

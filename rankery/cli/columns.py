@@ -14,10 +14,10 @@ _ROLES = (
     *("label", "query", "document", "query_weight", "document_weight"),
     *("query_text", "document_title", "document_url"),
 )
-_LISTS = ("query_columns", "features", "categorical_features", "ignore")
+_LIST_ROLES = ("query_columns", "features", "categorical_features", "ignore")
 # Column roles as the table reader and its errors spell them.
-_PLACE = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LISTS))})\b(\.\d+)?")
-# The map of a study or a grid has a longer pointer, such as `/base/label_map`.
+_ROLE_FIELD = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LIST_ROLES))})\b(\.\d+)?")
+# The label map of a study or a grid has a longer pointer, such as `/base/label_map`.
 _LABEL_MAP_POINTER = re.compile(r"(/\w+)*/label_map\b")
 
 ColumnsOption = Annotated[
@@ -66,8 +66,8 @@ def with_option_names(sentence: str) -> str:
         '--label-map: map missing labels'
     """
 
-    def option(place: re.Match[str]) -> str:
-        value = "…" if place[1] in _ROLES else "[…]"
-        return f"{_OPTION} '{{{json.dumps(place[1])}: {value}}}'"
+    def option(field: re.Match[str]) -> str:
+        value = "…" if field[1] in _ROLES else "[…]"
+        return f"{_OPTION} '{{{json.dumps(field[1])}: {value}}}'"
 
-    return _LABEL_MAP_POINTER.sub(_LABEL_MAP, _PLACE.sub(option, sentence))
+    return _LABEL_MAP_POINTER.sub(_LABEL_MAP, _ROLE_FIELD.sub(option, sentence))

@@ -52,8 +52,8 @@ class ServiceConnection:
     """Lazy connection of a command to one service.
 
     This is the service at `url`, or else the one that holds the lock of the data folder. If neither is given
-    or running, a command that called `allow_own_service` starts an embedded service on the folder and stops
-    it at its end; stored data stay in the folder.
+    or running, a command that called `allow_embedded_service` starts an embedded service on the folder. That
+    service stops with the command; stored data stay in the folder.
 
     Attributes:
         json: Whether to print JSON to standard output.
@@ -65,7 +65,7 @@ class ServiceConnection:
         self.json = json
         self._quiet = quiet
         self._has_shown = False
-        self._starts_service = False
+        self._may_start_service = False
         self._url = url
         self._api_key = api_key
         self._data_dir = data_dir
@@ -94,9 +94,9 @@ class ServiceConnection:
 
         return self._resources.enter_context(Client(address, api_key=self._api_key))
 
-    def allow_own_service(self) -> None:
+    def allow_embedded_service(self) -> None:
         """Allow this command to start an embedded service if no service uses the data folder."""
-        self._starts_service = True
+        self._may_start_service = True
 
     @property
     def is_embedded(self) -> bool:
@@ -229,11 +229,11 @@ class ServiceConnection:
 
         if DataFolderLock(self._data_dir).is_taken():
             return self._wait_for_address()
-        if not self._starts_service:
-            raise NoService(self._how_to_start())
-        return self._own_service()
+        if not self._may_start_service:
+            raise NoService(self._no_service_message())
+        return self._start_embedded_service()
 
-    def _how_to_start(self) -> str:
+    def _no_service_message(self) -> str:
         try:
             require_server_package()
         except PackageMissing as error:
@@ -244,7 +244,7 @@ class ServiceConnection:
             " give the URL of a running one with --url or RANKERY_URL"
         )
 
-    def _own_service(self) -> str:
+    def _start_embedded_service(self) -> str:
         from rankery.embedded.lock import DataFolderInUse
         from rankery.embedded.signals import terminable
         from rankery.embedded.stack import EmbeddedStack
@@ -285,24 +285,22 @@ class ServiceConnection:
     def _interruption_message(self, jobs: Sequence[str]) -> str:
         names = " ".join(jobs)
         again = self.command(f"jobs wait {names}")
-        what = f"the job {names}" if len(jobs) == 1 else f"the jobs {names}"
+        subject = f"the job {names}" if len(jobs) == 1 else f"the jobs {names}"
         if self.is_embedded:
             return (
                 f"stopped, together with the service of this command; `{self.command('serve')}` resumes"
-                f" {what}, and `{again}` then waits for it"
+                f" {subject}, and `{again}` then waits for it"
             )
         continues, it = ("continues", "it") if len(jobs) == 1 else ("continue", "them")
         cancel = self.command(f"jobs cancel {names}")
-        return f"stopped watching; {what} {continues}: `{again}` waits again, `{cancel}` cancels {it}"
+        return f"stopped watching; {subject} {continues}: `{again}` waits again, `{cancel}` cancels {it}"
 
     def _key_message(self, error: KeyRefused) -> str:
         create = self.command("keys create NAME --scope admin")
-        way_out = "" if self._url is not None else f"; `{create}` creates one"
+        hint = "" if self._url is not None else f"; `{create}` creates one"
         if error.has_key:
-            return f"{error}{way_out}"
-        return (
-            f"the service requires an API key: set RANKERY_API_KEY to its secret, or pass --api-key{way_out}"
-        )
+            return f"{error}{hint}"
+        return f"the service requires an API key: set RANKERY_API_KEY to its secret, or pass --api-key{hint}"
 
 
 def _option(name: str, value: str, variable: str) -> str:

@@ -11,7 +11,7 @@ from rankery.cli.datasets import DatasetReference, datasets, show_all
 from rankery.cli.endings import WrongUsage
 from rankery.cli.options import FormatOption, QuerySizesOption
 from rankery.cli.printing import say
-from rankery.cli.references import dataset_of, read, upload
+from rankery.cli.references import dataset_of, upload, wait_until_ready
 from rankery.cli.service_options import on_service
 
 __all__ = ["datasets"]
@@ -92,12 +92,15 @@ def read_folder(
     if files is not None:
         roles: Any = columns_of(columns)
         dataset = client.read_folder(folder, part, name, files=files, columns=roles)
-        show_all(session, [read(session, dataset)])
+        show_all(session, [wait_until_ready(session, dataset)])
         return
     if columns is not None:
         raise WrongUsage("--columns needs --files")
     first = client.read_folder(folder, part, name)
-    made = [read(session, client.dataset(one)) for one in [*(first.parts or {}).values()] or [first.id]]
+    made = [
+        wait_until_ready(session, client.dataset(one))
+        for one in [*(first.parts or {}).values()] or [first.id]
+    ]
     say(made[0].corpus().sentence)
     show_all(session, made)
 
@@ -150,7 +153,7 @@ def import_datasets(
         project=project,
     )
     ids = [*(first.parts or {}).values()] or [first.id]
-    show_all(session, [read(session, session.client.dataset(one)) for one in ids])
+    show_all(session, [wait_until_ready(session, session.client.dataset(one)) for one in ids])
 
 
 @datasets.command("download")
@@ -231,7 +234,7 @@ def generate_dataset(
         gains=_numbers(gains),
         relevant_per_query=relevant_per_query,
     )
-    show_all(session, [read(session, made)])
+    show_all(session, [wait_until_ready(session, made)])
 
 
 def _numbers(text: str | None) -> list[float] | None:

@@ -12,7 +12,7 @@ from rankery.cli.findings import counts, findings_table, reading_errors
 from rankery.cli.labels import Project, describe_object
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
-from rankery.cli.references import dataset_of, read
+from rankery.cli.references import dataset_of, wait_until_ready
 from rankery.cli.service_options import on_service
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def read_again(
     Example: `rankery datasets read-again judged.csv --ignore price`
     """
     found = dataset_of(session, dataset)
-    show_all(session, [read(session, found.read_again(ignore))])
+    show_all(session, [wait_until_ready(session, found.read_again(ignore))])
 
 
 @datasets.command("describe")

@@ -82,7 +82,7 @@ def doctor(
         show_json(asdict(found))
     else:
         _show(found)
-    if found.worst() == "error":
+    if found.highest_severity() == "error":
         raise typer.Exit(FAILED)
 
 

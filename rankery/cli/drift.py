@@ -33,7 +33,7 @@ def check_drift(
     psi: Annotated[
         float | None,
         typer.Option(
-            min=0, help="PSI from which on a significant difference counts as drift.", show_default="0.2"
+            min=0, help="Smallest PSI at which a significant difference counts as drift.", show_default="0.2"
         ),
     ] = None,
     p: Annotated[
@@ -50,7 +50,7 @@ def check_drift(
         typer.Option(
             min=0,
             max=1,
-            help="Change in the share of missing values from which on a significant difference counts as"
+            help="Smallest change in the share of missing values at which a significant difference counts as"
             " drift.",
             show_default="0.1",
         ),

@@ -70,7 +70,7 @@ def _one_sentence_errors() -> Iterator[None]:
         yield
     except UserError as error:
         say(with_option_names(str(error)))
-        raise typer.Exit(_code_of(error)) from None
+        raise typer.Exit(_exit_code(error)) from None
     except Interrupted as stopped:
         say(str(stopped))
         raise typer.Exit(INTERRUPTED) from None
@@ -79,7 +79,7 @@ def _one_sentence_errors() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _code_of(error: UserError) -> int:
+def _exit_code(error: UserError) -> int:
     if isinstance(error, NotUnderstood):
         return NOT_UNDERSTOOD
     return REFUSED if isinstance(error, JobRefused) else FAILED

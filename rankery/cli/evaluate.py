@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankery.client import Evaluation
 
 _TREC_METRICS = ("map", "mrr", "ndcg", "ndcg@10", "precision@10", "recall@100", "bpref")
-_FILES = "Run files, without a service"
+_RUN_FILES_PANEL = "Run files, without a service"
 
 
 @on_service
@@ -53,14 +53,14 @@ def evaluate(
         Path | None,
         file_option(
             "Judgments: TREC qrels, or any judged dataset.",
-            rich_help_panel=_FILES,
+            rich_help_panel=_RUN_FILES_PANEL,
         ),
     ] = None,
     run: Annotated[
         list[Path] | None,
         file_option(
             "TREC run; may be repeated to compare runs.",
-            rich_help_panel=_FILES,
+            rich_help_panel=_RUN_FILES_PANEL,
         ),
     ] = None,
     only_retrieved: Annotated[
@@ -68,7 +68,7 @@ def evaluate(
         typer.Option(
             "--only-retrieved",
             help="Leave out queries without a result; by default they count as 0.",
-            rich_help_panel=_FILES,
+            rich_help_panel=_RUN_FILES_PANEL,
         ),
     ] = False,
     permutations: Annotated[
@@ -77,13 +77,15 @@ def evaluate(
             min=1_000,
             max=10_000_000,
             help="Permutations of Fisher's randomisation test.",
-            rich_help_panel=_FILES,
+            rich_help_panel=_RUN_FILES_PANEL,
         ),
     ] = 100_000,
     per_query: Annotated[
         Path | None,
         typer.Option(
-            dir_okay=False, help="Also write each query's values to this CSV file.", rich_help_panel=_FILES
+            dir_okay=False,
+            help="Also write each query's values to this CSV file.",
+            rich_help_panel=_RUN_FILES_PANEL,
         ),
     ] = None,
 ) -> None:

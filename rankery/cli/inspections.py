@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Top", "inspection_tables", "models"]
 
 Top = Annotated[int, typer.Option(min=1, help="Number of features to show.")]
-_MEASURED = "Permutation importance, on a dataset"
+_PERMUTATION_PANEL = "Permutation importance, on a dataset"
 
 
 @models.command("inspect")
@@ -35,13 +35,13 @@ def inspect(
         typer.Option(
             help="Measure on this dataset: its id or name, or a judged file.",
             autocompletion=complete_from_service("datasets"),
-            rich_help_panel=_MEASURED,
+            rich_help_panel=_PERMUTATION_PANEL,
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Metric whose loss is measured.", show_default="ndcg@10", rich_help_panel=_MEASURED
+            help="Metric whose loss is measured.", show_default="ndcg@10", rich_help_panel=_PERMUTATION_PANEL
         ),
     ] = None,
     repeats: Annotated[
@@ -51,7 +51,7 @@ def inspect(
             max=100,
             help="Number of times that each feature is shuffled.",
             show_default="5",
-            rich_help_panel=_MEASURED,
+            rich_help_panel=_PERMUTATION_PANEL,
         ),
     ] = None,
     within: Annotated[
@@ -59,7 +59,7 @@ def inspect(
         typer.Option(
             help="Shuffle values over the whole dataset, or within each query.",
             show_default="dataset",
-            rich_help_panel=_MEASURED,
+            rich_help_panel=_PERMUTATION_PANEL,
         ),
     ] = None,
     columns: ColumnsOption = None,
@@ -67,7 +67,11 @@ def inspect(
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2**31 - 1, help="Seed of the shuffling.", show_default="42", rich_help_panel=_MEASURED
+            min=0,
+            max=2**31 - 1,
+            help="Seed of the shuffling.",
+            show_default="42",
+            rich_help_panel=_PERMUTATION_PANEL,
         ),
     ] = None,
 ) -> None:

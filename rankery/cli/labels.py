@@ -5,12 +5,12 @@ from urllib.parse import quote
 
 import typer
 
-from rankery.cli.bulk import Ids, confirm, filtered, selection
+from rankery.cli.bulk import Ids, confirm, selection, with_filters
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, WrongUsage
 from rankery.cli.options import DryRun, RemoveTags, SetTags, Yes
 from rankery.cli.printing import facts, plain, say, table
-from rankery.cli.texts import assigned
+from rankery.cli.texts import tags_of
 
 if TYPE_CHECKING:
     from rankery.client.views.lifecycle import LabelledView
@@ -42,12 +42,12 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
     ) -> None:
         chosen = selection(noun, ids, filters)
         tags = _tag_changes(set, remove)
-        moved: Any = {} if to_project is None else {"project": to_project or None}
+        project_change: Any = {} if to_project is None else {"project": to_project or None}
 
         def run(*, dry_run: bool) -> "LabelledView":
-            return session.client.label(noun, **chosen, tags=tags or None, **moved, dry_run=dry_run)
+            return session.client.label(noun, **chosen, tags=tags or None, **project_change, dry_run=dry_run)
 
-        if tags or moved:
+        if tags or project_change:
             needs_confirmation = "where" in chosen and not dry_run and not yes
             if needs_confirmation and (preview := run(dry_run=True)).changed:
                 confirm(session, [facts(_summary_rows(preview))], "Label them?")
@@ -69,7 +69,7 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
             *(f"Example: `rankery {noun} label {example}`" for example in examples),
         ]
     )
-    group.command("label")(filtered(label, noun))
+    group.command("label")(with_filters(label, noun))
 
 
 def describe_object(session: ServiceConnection, path: str, **fields: str | None) -> None:
@@ -108,7 +108,7 @@ def _summary_rows(found: "LabelledView") -> list[tuple[str, Any]]:
 
 
 def _tag_changes(set: list[str] | None, remove: list[str] | None) -> dict[str, str | None]:
-    values = assigned(set, "--set")
+    values = tags_of(set, "--set")
     if both := sorted(values.keys() & {*(remove or [])}):
         raise WrongUsage(f"{both[0]} is both set and removed")
     return {**values, **dict.fromkeys(remove or [])}

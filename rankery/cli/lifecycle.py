@@ -119,12 +119,12 @@ def show_storage(
     numbers = ("objects", "size", "in the trash", "retention", "freed by retention")
     shown = table("kind", *numbers, right=numbers)
     for kind in found.kinds:
-        kept = (
+        retention = (
             []
             if kind.retention_days is None
             else [f"{kind.retention_days:g} days", size(kind.retention_bytes)]
         )
-        row = (plain(kind.objects), size(kind.size_bytes), size(kind.trash_bytes), *kept)
+        row = (plain(kind.objects), size(kind.size_bytes), size(kind.trash_bytes), *retention)
         shown.add_row(plain(kind.label), *row)
     free = "" if found.free_bytes is None else f", {size(found.free_bytes)} free on the disk"
     session.show(

@@ -11,7 +11,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.models import Reference, model_facts
 from rankery.cli.printing import facts, say
 from rankery.cli.service_options import on_service
-from rankery.cli.texts import assigned
+from rankery.cli.texts import tags_of
 from rankery.errors import FileUnusable
 
 mlflow = typer.Typer(
@@ -43,22 +43,23 @@ def export_model(
 
     Example: `rankery mlflow export web@champion --output web-mlflow`
     """
-    from rankery.mlflow.package import imported_mlflow
+    from rankery.mlflow.package import import_mlflow
 
-    imported_mlflow()
+    import_mlflow()
     from rankery.mlflow.exporting import export_model as export
 
     found = session.client.model(model)
-    made = export(session.client, found.id, output or Path(f"{found.name}-{found.version}-mlflow"))
-    say(f"wrote {made.model} to {made.path}; {made.golden_vectors} documents have the scores of the service")
+    exported = export(session.client, found.id, output or Path(f"{found.name}-{found.version}-mlflow"))
+    vectors = exported.golden_vectors
+    say(f"wrote {exported.model} to {exported.path}; {vectors} documents have the scores of the service")
     session.show(
-        asdict(made),
+        asdict(exported),
         facts(
             [
-                ("directory", made.path),
-                ("model", made.model),
-                ("requirements", ", ".join(made.requirements)),
-                ("load with", f'mlflow.pyfunc.load_model("{made.path}").predict(frame)'),
+                ("directory", exported.path),
+                ("model", exported.model),
+                ("requirements", ", ".join(exported.requirements)),
+                ("load with", f'mlflow.pyfunc.load_model("{exported.path}").predict(frame)'),
             ]
         ),
     )
@@ -96,12 +97,16 @@ def import_model(
     from rankery.mlflow.importing import find_model
 
     found = find_model(folder)
-    known = name or found.name
-    if known is None:
+    model_name = name or found.name
+    if model_name is None:
         raise FileUnusable(f"{folder} has no model name; give --name")
-    tags = {**found.tags, **assigned(tag, "--tag")}
+    tags = {**found.tags, **tags_of(tag, "--tag")}
     job = session.client.import_model(
-        found.file, known, description=description or found.description, tags=tags or None, progress=False
+        found.file,
+        model_name,
+        description=description or found.description,
+        tags=tags or None,
+        progress=False,
     )
     model = session.wait(job).model()
     say(f"{folder} is {model.reference}")

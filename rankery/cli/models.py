@@ -18,7 +18,7 @@ from rankery.cli.options import Limit, OfName, OfProject, WithTag
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
-from rankery.cli.texts import assigned
+from rankery.cli.texts import tags_of
 from rankery.errors import JobFailed
 
 if TYPE_CHECKING:
@@ -187,9 +187,7 @@ def import_model(
 
     Example: `rankery models import model.txt --name web --tag team=search`
     """
-    job = session.client.import_model(
-        file, name, description=description, tags=assigned(tag, "--tag") or None
-    )
+    job = session.client.import_model(file, name, description=description, tags=tags_of(tag, "--tag") or None)
     model = session.wait(job).model()
     say(f"{file.name} is {model.reference}")
     session.show(model, facts(model_facts(model)))

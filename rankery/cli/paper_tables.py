@@ -91,10 +91,10 @@ def _texts(cell: Json | None, unit: str, extra: Sequence[str]) -> Sequence[str]:
         return [""] * (1 + len(extra))
     half = "" if cell["lower"] is None else f" ±{_number((cell['upper'] - cell['lower']) / 2, unit)}"
     ours = f"{_number(cell['ours'], unit)}{plain(cell['mark'])}[dim]{half}[/dim]"
-    known = cell["printed"] or {"value": None, "mark": ""}
+    printed = cell["printed"] or {"value": None, "mark": ""}
     difference = _number(cell["difference"], unit)
     shown = {
-        "printed": _number(known["value"], unit) + plain(known["mark"]),
+        "printed": _number(printed["value"], unit) + plain(printed["mark"]),
         "difference": difference if difference.startswith("-") or not difference else f"+{difference}",
     }
     return [ours, *(shown[name] for name in extra)]

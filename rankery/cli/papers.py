@@ -124,7 +124,7 @@ def run_paper(
 
     Example: `rankery experiments run lambdaloss-2018 --data MSLR-WEB30K/Fold1 --table 4 --dry-run`
     """
-    experiment = _submitted(
+    experiment = _submit(
         session,
         paper,
         data,
@@ -217,14 +217,15 @@ def _table_name(name: str) -> str:
     return f"table-{name}" if name.isdecimal() else name.lower().replace(" ", "-")
 
 
-def _submitted(
+def _submit(
     session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **options: Any
 ) -> "Experiment":
     """Submit an experiment; upload a folder that the service may not read in place."""
     folder = Path(data) if data is not None and data not in _SYNTHETIC and Path(data).is_dir() else None
     if data is None or folder is None:
         return session.client.run_experiment(paper, data=data, folds=folds, **options)
-    with _readable(folder):
+    # An embedded service starts at the first use of `client`, and reads the environment then.
+    with _allow_reading(folder):
         client = session.client
     for name in dict.fromkeys((data, str(folder.resolve()))):
         try:
@@ -242,7 +243,7 @@ def _submitted(
 
 
 @contextmanager
-def _readable(folder: Path) -> Iterator[None]:
+def _allow_reading(folder: Path) -> Iterator[None]:
     """Allow an embedded service to read the folder, unless data roots are set already."""
     if _DATA_ROOTS in os.environ:
         yield

@@ -46,7 +46,8 @@ def rank(
     keep: Annotated[
         bool,
         typer.Option(
-            "--keep", help="Users see the rankings: store the share of them that the service keeps."
+            "--keep",
+            help="Store the rankings, which users will see, for RANKERY_RANKING_LOG_SHARE of the users.",
         ),
     ] = False,
     user: Annotated[str | None, typer.Option(help="Identifier of the user; stored hashed.")] = None,
@@ -82,7 +83,7 @@ def rank(
     found = session.client.model(model)
     with _input_path(file) as path:
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
-    _say_absent(candidates, found.feature_names, found.reference)
+    _report_absent_features(candidates, found.feature_names, found.reference)
     ranked: list[dict[str, Any]] = []
     max_documents = min(MAX_DOCUMENTS, MAX_CELLS // len(found.feature_names))
     for batch in batches(candidates, max_documents, MAX_BYTES, MAX_QUERIES):
@@ -101,8 +102,10 @@ def rank(
         session.show(document, _ranking_table(ranked))
 
 
-def _say_absent(candidates: Sequence[dict[str, Any]], features: Sequence[str], model: str) -> None:
-    """Name the features that no document has, such as those of renamed columns."""
+def _report_absent_features(
+    candidates: Sequence[dict[str, Any]], features: Sequence[str], model: str
+) -> None:
+    """Print the features that no document has, such as those of renamed columns."""
     names: set[str] = set()
     for query in candidates:
         for document in query["documents"]:

@@ -103,14 +103,14 @@ def upload(
     try:
         uploaded = session.client.upload_dataset(path, name, columns=chosen, **options)
     except KeyboardInterrupt:
-        from rankery.client.resumable import RESUMABLE_BYTES  # imported late, as the client is
+        from rankery.client.resumable import RESUMABLE_BYTES  # imported late: it imports the client
 
         resumes = "; the same command resumes the upload" if path.stat().st_size > RESUMABLE_BYTES else ""
         raise Interrupted(f"stopped{resumes}") from None
-    return read(session, uploaded)
+    return wait_until_ready(session, uploaded)
 
 
-def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
+def wait_until_ready(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
     """Wait for the job that reads or generates a dataset, and return the refreshed dataset.
 
     Raises:

@@ -71,6 +71,10 @@ def replacements(first: str) -> list[str]:
 
 
 def _rows(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of `SPELLINGS` whose old spelling begins with the first argument.
+
+    A row without a second word is left out if its word is a present command and its verb or `--help` follows.
+    """
     if not arguments:
         return
     first, following = arguments[0], arguments[1:2]

@@ -14,26 +14,26 @@ from rankery.errors import FileUnusable
 from rankery.local import RunEvaluation
 
 
-def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
+def runs_tables(evaluation: RunEvaluation) -> Iterator[RenderableType]:
     """Yield the tables of means with intervals, and the conclusion for each pair."""
-    yield means_table({run["name"]: run["metrics"] for run in found.runs}, found.contract["preset"])
-    for run in found.runs:
-        yield from _notes(run, found.only_retrieved)
-    names = [run["name"] for run in found.runs]
+    yield means_table({run["name"]: run["metrics"] for run in evaluation.runs}, evaluation.contract["preset"])
+    for run in evaluation.runs:
+        yield from _notes(run, evaluation.only_retrieved)
+    names = [run["name"] for run in evaluation.runs]
     if len(names) > 2:
-        yield plain(found.sentence)
-    for pair in found.pairs:
+        yield plain(evaluation.sentence)
+    for pair in evaluation.pairs:
         yield from ("", plain(pair["sentence"]), pair_table(pair, names))
 
 
-def runs_as_json(found: RunEvaluation) -> dict[str, Any]:
+def runs_as_json(evaluation: RunEvaluation) -> dict[str, Any]:
     """Return the evaluation as JSON values, without the values of single queries."""
-    document = asdict(found)
+    document = asdict(evaluation)
     del document["query_ids"], document["values"]
     return document
 
 
-def write_queries(found: RunEvaluation, path: Path) -> None:
+def write_queries(evaluation: RunEvaluation, path: Path) -> None:
     """Write per-query values as CSV: one row per query and run, one column per metric, empty if undefined.
 
     Raises:
@@ -41,16 +41,16 @@ def write_queries(found: RunEvaluation, path: Path) -> None:
     """
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(_rows(found))
+            csv.writer(file).writerows(_rows(evaluation))
     except OSError as error:
         raise FileUnusable(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _rows(found: RunEvaluation) -> Iterator[list[Any]]:
-    yield ["query_id", "run", *found.values]
-    for place, run in enumerate(found.runs):
-        columns = [values[place] for values in found.values.values()]
-        for query_id, *row in zip(found.query_ids, *columns, strict=True):
+def _rows(evaluation: RunEvaluation) -> Iterator[list[Any]]:
+    yield ["query_id", "run", *evaluation.values]
+    for place, run in enumerate(evaluation.runs):
+        columns = [values[place] for values in evaluation.values.values()]
+        for query_id, *row in zip(evaluation.query_ids, *columns, strict=True):
             yield [query_id, run["name"], *("" if value is None else value for value in row)]
 
 

@@ -14,12 +14,12 @@ from rankery.cli.metric_options import Metrics
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Limit, file_option
 from rankery.cli.printing import facts, moment, plain, say, table
+from rankery.cli.references import NameUnclear
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import object_of_file, settings
 from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
 from rankery.cli.training_options import DEFAULT_LOSS, HELD_OUT
 from rankery.cli.trainings import share_field
-from rankery.errors import UserError
 
 if TYPE_CHECKING:
     from rankery.client.synchronous.schedules import Schedule
@@ -34,10 +34,6 @@ Reference = Annotated[
         help="The schedule's id, sch_…, or its name.", autocompletion=complete_from_service("schedules")
     ),
 ]
-
-
-class ScheduleNotResolved(UserError):
-    """Raised when the given name belongs to no schedule, or to several."""
 
 
 @schedules.command("list")
@@ -168,8 +164,8 @@ def create_schedule(
         refuse_options(chosen_by_best | {"--drift": drift, "--from-json": from_json}, best=True)
     else:
         refuse_options({"--budget": budget}, best=False)
-    ways = [model is not None or dataset is not None, drift is not None, from_json is not None]
-    if ways.count(True) != 1:
+    job_options = [model is not None or dataset is not None, drift is not None, from_json is not None]
+    if job_options.count(True) != 1:
         raise WrongUsage("give --model and --dataset, or --drift MODEL, or --from-json FILE")
     if model is None and dataset is None:
         _refuse_training_options(chosen_by_best | {"--test": test, "--metric": metric})
@@ -269,12 +265,8 @@ def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
         return found[0]
     if found:
         ids = ", ".join(one.id for one in found)
-        raise ScheduleNotResolved(
-            f"{len(found)} schedules are named {reference!r}; give the id of one: {ids}"
-        )
-    raise ScheduleNotResolved(
-        f"there is no schedule {reference!r}; see `{session.command('schedules list')}`"
-    )
+        raise NameUnclear(f"{len(found)} schedules are named {reference!r}; give the id of one: {ids}")
+    raise NameUnclear(f"there is no schedule {reference!r}; see `{session.command('schedules list')}`")
 
 
 def _properties(schedule: "Schedule") -> list[tuple[str, Any]]:

@@ -44,8 +44,8 @@ def object_of_file(path: Path, example: str) -> dict[str, Any]:
     return value
 
 
-def assigned(texts: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Parse `name=value` texts.
+def tags_of(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Parse the `name=value` texts of tags.
 
     Raises:
         NotUnderstood: A text has no `=`, no name or no value, or a name is repeated.
@@ -61,7 +61,7 @@ def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
         {'mu': 5, 'pair_selection': 'random', 'gain': [0, 1, 3]}
 
     Raises:
-        NotUnderstood: As `assigned`.
+        NotUnderstood: As `tags_of`.
     """
     return {name: _value(text) for name, text in _pairs(texts, option)}
 
@@ -76,7 +76,7 @@ def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
         {'num_leaves': [31, 63], 'loss.gain': [[0, 1, 3], [0, 1, 7]]}
 
     Raises:
-        NotUnderstood: As `assigned`; or a value is empty or repeated, or a bracket or quote is not closed.
+        NotUnderstood: As `tags_of`; or a value is empty or repeated, or a bracket or quote is not closed.
     """
     return {name: _values(name, text, option) for name, text in _pairs(texts, option)}
 

@@ -300,7 +300,7 @@ def train(
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or DEFAULT_LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
-            "hyperparameters": _automatic_choice(auto, choice) | choice.hyperparameters,
+            "hyperparameters": _auto_hyperparameter(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,
             "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
@@ -320,7 +320,7 @@ def train(
         request["tags"] = {**(request.get("tags") or {}), "grid": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
     requests = list(points(request, varied))
     if watch and sources is not None and Path(sources.data).is_file():
-        session.allow_own_service()
+        session.allow_embedded_service()
     check_losses(session, [one["loss"] for one in requests])
     for one in requests:
         check_hyperparameters(session, one.get("hyperparameters") or {}, one.get("scorer"))
@@ -331,7 +331,7 @@ def train(
     _show_results(session, jobs, list(varied), watch=watch, repeated=repetition is not None)
 
 
-def _automatic_choice(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
+def _auto_hyperparameter(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
     if choice.scorer is None:
         return {} if auto is False else {"auto": True}
     if auto:

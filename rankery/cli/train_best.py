@@ -150,7 +150,7 @@ def train_best(
         )
     refuse_unused_columns(columns, data, None, test)
     if watch and Path(data).is_file():
-        session.allow_own_service()
+        session.allow_embedded_service()
     datasets = Sources(data, None, test, columns).fields(session)
     job = session.client.train_best(
         name or model_name_of(data),

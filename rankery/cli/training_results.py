@@ -30,8 +30,8 @@ _DATASET_ROLES = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A submitted or finished training.
+class TrainingResult:
+    """A submitted or finished training, with its model and evaluation.
 
     Attributes:
         job: The training.
@@ -95,7 +95,7 @@ def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
     for dataset in _datasets(session, jobs):
         if _serious_findings(dataset):
             say(f"{dataset.name} has errors or warnings, shown by `{session.command(_doctor(dataset))}`")
-    made = [Trained(job).document() for job in jobs]
+    made = [TrainingResult(job).document() for job in jobs]
     waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
     session.show(made[0] if len(made) == 1 else made, f"Wait for it with `{waiting}`.")
 
@@ -103,10 +103,12 @@ def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
 def show_training(session: ServiceConnection, job: "Job") -> None:
     """Print the findings in the data of a training, the metrics of its model, and the next commands."""
     evaluation = job.evaluation() if (job.result or {}).get("evaluation_id") else None
-    trained = Trained(job, job.model(), evaluation, job.leaderboard() if job.kind == _AUTOMATIC else ())
-    examined = _datasets(session, [job])
-    document = trained.document() | {"datasets": [_examined(dataset) for dataset in examined]}
-    session.show(document, *_training_report(session, trained, examined))
+    trained = TrainingResult(
+        job, job.model(), evaluation, job.leaderboard() if job.kind == _AUTOMATIC else ()
+    )
+    datasets = _datasets(session, [job])
+    document = trained.document() | {"datasets": [_dataset_document(dataset) for dataset in datasets]}
+    session.show(document, *_training_report(session, trained, datasets))
 
 
 def show_grid(
@@ -122,15 +124,15 @@ def show_grid(
         varied: Parameters that the grid varies.
         repeated: Whether each point of the grid was trained several times.
     """
-    trained = [Trained(job, job.model() if job.status == "succeeded" else None) for job in jobs]
+    trained = [TrainingResult(job, job.model() if job.status == "succeeded" else None) for job in jobs]
     for one in trained:
         if one.model is None:
             say(ending(one.job), always=True)
     metric = _deciding_metric(jobs)
     winner = None if repeated else _best(session, trained, metric)
-    examined = _datasets(session, jobs)
+    datasets = _datasets(session, jobs)
     shown = [*varied, "seed"] if repeated and "seed" not in varied else varied
-    blocks = [*_findings(examined, trained), _side_by_side(trained, shown)]
+    blocks = [*_findings(datasets, trained), _side_by_side(trained, shown)]
     if repeated:
         blocks.append(_spread(trained, varied))
     elif winner is None:
@@ -142,11 +144,11 @@ def show_grid(
             f"[bold]{plain(winner.reference)}[/bold] is the best by validation {plain(metric)}, {value}:"
             f" {plain(chosen)}"
         )
-        blocks += _next(session, winner, examined)
+        blocks += _next_commands(session, winner, datasets)
     session.show(
         [
-            Trained(one.job, one.model, is_best=one is winner).document()
-            | {"datasets": [_examined(dataset) for dataset in examined]}
+            TrainingResult(one.job, one.model, is_best=one is winner).document()
+            | {"datasets": [_dataset_document(dataset) for dataset in datasets]}
             for one in trained
         ],
         *blocks,
@@ -156,10 +158,10 @@ def show_grid(
 
 
 def _training_report(
-    session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
+    session: ServiceConnection, trained: TrainingResult, datasets: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
     job, model, evaluation = trained.job, trained.model, trained.evaluation
-    yield from _findings(examined, [trained], () if evaluation is None else evaluation.findings or ())
+    yield from _findings(datasets, [trained], () if evaluation is None else evaluation.findings or ())
     seconds = (
         ""
         if job.started_at is None or job.finished_at is None
@@ -178,18 +180,18 @@ def _training_report(
         yield from evaluation_tables(evaluation)
     elif job.conclusion is None:
         yield _best_iteration_table(job)
-    yield from _next(session, trained, examined)
+    yield from _next_commands(session, trained, datasets)
 
 
-def _next(
-    session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
+def _next_commands(
+    session: ServiceConnection, trained: TrainingResult, datasets: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
     """Yield suggestions for the next commands, first those that show findings in the data."""
     reference, job = trained.reference, trained.job
     if session.is_embedded:
         serve = plain(session.command("serve"))
         yield f"The service of this command stops with it; start a permanent one with `{serve}`."
-    doubtful = [_doctor(dataset) for dataset in examined if _serious_findings(dataset)]
+    doubtful = [_doctor(dataset) for dataset in datasets if _serious_findings(dataset)]
     doubtful += [f"jobs show {job.id}"] if _serious_findings(job) else []
     if doubtful:
         yield "Next, check the findings before you rely on these metrics:"
@@ -202,12 +204,12 @@ def _next(
         f"rank {reference} documents.csv",
         f"compare {reference} OTHER --dataset {test}",
         f"models promote {reference}",
-        f"export {reference} --format {_export_of(trained.model, name)}",
+        f"export {reference} --format {_export_options(trained.model, name)}",
     ):
         yield f"  {plain(session.command(words))}"
 
 
-def _export_of(model: "Model | None", name: str) -> str:
+def _export_options(model: "Model | None", name: str) -> str:
     """Return the options of `rankery export` for the stored format of a model."""
     are_trees = model is None or model.scorer is None or model.scorer["kind"] == "trees"
     return f"lightgbm -o {name}.model.txt" if are_trees else f"safetensors -o {name}.safetensors"
@@ -216,7 +218,7 @@ def _export_of(model: "Model | None", name: str) -> str:
 def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Dataset]":
     """Return the distinct datasets of trainings, without deleted ones.
 
-    The labels of a dataset that only gives the features of a click log are not used.
+    If a training learns from a click log, the finding that all labels are equal is left out of its dataset.
     """
     ids: dict[str, None] = {}
     of_logs = {job.spec["dataset_id"] for job in jobs if (job.spec.get("clicks") or {}).get("log")}
@@ -243,17 +245,17 @@ def _doctor(dataset: "Dataset") -> str:
     return f"datasets doctor {dataset.id}"
 
 
-def _examined(dataset: "Dataset") -> dict[str, Any]:
+def _dataset_document(dataset: "Dataset") -> dict[str, Any]:
     return {"id": dataset.id, "name": dataset.name, "findings": dataset.findings or []}
 
 
-def _serious_findings(examined: "Dataset | Job") -> list[dict[str, Any]]:
+def _serious_findings(source: "Dataset | Job") -> list[dict[str, Any]]:
     """Return the errors and warnings among the findings of a dataset or a job."""
-    return [found.model_dump(mode="json") for found in examined.findings or () if found.severity != "info"]
+    return [found.model_dump(mode="json") for found in source.findings or () if found.severity != "info"]
 
 
 def _findings(
-    datasets: "Sequence[Dataset]", trained: Sequence[Trained], of_evaluation: "Sequence[Finding]" = ()
+    datasets: "Sequence[Dataset]", trained: Sequence[TrainingResult], of_evaluation: "Sequence[Finding]" = ()
 ) -> Iterator[RenderableType]:
     """Yield the errors and warnings of each dataset and of the trainings, under headings with their names.
 
@@ -321,7 +323,7 @@ def _interval(summary: Mapping[str, float | None] | None) -> str:
     return f"{number(summary['mean'])} ({number(summary['lower'])} to {number(summary['upper'])})"
 
 
-def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType:
+def _side_by_side(trained: Sequence[TrainingResult], varied: Sequence[str]) -> RenderableType:
     judged = [
         (data, metric)
         for data in ("validation", "test")
@@ -340,9 +342,9 @@ def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> Renderab
     return shown
 
 
-def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType:
+def _spread(trained: Sequence[TrainingResult], varied: Sequence[str]) -> RenderableType:
     """Return a table of the mean, standard deviation and range of each metric over repeated trainings."""
-    groups: dict[tuple[str, ...], list[Trained]] = {}
+    groups: dict[tuple[str, ...], list[TrainingResult]] = {}
     for one in trained:
         if one.model is not None:
             groups.setdefault(tuple(plain(one.settings().get(name, "")) for name in varied), []).append(one)
@@ -363,7 +365,9 @@ def _deciding_metric(jobs: "Sequence[Job]") -> str:
     return next((job.main_metric.name for job in jobs if job.main_metric), "")
 
 
-def _best(session: ServiceConnection, trained: Sequence[Trained], metric: str) -> Trained | None:
+def _best(
+    session: ServiceConnection, trained: Sequence[TrainingResult], metric: str
+) -> TrainingResult | None:
     """Return the training with the best validation value, the first of ties; None without validation."""
     values = [(one, value) for one in trained if (value := one.values("validation").get(metric)) is not None]
     if not values:

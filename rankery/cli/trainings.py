@@ -15,7 +15,7 @@ from rankery.errors import FileUnusable, UserError
 
 NONE = "none"
 _TRAINING = '{"kind": "train", "model_name": …, "loss": …}'
-_SIMILAR = 0.8
+_MIN_SIMILARITY = 0.8
 _INVALID_CHARACTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
@@ -54,7 +54,7 @@ def check_hyperparameters(
     given = {"trees": hyperparameters, str((scorer or {}).get("kind")): scorer or {}}
     for kind, values in given.items():
         for name in values:
-            near = get_close_matches(name, names_by_kind.get(kind, ()), n=1, cutoff=_SIMILAR)
+            near = get_close_matches(name, names_by_kind.get(kind, ()), n=1, cutoff=_MIN_SIMILARITY)
             if near and near[0] != name and name != "kind":
                 raise NoSuchHyperparameter(
                     f"{kind} have no hyperparameter {name!r}; did you mean {near[0]!r}?"
@@ -71,11 +71,11 @@ def check_losses(session: ServiceConnection, losses: Iterable[Mapping[str, Any]]
     for loss in losses:
         name = str(loss["name"])
         if name not in described:
-            raise NoSuchLoss(_unknown("loss", name, list(described)))
+            raise NoSuchLoss(_unknown_name_message("loss", name, list(described)))
         parameters = [parameter["name"] for parameter in described[name]["parameters"]]
         for option in loss:
             if option not in ("name", *parameters):
-                raise NoSuchLoss(_unknown(f"option of {name}", option, parameters))
+                raise NoSuchLoss(_unknown_name_message(f"option of {name}", option, parameters))
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Sources:
             NotUnderstood: A share of the queries is not between 0 and 1.
             TooFewQueries: A share is to be held out of a single query.
         """
-        from rankery.client.arguments import test_fields  # imported late, as the client is
+        from rankery.client.arguments import test_fields  # imported late: it imports the client
 
         shares = [share_field(text) for text in (self.validation, self.test)]
         dataset = dataset_or_upload(session, self.data, self.columns)
@@ -165,7 +165,7 @@ def job_of_file(path: Path) -> dict[str, Any]:
     return {"kind": "train", **body}
 
 
-def _unknown(noun: str, name: str, available: list[str]) -> str:
+def _unknown_name_message(noun: str, name: str, available: list[str]) -> str:
     near = get_close_matches(name, available, n=1, cutoff=0.5)
     suggestion = f"; did you mean {near[0]!r}?" if near else ""
     return f"there is no {noun} {name!r}{suggestion} (available: {', '.join(available) or 'none'})"
@@ -188,6 +188,6 @@ def early_stopping_of(
         return None
     if validation == NONE:
         raise WrongUsage("--early-stopping needs --validation data, not none")
-    from rankery.client.arguments import early_stopping_field  # imported late, as the client is
+    from rankery.client.arguments import early_stopping_field  # imported late: it imports the client
 
     return early_stopping_field(iterations, metrics)

@@ -58,7 +58,7 @@ class JobLabels(TypedDict, total=False):
 
 
 class TrainingLabels(TypedDict, total=False):
-    """Labels of the job of a training; its model has the same tags."""
+    """Labels of the job of a training, besides the tags, which its model has, too."""
 
     name: str
     """Display name; by default that of its model"""
@@ -175,7 +175,7 @@ def search_space_field(space: "Mapping[str, Any]", *, is_network: bool = False) 
 
     Args:
         space: By pointer, or by the name of a hyperparameter: `(low, high)`, `(low, high, "log")`, a list of
-            choices, or a parameter as the API has it.
+            choices, or a parameter in the API's form.
         is_network: Whether names are a network's hyperparameters.
 
     Raises:

@@ -42,7 +42,7 @@ def scoring_queries(candidates: Any) -> list[Query]:
     with_documents = ["documents" in one for one in given]
     if any(with_documents) and not all(with_documents):
         raise WrongType(f"item {with_documents.index(False)} has no documents, although others have")
-    queries = given if any(with_documents) else _gathered(given)
+    queries = given if any(with_documents) else _group_by_query(given)
     return [
         {**query, "documents": [_as_json(query, place, one) for place, one in enumerate(query["documents"])]}
         for query in queries
@@ -113,7 +113,7 @@ def with_locations(
     return RankeryApiError(error.status, {**error.problem, "detail": "; ".join(sentences), "errors": []})
 
 
-def _gathered(documents: Sequence[Mapping[str, Any]]) -> list[Query]:
+def _group_by_query(documents: Sequence[Mapping[str, Any]]) -> list[Query]:
     """Return documents by query, in the order in which queries first appear."""
     queries: dict[str, Query] = {}
     for place, one in enumerate(documents):
@@ -160,8 +160,8 @@ def _value(value: Any, where: str) -> Any:
     if isinstance(value, float):
         if math.isfinite(value):
             return value
-        way_out = "leave it out, or give None" if math.isnan(value) else "give a finite number"
-        raise DataUnusable(f"{where}: the value is {value}; {way_out}")
+        hint = "leave it out, or give None" if math.isnan(value) else "give a finite number"
+        raise DataUnusable(f"{where}: the value is {value}; {hint}")
     if isinstance(value, Sequence):
         return [_value(one, f"{where}, value {place}") for place, one in enumerate(value)]
     raise DataUnusable(f"{where}: expected a number, a text or None, not {described(value)}")

@@ -79,9 +79,9 @@ class PartialFile:
         """
         headers, total = response.headers, response.headers.get("Content-Length")
         if response.status_code == httpx.codes.PARTIAL_CONTENT:
-            place, _, total = headers.get("Content-Range", "").partition("/")
+            byte_range, _, total = headers.get("Content-Range", "").partition("/")
             self._truncate(self.size_bytes - 1)
-            if place != f"bytes {self.size_bytes}-{place.rpartition('-')[2]}":
+            if byte_range != f"bytes {self.size_bytes}-{byte_range.rpartition('-')[2]}":
                 self._etag = None
                 raise httpx.RemoteProtocolError("the response has another byte range than requested")
         else:

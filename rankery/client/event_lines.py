@@ -33,7 +33,7 @@ class EventStreamParser:
     _data: list[str] = field(default_factory=list)
     _id: str | None = None
 
-    def take(self, line: str) -> tuple[str, Any] | None:
+    def parse_line(self, line: str) -> tuple[str, Any] | None:
         """Parse the next line; return the kind and the data of the event if the line completes one.
 
         Args:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 
 Item = TypeVar("Item")
 _PLAIN = (str, int, float, bool, type(None))
@@ -39,7 +39,7 @@ def _card(items: Iterable[Any]) -> Card:
 
 
 def _summary(item: Any) -> dict[str, str]:
-    if isinstance(item, Shown):
+    if isinstance(item, Displayable):
         return item.summary()
     fields = dict(item) if isinstance(item, BaseModel) else {"value": str(item)}
     return {

@@ -28,7 +28,7 @@ class Unset(Enum):
 UNSET: Final = Unset.UNSET
 
 
-def chosen(values: dict[str, Any]) -> dict[str, Any]:
+def without_unset(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that are not `UNSET`."""
     return {name: value for name, value in values.items() if value is not UNSET}
 
@@ -198,7 +198,7 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
         >>> with_query("/v1/jobs?limit=1", {"kind": "train", "status": None})
         URL('/v1/jobs?limit=1&kind=train')
     """
-    url, more = httpx.URL(path), given(parameters)
+    url, more = httpx.URL(path), without_none(parameters)
     return url.copy_merge_params(more) if more else url
 
 
@@ -216,6 +216,6 @@ def authorization(api_key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
-def given(values: Mapping[str, Any]) -> Document:
+def without_none(values: Mapping[str, Any]) -> Document:
     """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}

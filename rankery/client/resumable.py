@@ -15,12 +15,12 @@ import httpx
 
 from rankery.errors import RankeryApiError
 
-# Larger files are sent in pieces, and resumed after an interruption.
+# Larger files are sent in chunks, and resumed after an interruption.
 RESUMABLE_BYTES = 100_000_000
-PIECE_BYTES = 64 * 2**20
+CHUNK_BYTES = 64 * 2**20
 BLOCK_BYTES = 2**20
 TUS: Mapping[str, str] = MappingProxyType({"Tus-Resumable": "1.0.0"})
-PIECE_TYPE = "application/offset+octet-stream"
+CHUNK_TYPE = "application/offset+octet-stream"
 
 # A service restarts within minutes, and a laptop reconnects to its network within minutes.
 _MAX_SECONDS_WITHOUT_PROGRESS = 300.0
@@ -83,7 +83,7 @@ def metadata(path: Path) -> str:
     return f"filename {base64.b64encode(path.name.encode('utf-8', 'replace')).decode()}"
 
 
-class RememberedUpload:
+class StoredUploadId:
     """The id of an unfinished upload of a file, stored in the user's cache folder.
 
     The file is identified by its path, size and time of change. If the folder cannot be written, only the
@@ -95,18 +95,18 @@ class RememberedUpload:
     """
 
     def __init__(self, base_url: str, path: Path) -> None:
-        found = path.stat()
-        identity = json.dumps([base_url, str(path.resolve()), found.st_size, found.st_mtime_ns])
+        status = path.stat()
+        identity = json.dumps([base_url, str(path.resolve()), status.st_size, status.st_mtime_ns])
         self._file = _cache_folder() / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
-    def find(self) -> str | None:
+    def read(self) -> str | None:
         """Return the id; None if none is stored."""
         try:
             return self._file.read_text().strip() or None
         except OSError:
             return None
 
-    def keep(self, upload_id: str) -> None:
+    def write(self, upload_id: str) -> None:
         """Store the id, and delete ids that are older than a week."""
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ class RememberedUpload:
             temporary.write_text(upload_id)
             temporary.replace(self._file)
 
-    def forget(self) -> None:
+    def delete(self) -> None:
         """Delete the id."""
         with contextlib.suppress(OSError):
             self._file.unlink(missing_ok=True)

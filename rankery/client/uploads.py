@@ -48,8 +48,8 @@ class Upload:
 
     def with_references(self, references: Mapping[str, str]) -> "Upload":
         """Return the body with references in place of some files."""
-        left = {part: path for part, path in self.paths.items() if part not in references}
-        return Upload(left, self.fields, references)
+        remaining = {part: path for part, path in self.paths.items() if part not in references}
+        return Upload(remaining, self.fields, references)
 
     @contextmanager
     def opened(self, on_bytes: OnBytes) -> Iterator[Files]:

@@ -68,16 +68,16 @@ class Screen:
         columns = (
             TextColumn("{task.description:<14}"),
             BarColumn(),
-            TextColumn("{task.completed:.0f} of {task.fields[of]}  {task.fields[news]}"),
+            TextColumn("{task.completed:.0f} of {task.fields[of]}  {task.fields[state]}"),
         )
         with Progress(*columns, console=self._console) as progress:
-            bar = progress.add_task(loss, total=None, of="?", news="")
+            bar = progress.add_task(loss, total=None, of="?", state="")
 
             def show(job: Job) -> None:
                 iteration, planned = _counts(job)
                 total = iteration if job.status == "succeeded" else planned
-                news = _job_state(job)
-                progress.update(bar, completed=iteration, total=total or None, of=planned, news=news)
+                state = _job_state(job)
+                progress.update(bar, completed=iteration, total=total or None, of=planned, state=state)
 
             yield show
 
@@ -103,18 +103,18 @@ def _counts(job: Job) -> tuple[int, int]:
 
 def _job_state(job: Job) -> str:
     value = (job.metrics or {}).get("validation", {}).get(_METRIC)
-    news = [] if value is None else [f"validation NDCG@10 {value:.4f}"]
+    parts = [] if value is None else [f"validation NDCG@10 {value:.4f}"]
     if job.status == "succeeded":
-        news.append("done")
+        parts.append("done")
     elif job.progress is not None and job.progress.eta_seconds is not None:
-        news.append(f"{job.progress.eta_seconds:.0f} s left")
+        parts.append(f"{job.progress.eta_seconds:.0f} s left")
     elif job.progress is not None:
-        news.append(job.progress.phase)
-    return ", ".join(news)
+        parts.append(job.progress.phase)
+    return ", ".join(parts)
 
 
-def _with_separator(news: str) -> str:
-    return f", {news}" if news else ""
+def _with_separator(state: str) -> str:
+    return f", {state}" if state else ""
 
 
 def _cell(summary: Mean) -> str:

@@ -47,7 +47,7 @@ class RankingMetric:
     def __init__(self, name: str, metric: "Metric") -> None:
         self.name = name
         self.metric = metric
-        self._measured: StateByBooster[_Judgments] = StateByBooster()
+        self._judgments: StateByBooster[_Judgments] = StateByBooster()
 
     def __call__(
         self, first: Any, second: Any, weight: Any = None, group: Any = None
@@ -64,7 +64,7 @@ class RankingMetric:
             InvalidArgument: Groups are missing or wrong, or the metric cannot use a label.
         """
         call = LightGBMCall.of(first, second, weight, group)
-        judgments = self._measured.of(call.scores, lambda: _Judgments(self.metric, call))
+        judgments = self._judgments.of(call.scores, lambda: _Judgments(self.metric, call))
         mean = judgments.mean(call)
         return self.name, math.nan if mean is None else mean, self.metric.higher_is_better
 

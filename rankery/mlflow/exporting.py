@@ -1,6 +1,6 @@
 """Write a model as an MLflow model directory.
 
-Import it after `imported_mlflow`, which reports missing packages.
+Import it after `import_mlflow`, which reports missing packages.
 """
 
 import json
@@ -18,7 +18,7 @@ import pandas as pd
 
 from rankery.errors import AnswerNotUnderstood, FileUnusable, PackageMissing, RankeryApiError, UserError
 from rankery.mlflow import rankery_pyfunc
-from rankery.mlflow.package import imported_mlflow
+from rankery.mlflow.package import import_mlflow
 
 if TYPE_CHECKING:
     from rankery.client import Client, Model
@@ -30,7 +30,7 @@ _EXAMPLES = 5
 _ROUNDING = 1e-9  # relative tolerance for networks, whose order of summation differs from the service
 _CATEGORIES = re.compile(r"^pandas_categorical:(.*)$", re.MULTILINE)
 _CATEGORICAL = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
-_REFUSED = (409, 422, 501)
+_REFUSED_STATUSES = (409, 422, 501)
 _TABLE = re.compile(r"^(?P<name>NODES|ROOTS) = \(\n(?P<rows>.*?)^\)$", re.MULTILINE | re.DOTALL)
 _NODE = re.compile(r"    \((-?\d+), (-?[\d.e+-]+|-?inf), (\d), (\d+)\),")
 _ROOT = re.compile(r"    (\d+),")
@@ -90,7 +90,7 @@ class MlflowExport:
 
 
 def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport:
-    """Write a model as an MLflow model directory, after its scores match those of the service.
+    """Write a model as an MLflow model directory, after a check that its scores equal those of the service.
 
     Args:
         client: Client of the service.
@@ -103,7 +103,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
         RankeryApiError: There is no such model, or it cannot be exported.
         NotReproduced: The scores of the golden vectors differ.
     """
-    mlflow = imported_mlflow()
+    mlflow = import_mlflow()
     if folder.exists():
         raise FileUnusable(f"{folder} exists; choose another directory with --output, or remove it")
     model = client.model(reference)
@@ -125,7 +125,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
                 signature=_signature(mlflow, model, categories),
                 input_example=_frame(golden[:_EXAMPLES], model.feature_names, categories),
                 pip_requirements=requirements,
-                metadata={"rankery": about(model)},
+                metadata={"rankery": model_metadata(model)},
             )
             target.rename(folder)
     except OSError as error:
@@ -133,17 +133,17 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     return MlflowExport(str(folder), model.reference, len(golden), difference, requirements)
 
 
-def about(model: "Model") -> dict[str, Any]:
+def model_metadata(model: "Model") -> dict[str, Any]:
     """Return the metadata of a model: metrics, parameters, tags and lineage."""
     document = model.model_dump(mode="json")
-    kept = (
+    fields = (
         *("id", "name", "version", "kind", "description", "tags", "metrics", "loss", "scorer"),
         *("hyperparameters", "best_iteration", "source", "job_id", "dataset_id", "sha256", "created_at"),
     )
-    found = {name: document[name] for name in kept if document.get(name) not in (None, {}, [])}
+    metadata = {name: document[name] for name in fields if document.get(name) not in (None, {}, [])}
     if model.lineage is not None:
-        found["rankery"], found["libraries"] = model.lineage.rankery, dict(model.lineage.libraries)
-    return found
+        metadata["rankery"], metadata["libraries"] = model.lineage.rankery, dict(model.lineage.libraries)
+    return metadata
 
 
 def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[str]]:
@@ -160,7 +160,7 @@ def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[
         text = (data / "model.txt").read_text("utf-8")
         categories = _categories(text, model.feature_names)
         _write_nodes(client, model, data)
-    described = {
+    document = {
         "format": 1,
         "kind": model.kind,
         "model": model.reference,
@@ -168,7 +168,7 @@ def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[
         "categories": categories,
         "precision": model.precision,
     }
-    (data / "model.json").write_text(json.dumps(described, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (data / "model.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return categories
 
 
@@ -178,7 +178,7 @@ def _write_nodes(client: "Client", model: "Model", data: Path) -> None:
     try:
         client.export(model, "python", module, progress=False)
     except RankeryApiError as refused:
-        if refused.status not in _REFUSED:
+        if refused.status not in _REFUSED_STATUSES:
             raise
         return
     np.savez_compressed(data / "nodes.npz", **nodes_of(module.read_text("utf-8")))
@@ -216,8 +216,8 @@ def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str
         ) from missing
     rows = [[np.nan if value is None else value for value in one["features"].values()] for one in golden]
     service_scores = np.array([one.get("lightgbm", one.get("rankery")) for one in golden], np.float64)
-    found = loaded.score(np.array(rows, np.float64))
-    difference = float(np.max(np.abs(found - service_scores) / np.maximum(1.0, np.abs(service_scores))))
+    scores = loaded.score(np.array(rows, np.float64))
+    difference = float(np.max(np.abs(scores - service_scores) / np.maximum(1.0, np.abs(service_scores))))
     if not difference <= (_ROUNDING if model.kind in _NETWORKS else 0.0):
         raise NotReproduced(
             f"the exported model differs from {model.reference} by {difference:g} on golden"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rankery.errors import FileUnusable
-from rankery.mlflow.package import imported_mlflow
+from rankery.mlflow.package import import_mlflow
 
 _RANKERY_LOADER = "rankery_pyfunc"
 _FILES = ("model.safetensors", "model.txt")
@@ -42,20 +42,20 @@ def find_model(folder: Path) -> FoundModel:
         FileUnusable: The folder is not an MLflow model directory, or holds neither an export of Rankery nor a
             LightGBM booster.
     """
-    mlflow = imported_mlflow()
+    mlflow = import_mlflow()
     if not (folder / "MLmodel").is_file():
         raise FileUnusable(f"{folder} is not an MLflow model directory: it has no file MLmodel")
     try:
-        described = mlflow.models.Model.load(str(folder))
+        metadata = mlflow.models.Model.load(str(folder))
     except Exception as error:
         raise FileUnusable(f"{folder / 'MLmodel'} cannot be read: {error}") from error
-    about = _mapping(_mapping(described.metadata).get("rankery"))
+    about = _mapping(_mapping(metadata.metadata).get("rankery"))
     name, tags = about.get("name"), _mapping(about.get("tags"))
     return FoundModel(
-        file=_file(folder, _mapping(described.flavors)),
+        file=_model_file(folder, _mapping(metadata.flavors)),
         name=name if isinstance(name, str) else None,
         description=_description(folder, about)[:_MAX_DESCRIPTION],
-        tags={**{str(key): str(value) for key, value in tags.items()}, **_origin(described)},
+        tags={**{str(key): str(value) for key, value in tags.items()}, **_origin(metadata)},
     )
 
 
@@ -64,7 +64,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
+def _model_file(folder: Path, flavors: Mapping[str, Any]) -> Path:
     python_function = _mapping(flavors.get("python_function"))
     if python_function.get("loader_module") == _RANKERY_LOADER:
         candidates = [folder / str(python_function.get("data")) / name for name in _FILES]
@@ -111,7 +111,7 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _origin(described: Any) -> dict[str, str]:
+def _origin(metadata: Any) -> dict[str, str]:
     """Return the MLflow run id and model id as tags."""
-    origin = {"mlflow.run-id": described.run_id, "mlflow.model-uuid": described.model_uuid}
+    origin = {"mlflow.run-id": metadata.run_id, "mlflow.model-uuid": metadata.model_uuid}
     return {name: str(value) for name, value in origin.items() if value}

@@ -10,8 +10,8 @@ from rankery.errors import PackageMissing
 _NO_TELEMETRY = "MLFLOW_DISABLE_TELEMETRY"
 
 
-def imported_mlflow() -> Any:
-    """Return the package `mlflow`.
+def import_mlflow() -> Any:
+    """Import MLflow without telemetry, and return the package.
 
     Raises:
         PackageMissing: MLflow, numpy or pandas is not installed.

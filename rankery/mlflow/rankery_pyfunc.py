@@ -99,9 +99,9 @@ class ScoringModel:
 def _load_pyfunc(data_path: str) -> ScoringModel:
     """Load the model of a directory; MLflow calls this."""
     folder = Path(data_path)
-    described = json.loads((folder / "model.json").read_text("utf-8"))
-    precision = described.get("precision", "float32")
-    return ScoringModel(described["feature_names"], described["categories"], _score_of(folder), precision)
+    metadata = json.loads((folder / "model.json").read_text("utf-8"))
+    precision = metadata.get("precision", "float32")
+    return ScoringModel(metadata["feature_names"], metadata["categories"], _score_of(folder), precision)
 
 
 def _score_of(folder: Path) -> Score:
@@ -183,23 +183,23 @@ def network_score(content: bytes) -> Score:
 
     All arithmetic is float64, as on the service; only the order of summation differs.
     """
-    tensors, described = _tensors(content)
+    tensors, metadata = _tensors(content)
     layers: list[dict[str, Any]] = [
         {
             name: tensors.get(f"layers.{place}.{name}")
             for name in ("weights", "bias", "norm_scales", "norm_shifts")
         }
-        for place in range(described["layers"])
+        for place in range(metadata["layers"])
     ]
 
     def score(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        units = _inputs(matrix, described["inputs"], tensors)
+        units = _inputs(matrix, metadata["inputs"], tensors)
         for place, layer in enumerate(layers):
             units = units @ layer["weights"] + layer["bias"]
             if place < len(layers) - 1:
                 if layer["norm_scales"] is not None:
                     units = _normalised(units) * layer["norm_scales"] + layer["norm_shifts"]
-                units = _ACTIVATIONS[described["activation"]](units)
+                units = _ACTIVATIONS[metadata["activation"]](units)
         return np.asarray(units[:, 0])
 
     return score
@@ -209,7 +209,7 @@ def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Parse a safetensors file into its arrays, float32 as float64, and Rankery's metadata."""
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
-    described = json.loads(header.pop("__metadata__")["rankery"])
+    metadata = json.loads(header.pop("__metadata__")["rankery"])
     types = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
     found = {}
     for name, tensor in header.items():
@@ -217,20 +217,20 @@ def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         flat = np.frombuffer(content[8 + size + first : 8 + size + last], types[tensor["dtype"]])
         array = flat.reshape(tensor["shape"])
         found[name] = array.astype(np.float64) if tensor["dtype"] == "F32" else array
-    return found, described
+    return found, metadata
 
 
 def _inputs(
-    matrix: NDArray[np.float64], described: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
+    matrix: NDArray[np.float64], metadata: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
 ) -> NDArray[np.float64]:
     values = matrix.copy()
     is_missing = ~(np.abs(values) <= _LARGEST)
     values[is_missing] = 0.0
-    if described["log1p"]:
+    if metadata["log1p"]:
         values = np.copysign(np.log1p(np.abs(values)), values)
-    if described["kind"] == "standard":
+    if metadata["kind"] == "standard":
         values = (values - tensors["inputs.means"]) / tensors["inputs.deviations"]
-    elif described["kind"] == "rank-gauss":
+    elif metadata["kind"] == "rank-gauss":
         knots, targets = tensors["inputs.knots"], tensors["inputs.targets"]
         for place in range(values.shape[1]):
             values[:, place] = _interpolated(values[:, place], knots[place], targets[place])

@@ -119,8 +119,8 @@ class RankeryAutoRanker(RankingEstimator):
             spec = self._spec()
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
             candidates = portfolio(self.candidates)
-            found = auto_train(spec, data, threads=self._threads(), candidates=candidates)
-        self._keep(found, QueryQuality(data, spec.metric, conventions(self.contract), spec.seed))
+            result = auto_train(spec, data, threads=self._threads(), candidates=candidates)
+        self._set_attributes(result, QueryQuality(data, spec.metric, conventions(self.contract), spec.seed))
         return self
 
     def _spec(self) -> "AutoSpec":
@@ -140,13 +140,13 @@ class RankeryAutoRanker(RankingEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _keep(self, found: "AutoTrained", quality: "QueryQuality") -> None:
+    def _set_attributes(self, result: "AutoTrained", quality: "QueryQuality") -> None:
         self.__dict__.pop("_model", None)  # the model of the previous fit
-        self.content_ = found.content
-        self.members_ = {tried.candidate.name: weight for tried, weight in found.selected.members}
-        self.sentence_ = found.conclusion.sentence
-        self.estimate_, self.interval_ = found.conclusion.value, found.conclusion.interval
-        self.leaderboard_ = _leaderboard(found, self.members_, quality)
+        self.content_ = result.content
+        self.members_ = {tried.candidate.name: weight for tried, weight in result.selected.members}
+        self.sentence_ = result.conclusion.sentence
+        self.estimate_, self.interval_ = result.conclusion.value, result.conclusion.interval
+        self.leaderboard_ = _leaderboard(result, self.members_, quality)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -163,11 +163,11 @@ class RankeryAutoRanker(RankingEstimator):
 
 
 def _leaderboard(
-    found: "AutoTrained", weights: "Mapping[str, float]", quality: "QueryQuality"
+    result: "AutoTrained", weights: "Mapping[str, float]", quality: "QueryQuality"
 ) -> list[dict[str, Any]]:
-    names = [each.candidate.name for each in found.selected.complete]
-    tied = dict(zip(names, found.selected.selection.tied_with_best(), strict=True))
-    best_first = sorted(found.tried, key=lambda each: (each.status != "complete", -each.mean))
+    names = [each.candidate.name for each in result.selected.complete]
+    tied = dict(zip(names, result.selected.selection.tied_with_best(), strict=True))
+    best_first = sorted(result.tried, key=lambda each: (each.status != "complete", -each.mean))
     rows = [
         {
             "name": each.candidate.name,
@@ -196,5 +196,5 @@ def _leaderboard(
             "seconds": 0.0,
             "weight": 0.0,
         }
-        for each in found.not_tried
+        for each in result.not_tried
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from guide.screenshots.browser import MAXIMUM_BYTES, SCALE, chromium, photograph
+from guide.screenshots.browser import MAXIMUM_BYTES, SCALE, chromium, save_screenshots
 from guide.screenshots.figures import HEIGHT, SCHEMES, SCREENSHOTS, WIDTH, figure, file_of
 from guide.screenshots.shop import fill
 from rankery import Client
@@ -18,7 +18,7 @@ def test_every_screenshot_is_taken(guide_service: str, chromium_path: str, tmp_p
     """Each page of the dashboard has a light and a dark screenshot of one size, within the size limit."""
     folder = tmp_path / "screenshots"
     with Client(guide_service) as client, chromium(chromium_path) as browser:
-        photograph(browser, guide_service, fill(client, tmp_path), folder)
+        save_screenshots(browser, guide_service, fill(client, tmp_path), folder)
     for name in SCREENSHOTS:
         pictures = [file_of(name, scheme, folder) for scheme in SCHEMES]
         assert all(0 < picture.stat().st_size <= MAXIMUM_BYTES for picture in pictures), name

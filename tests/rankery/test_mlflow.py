@@ -15,7 +15,7 @@ from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import AnswerNotUnderstood, FileUnusable
 from rankery.mlflow.exporting import nodes_of
-from rankery.mlflow.importing import _file
+from rankery.mlflow.importing import _model_file
 from rankery.mlflow.rankery_pyfunc import ScoringModel, _interpolated
 from tests.rankery.cli.commands import run
 from tests.requirements import skip_without
@@ -292,7 +292,7 @@ def test_an_unusable_model_description_is_refused(
     (outside / "model.txt").write_text("tree\n")
     (folder / "link.txt").symlink_to(outside / "model.txt")
     with pytest.raises(FileUnusable, match=sentence):
-        _file(folder, flavors)
+        _model_file(folder, flavors)
 
 
 def test_a_module_with_content_other_than_nodes_is_refused() -> None:

@@ -12,7 +12,7 @@ from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import upload_progress
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
 from rankery.client.uploads import Upload
@@ -91,11 +91,11 @@ class AsyncClickLogCalls(AsyncCalls):
             print((await log.wait()).findings)
             ```
         """
-        options = given({"columns": columns and dict(columns), "actions": actions and dict(actions)})
-        options |= given({"rank_base": rank_base})
-        about = given({"name": name, "format": format, "project": project})
+        options = without_none({"columns": columns and dict(columns), "actions": actions and dict(actions)})
+        options |= without_none({"rank_base": rank_base})
+        about = without_none({"name": name, "format": format, "project": project})
         if is_address(data) or (isinstance(data, list | tuple) and all(map(is_address, data))):
-            where = given({"source": data, "files": files, "credentials": credentials})
+            where = without_none({"source": data, "files": files, "credentials": credentials})
             document = await self.transport.create("/v1/click-logs", {**where, **about, **options})
             return self._bound(AsyncClickLog, document)
         texts = about | {key: json.dumps(value) for key, value in options.items()}
@@ -134,7 +134,9 @@ class AsyncClickLogCalls(AsyncCalls):
         """
         period = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         body = {"model": id_of(model), "name": name, "actions": actions, "project": project, **period}
-        return self._bound(AsyncClickLog, await self.transport.create("/v1/click-logs/served", given(body)))
+        return self._bound(
+            AsyncClickLog, await self.transport.create("/v1/click-logs/served", without_none(body))
+        )
 
     async def interleaved_clicks(
         self, interleaving: str | HasId, name: str | None = None, *, project: str | None = None
@@ -152,7 +154,7 @@ class AsyncClickLogCalls(AsyncCalls):
         Raises:
             RankeryApiError: There is no such interleaving.
         """
-        body = given({"interleaving_id": id_of(interleaving), "name": name, "project": project})
+        body = without_none({"interleaving_id": id_of(interleaving), "name": name, "project": project})
         document = await self.transport.create("/v1/click-logs/interleaved", body)
         return self._bound(AsyncClickLog, document)
 
@@ -215,4 +217,4 @@ def _event(
     ranking_id: str, document_id: str, action: str = "click", at: datetime | None = None
 ) -> dict[str, Any]:
     named = {"ranking_id": ranking_id, "document_id": document_id, "action": action}
-    return given(named | {"at": at and at.isoformat()})
+    return without_none(named | {"at": at and at.isoformat()})

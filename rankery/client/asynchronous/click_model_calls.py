@@ -7,7 +7,7 @@ from rankery.client.arguments import JobLabels
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.references import HasId, id_of
 
 
@@ -49,7 +49,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "priority": priority,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def judge_clicks(
         self,
@@ -97,7 +97,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "priority": priority,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def propensities(
         self,
@@ -137,7 +137,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         """
         dataset_id = None if dataset is None else await self._dataset_id(dataset)
         spec = {"kind": "propensity", "click_log_id": id_of(log), "method": method, "positions": positions}
-        return await self.submit(given({**spec, "dataset_id": dataset_id, **options}))
+        return await self.submit(without_none({**spec, "dataset_id": dataset_id, **options}))
 
     async def simulate_clicks(
         self,
@@ -177,4 +177,4 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "user_model": user_model if isinstance(user_model, str) else dict(user_model),
             "lists": lists,
         }
-        return await self.submit(given({**spec, **options}))
+        return await self.submit(without_none({**spec, **options}))

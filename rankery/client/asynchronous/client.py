@@ -45,10 +45,10 @@ class AsyncClient(
 ):
     """Client of one Rankery service; use it as a context manager, or call `close`.
 
-    Requests are retried without a response and after 429, 502, 503 and 504; creations are idempotent. Errors
-    are `RankeryApiError` with the problem that the service reported (`KeyRefused` for a missing or refused
-    API key), or `ServiceUnreachable` without a response. All are a `rankery.errors.UserError` with one
-    sentence on what to do.
+    Requests are retried if no response arrives, and after the status 429, 502, 503 or 504; creations are
+    idempotent. A `RankeryApiError` has the problem that the service reported; it is a `KeyRefused` for a
+    missing or refused API key. `ServiceUnreachable` is raised if no response arrives. All errors are
+    subclasses of `rankery.errors.UserError`; their message is one sentence with a remedy.
 
     Args:
         base_url: URL of the service; when left out, RANKERY_URL, else `http://127.0.0.1:8000`.

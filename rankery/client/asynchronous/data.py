@@ -7,7 +7,7 @@ import httpx
 
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resource import AsyncRefreshable
-from rankery.client.reading import UNSET, Unset, chosen, given
+from rankery.client.reading import UNSET, Unset, without_none, without_unset
 from rankery.errors import RankeryApiError
 
 
@@ -26,7 +26,7 @@ class AsyncData(AsyncRefreshable):
         Returns:
             This object.
         """
-        return await self._change(given({"name": name}) | chosen({"project": project}))
+        return await self._change(without_none({"name": name}) | without_unset({"project": project}))
 
     async def job(self) -> AsyncJob | None:
         """Return the job that reads or makes the data; None if there is none, or it was deleted."""
@@ -52,7 +52,7 @@ class AsyncData(AsyncRefreshable):
         Args:
             on_progress: Called with the job that reads the data after each poll.
             timeout_seconds: Timeout in seconds; None waits forever.
-            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This object, with the status `ready`.

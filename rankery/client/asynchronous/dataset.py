@@ -30,7 +30,7 @@ class AsyncDataset(DatasetView, AsyncData):
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
         found = await self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
-        return self._take(found)
+        return self._update_from(found)
 
     async def download(
         self,

@@ -7,7 +7,7 @@ from rankery.client.arguments import Columns
 from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.schemas.answers import DataFolder
 
@@ -58,7 +58,7 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
             "gains": None if gains is None else list(gains),
             "relevant_per_query": relevant_per_query,
         }
-        document = await self.transport.create("/v1/datasets/synthetic", given(body))
+        document = await self.transport.create("/v1/datasets/synthetic", without_none(body))
         return self._bound(AsyncDataset, document)
 
     async def read_folder(
@@ -82,7 +82,7 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
             part: Only this part; all parts that the folder has if None.
             name: Display name, followed by the part where there are several.
             files: Pattern of the names of several files that become one dataset: `part-*.parquet`.
-            columns: Column roles of `files`; this and the following as in `upload_dataset`.
+            columns: Column roles of `files`, as in `upload_dataset`.
             format: Detected by the content if None.
             non_contiguous_queries: `regroup` gathers the rows of each query; `error` refuses queries whose
                 rows are not contiguous.
@@ -114,10 +114,12 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
             "repeated_features": repeated_features,
             "feature_names": feature_names,
         }
-        return self._bound(AsyncDataset, await self.transport.create("/v1/datasets/folders", given(body)))
+        return self._bound(
+            AsyncDataset, await self.transport.create("/v1/datasets/folders", without_none(body))
+        )
 
     async def folder(self, folder: str = ".") -> DataFolder:
-        """Show the parts and folders in a folder of the service.
+        """Return the dataset parts and the subfolders in a folder of the service.
 
         Args:
             folder: Folder below the service's `RANKERY_DATA_ROOTS`.

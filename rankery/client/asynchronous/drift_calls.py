@@ -6,7 +6,7 @@ from typing import Any, Literal
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.views.drift import DriftReportEntryView, DriftReportView
 
@@ -38,7 +38,7 @@ class AsyncDriftCalls(AsyncJobCalls):
             RankeryApiError: The service refused the request.
         """
         spec = {"kind": "drift", "model": id_of(model), "days": days, "thresholds": thresholds, **options}
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     def drift_reports(
         self,

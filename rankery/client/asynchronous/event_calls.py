@@ -54,7 +54,7 @@ class AsyncEventCalls(AsyncCalls):
                 print(event.object.id, event.data["status"])
             ```
         """
-        lines = EventStreamParser(None if after is None else str(after))
+        parser = EventStreamParser(None if after is None else str(after))
         requested = [kinds] if isinstance(kinds, str) else kinds
         parameters: dict[str, Any] = {
             "kind": None if requested is None else list(requested),
@@ -64,17 +64,20 @@ class AsyncEventCalls(AsyncCalls):
         last_response, pause = monotonic(), 0.1
         while True:
             try:
-                async for line in self.transport.lines("/v1/events", parameters, lines.last_id):
+                async for line in self.transport.lines("/v1/events", parameters, parser.last_id):
                     last_response, pause = monotonic(), 0.1
-                    found = lines.take(line)
-                    if found is not None and found[0] == "gap":
-                        warn(f"events before {found[1]['oldest']} were removed; the stream continues there")
-                    if found is not None and found[0] not in _CONTROL_MESSAGES:
-                        yield read(EventView, found[1])
+                    message = parser.parse_line(line)
+                    if message is None:
+                        continue
+                    kind, document = message
+                    if kind == "gap":
+                        warn(f"events before {document['oldest']} were removed; the stream continues there")
+                    if kind not in _CONTROL_MESSAGES:
+                        yield read(EventView, document)
             except ServiceUnreachable:
                 if monotonic() - last_response > patience_seconds:
                     raise
-            lines.discard_partial_event()
+            parser.discard_partial_event()
             await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - no secret
             pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 

@@ -6,7 +6,7 @@ from typing import Unpack
 from rankery.client.arguments import ExportOptions
 from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.display.progress import download_progress
-from rankery.client.reading import document_of, given, read
+from rankery.client.reading import document_of, read, without_none
 from rankery.client.references import HasId, escaped_reference, id_of
 from rankery.client.schemas.answers import ExportParity
 
@@ -32,7 +32,7 @@ class AsyncExportCalls(AsyncCalls):
             path: Target file, written atomically.
             archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; by default, in notebooks and if standard error is a terminal.
-            **options: Options of the format, of `target_version`, `model_name`, `feature_set`, `score_shift`,
+            **options: Options of the format: `target_version`, `model_name`, `feature_set`, `score_shift`,
                 `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
 
         Returns:
@@ -76,5 +76,5 @@ class AsyncExportCalls(AsyncCalls):
         """
         body = {"format": format, "dataset_id": None if dataset is None else id_of(dataset), **options}
         path = f"/v1/models/{escaped_reference(reference)}/export/parity"
-        response = await self.transport.request("POST", path, json=given(body))
+        response = await self.transport.request("POST", path, json=without_none(body))
         return read(ExportParity, document_of(response))

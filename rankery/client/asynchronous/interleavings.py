@@ -7,7 +7,7 @@ from rankery.client.asynchronous.dataset_references import AsyncDatasetReference
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, system_of
 from rankery.client.schemas import answers
 from rankery.client.views.interleaving import InterleavingVerdictView, InterleavingView
@@ -39,7 +39,7 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
             RankeryApiError: The service refused the request.
         """
         named = None if models is None else [id_of(model) for model in models]
-        body = given({"name": name, "models": named, "rankings": rankings, **options})
+        body = without_none({"name": name, "models": named, "rankings": rankings, **options})
         return read(InterleavingView, await self.transport.create(_PATH, body))
 
     def interleavings(self, *, project: str | None = None) -> AsyncPages[InterleavingView]:
@@ -79,8 +79,8 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        request = given({"id": query, "documents": documents})
-        body = given({"user": user, "query": request, "rankings": rankings})
+        request = without_none({"id": query, "documents": documents})
+        body = without_none({"user": user, "query": request, "rankings": rankings})
         path = f"{_PATH}/{id_of(interleaving)}/lists"
         response = await self.transport.request("POST", path, json=body, repeatable=user is not None)
         return read(answers.ShownList, response.json())

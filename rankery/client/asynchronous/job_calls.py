@@ -7,7 +7,7 @@ from rankery.client.asynchronous.job import AsyncJob, wait_all
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.listing import Listing
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.schemas.requests import RepeatsRequest
 from rankery.client.views.grid import GridView
 
@@ -27,7 +27,7 @@ class AsyncGrid(GridView[AsyncJob]):
 
         Args:
             timeout_seconds: Timeout in seconds; None waits forever.
-            progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bars; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This grid.
@@ -67,7 +67,7 @@ class AsyncJobCalls(AsyncCalls):
             RankeryApiError: The service refused a job; the message names it by its position, `/jobs/0`.
         """
         repeat_options = {"count": repeats} if isinstance(repeats, int) else repeats
-        batch = given({"jobs": [dict(job) for job in jobs], "repeats": repeat_options})
+        batch = without_none({"jobs": [dict(job) for job in jobs], "repeats": repeat_options})
         answer = await self.transport.create("/v1/jobs/batch", batch)
         return Listing(self._bound(AsyncJob, job) for job in answer["jobs"])
 
@@ -115,7 +115,7 @@ class AsyncJobCalls(AsyncCalls):
         Args:
             jobs: The jobs.
             timeout_seconds: Timeout in seconds; None waits forever.
-            progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bars; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The same jobs; failed jobs have a `problem`.

@@ -10,7 +10,7 @@ from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.system_calls import AsyncSystemCalls, System
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.schemas.answers import ComparisonEntry
 from rankery.client.schemas.requests import (
@@ -72,7 +72,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "priority": priority,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def compare(
         self,
@@ -135,7 +135,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "priority": priority,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def rank_dataset(
         self,
@@ -168,7 +168,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "priority": priority,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def inspect(
         self,
@@ -222,7 +222,7 @@ class AsyncMeasuringCalls(AsyncJobCalls, AsyncSystemCalls):
             "priority": priority,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def evaluation(self, evaluation_id: str) -> AsyncEvaluation:
         """Return the mean and 95 % interval of each metric of an evaluation.

@@ -31,12 +31,9 @@ class AsyncResource(BaseModel):
         made._transport = transport
         return made
 
-    def _take(self, document: Any) -> Self:
+    def _update_from(self, document: Any) -> Self:
         """Update the resource from a response."""
-        return self._become(read(type(self), document))
-
-    def _become(self, other: BaseModel) -> Self:
-        self.__dict__.update(other.__dict__)
+        self.__dict__.update(read(type(self), document).__dict__)
         return self
 
     @property
@@ -45,12 +42,12 @@ class AsyncResource(BaseModel):
 
     async def _change(self, changes: Mapping[str, Any]) -> Self:
         """Change fields of the resource."""
-        return self._take((await self._transport.request("PATCH", self._path, json=changes)).json())
+        return self._update_from((await self._transport.request("PATCH", self._path, json=changes)).json())
 
     async def _post(self, action: str) -> Self:
         """Request an action that changes the resource, once."""
         response = await self._transport.request("POST", f"{self._path}/{action}", repeatable=False)
-        return self._take(response.json())
+        return self._update_from(response.json())
 
     async def _delete(self, **parameters: bool) -> httpx.Response:
         """Delete the resource; a parameter is sent only if it is true."""
@@ -67,7 +64,7 @@ class AsyncRefreshable(AsyncResource):
         Returns:
             This object.
         """
-        return self._take(await self._transport.get(self._path))
+        return self._update_from(await self._transport.get(self._path))
 
 
 class AsyncDeletable(AsyncResource):
@@ -91,6 +88,8 @@ class AsyncDeletable(AsyncResource):
 
 
 class _Work(Protocol):
+    """A job, a study or an experiment."""
+
     @property
     def id(self) -> str: ...
     @property
@@ -123,7 +122,7 @@ async def until_succeeded(
         on_progress: Called after each poll.
         timeout_seconds: Timeout in seconds; None waits forever.
         interval_seconds: First interval between polls.
-        longest_seconds: Length to which the interval grows.
+        longest_seconds: Longest interval between polls.
 
     Raises:
         TimeoutError: The timeout has expired.

@@ -188,7 +188,7 @@ class AsyncRanking(RankingView, AsyncDeletable, AsyncTabular):
     """A stored ranking of a dataset's queries."""
 
     def queries(self) -> AsyncPages[RankingItem]:
-        """List its queries with their documents, best first, in the dataset's order."""
+        """List the queries in the order of the dataset, each with its documents, best first."""
         return AsyncPages(self._transport, self._path, lambda one: read(RankingItem, one))
 
     async def download(

@@ -9,10 +9,10 @@ from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.reading import Document, document_of
 from rankery.client.resumable import (
     BLOCK_BYTES,
-    PIECE_BYTES,
-    PIECE_TYPE,
+    CHUNK_BYTES,
+    CHUNK_TYPE,
     TUS,
-    RememberedUpload,
+    StoredUploadId,
     UploadRetries,
     is_gone,
     is_retryable,
@@ -40,8 +40,8 @@ class AsyncResumableUpload:
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._furthest_offset = 0
-        self._remembered = RememberedUpload(transport.base_url, path)
-        self._id = self._remembered.find()
+        self._stored_id = StoredUploadId(transport.base_url, path)
+        self._id = self._stored_id.read()
 
     async def send(self) -> str:
         """Send the remaining bytes.
@@ -58,11 +58,11 @@ class AsyncResumableUpload:
             try:
                 offset = await self._offset()
                 while offset < self._size_bytes:
-                    offset = await self._send_piece(offset)
+                    offset = await self._send_chunk(offset)
                 return f"upload:{self._id}"
             except RankeryApiError as error:
                 if self._id is not None and is_gone(error):
-                    self.forget()
+                    self.delete_record()
                 elif not is_retryable(error):
                     raise
                 pause = self._retries.pause()
@@ -74,9 +74,9 @@ class AsyncResumableUpload:
                     raise
             await asyncio.sleep(pause)
 
-    def forget(self) -> None:
-        """Remove the record of the upload, which was used or has expired."""
-        self._remembered.forget()
+    def delete_record(self) -> None:
+        """Delete the stored id of the upload, which was used or has expired."""
+        self._stored_id.delete()
         self._id = None
 
     async def _offset(self) -> int:
@@ -93,13 +93,13 @@ class AsyncResumableUpload:
                 repeatable=False,
             )
             self._id = str(document_of(created)["id"])
-            self._remembered.keep(self._id)
-            return self._arrived(0)
+            self._stored_id.write(self._id)
+            return self._record_offset(0)
         found = await self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
-        return self._arrived(int(found.headers["Upload-Offset"]))
+        return self._record_offset(int(found.headers["Upload-Offset"]))
 
-    async def _send_piece(self, offset: int) -> int:
-        size = min(PIECE_BYTES, self._size_bytes - offset)
+    async def _send_chunk(self, offset: int) -> int:
+        size = min(CHUNK_BYTES, self._size_bytes - offset)
         with opened(self._path) as file:
             file.seek(offset)
             response = await self._transport.send_once(
@@ -108,12 +108,12 @@ class AsyncResumableUpload:
                 content=self._blocks(file, size),
                 headers={
                     **TUS,
-                    "Content-Type": PIECE_TYPE,
+                    "Content-Type": CHUNK_TYPE,
                     "Content-Length": str(size),
                     "Upload-Offset": str(offset),
                 },
             )
-        return self._arrived(int(response.headers["Upload-Offset"]))
+        return self._record_offset(int(response.headers["Upload-Offset"]))
 
     async def _blocks(self, file: IO[bytes], size: int) -> AsyncIterator[bytes]:
         while size:
@@ -121,28 +121,28 @@ class AsyncResumableUpload:
             if not block:
                 raise FileUnusable(f"{self._path} has become shorter while it was sent")
             size -= len(block)
-            self._show(self._sent_bytes + len(block))
+            self._report_sent(self._sent_bytes + len(block))
             yield block
 
-    def _arrived(self, offset: int) -> int:
+    def _record_offset(self, offset: int) -> int:
         """Record the offset stored by the service; progress resets the retry deadline."""
         if offset > self._furthest_offset:
             self._furthest_offset = offset
             self._retries.renew()
-        self._show(offset)
+        self._report_sent(offset)
         return offset
 
-    def _show(self, sent_bytes: int) -> None:
+    def _report_sent(self, sent_bytes: int) -> None:
         self._on_bytes(sent_bytes - self._sent_bytes)
         self._sent_bytes = sent_bytes
 
 
 async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_bytes: OnBytes) -> Document:
-    """POST a creation from files; upload large files before it, in chunks.
+    """Create an object from files by one POST; upload large files before it, in chunks.
 
     Args:
         transport: Transport of the requests.
-        path: Path of the creation.
+        path: Path of the collection, such as `/v1/datasets`.
         upload: The files.
         on_bytes: Called with the bytes sent since the last call; negative for bytes to send again.
     """
@@ -153,5 +153,5 @@ async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_b
         references[part] = await large[part].send()
     document = await transport.upload_form(path, upload.with_references(references), on_bytes)
     for finished in large.values():
-        finished.forget()
+        finished.delete_record()
     return document

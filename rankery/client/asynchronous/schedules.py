@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.views.schedule import ScheduleRunView, ScheduleView
 
 
@@ -46,7 +46,7 @@ class AsyncSchedule(ScheduleView, AsyncRefreshable):
             status: Only runs of this status, such as `promoted` or `failed`.
         """
         path = f"{self._path}/runs"
-        selection = given({"status": status})
+        selection = without_none({"status": status})
         return AsyncPages(self._transport, path, lambda one: read(ScheduleRunView, one), **selection)
 
     async def delete(self) -> None:
@@ -108,13 +108,13 @@ class AsyncScheduleCalls(AsyncCalls):
             "enabled": enabled,
             "project": project,
         }
-        return self._bound(AsyncSchedule, await self.transport.create("/v1/schedules", given(body)))
+        return self._bound(AsyncSchedule, await self.transport.create("/v1/schedules", without_none(body)))
 
     def schedules(self, *, enabled: bool | None = None) -> AsyncPages[AsyncSchedule]:
         """List schedules, newest first.
 
         Args:
-            enabled: Only schedules that are enabled, or only paused ones.
+            enabled: True for only enabled schedules, False for only paused ones.
         """
         return self._pages(AsyncSchedule, "/v1/schedules", enabled=enabled)
 

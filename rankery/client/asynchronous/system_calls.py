@@ -15,7 +15,7 @@ from rankery.client.display.progress import upload_progress
 from rankery.client.frames import runs
 from rankery.client.frames.incoming import collected, is_frame
 from rankery.client.model_text import is_booster, is_model_file, text_of, with_feature_names
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
@@ -62,13 +62,13 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             RankeryApiError: The service refused the request.
         """
         labels = {"tags": None if tags is None else json.dumps(dict(tags))}
-        fields = given({"name": name, "description": description, "project": project, **labels})
+        fields = without_none({"name": name, "description": description, "project": project, **labels})
         text = text_of(model)
         if text is None and feature_names is not None:
             text = _text_in(Path(model))
         if text is None:
             return await self._send("/v1/models", Upload({"file": Path(model)}, fields), progress)
-        with _file(
+        with _temporary_file(
             f"{name}.txt", [text if feature_names is None else with_feature_names(text, feature_names)]
         ) as path:
             return await self._send("/v1/models", Upload({"file": path}, fields), progress)
@@ -110,10 +110,10 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         dataset_id = await self._dataset_id(dataset)
         if isinstance(run, str | Path) or hasattr(run, "__fspath__"):
             path = path_of(run, _RUN)
-            fields = given({"dataset_id": dataset_id, "name": name, "project": project})
+            fields = without_none({"dataset_id": dataset_id, "name": name, "project": project})
             return await self._send("/v1/rankings", Upload({"file": path}, fields), progress)
-        fields = given({"dataset_id": dataset_id, "name": name or "scores", "project": project})
-        with _file("scores.run", await self._run_lines(run, dataset_id, columns)) as path:
+        fields = without_none({"dataset_id": dataset_id, "name": name or "scores", "project": project})
+        with _temporary_file("scores.run", await self._run_lines(run, dataset_id, columns)) as path:
             return await self._send("/v1/rankings", Upload({"file": path}, fields), progress)
 
     async def _run_lines(self, run: Any, dataset_id: str, columns: Mapping[str, str] | None) -> Iterable[str]:
@@ -121,7 +121,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             return runs.run_of_mapping(run)
         run = collected(run)
         if is_frame(run):
-            table = runs.run_of_frame(run, columns)
+            table = runs.scores_table(run, columns)
             if "document" in table.column_names:
                 return runs.run_of_table(table)
             queries, documents = await self._judged_rows(dataset_id)
@@ -197,7 +197,7 @@ def _text_in(path: Path) -> str:
 
 
 @contextmanager
-def _file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
+def _temporary_file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
     """Yield a temporary file with a text; it is removed at the end of the block."""
     if "/" in name or "\0" in name:
         raise InvalidArgument(f"{name.removesuffix('.txt')!r} is not a valid model name")

@@ -19,7 +19,7 @@ from rankery.client.arguments import (
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncGrid, AsyncJobCalls
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.references import HasId, id_of, mapping_of
 from rankery.client.schemas.requests import (
     Contract,
@@ -81,7 +81,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`;
                 None for a sum of models.
             validation: Data that select the best iteration: a dataset in any of these forms, a share of the
-                queries such as 0.2, or folds or a column of the training data as a dictionary.
+                queries such as 0.2, or a dictionary such as `{"folds": 5}` or `{"fold_column": "fold"}`.
             folds: Number of cross-validation folds, or a query column with the folds, instead of
                 `validation`; the final model is trained on all queries.
             test: Data to evaluate the final model on, in the same forms.
@@ -91,8 +91,8 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             hyperparameters: Hyperparameters of trees, as in LightGBM: `{"num_leaves": 64}`; "auto" chooses
                 them by the size of the dataset; `{"auto": True}` chooses those that are not given.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
-            early_stopping: Number of iterations without improvement of the first metric on validation data
-                that ends the training; or `{"metric", "rounds"}`.
+            early_stopping: Stop the training after this number of iterations without a better first metric
+                on validation data; or `{"metric", "rounds"}`.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             label_map: Replacement of labels, `{"label": value}` with labels as text.
             features: Features of the model: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
@@ -222,7 +222,7 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             "limits": limits,
             **labels,
         }
-        return await self.submit(given(spec))
+        return await self.submit(without_none(spec))
 
     async def grid(
         self,
@@ -326,4 +326,4 @@ class AsyncTrainingCalls(AsyncJobCalls, AsyncDatasetReferences):
             **fields,
             "clicks": clicks_field(fields.get("clicks")),
         }
-        return given(spec)
+        return without_none(spec)

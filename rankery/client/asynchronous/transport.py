@@ -73,14 +73,14 @@ class AsyncTransport:
         return document_of(await self.request("GET", path, parameters=parameters))
 
     async def create(self, path: str, json: Any = None) -> Document:
-        """POST a creation, idempotent across retries."""
+        """Create an object by POST, idempotent across retries."""
         return document_of(await self.request("POST", path, json=json, headers=_idempotent()))
 
     async def upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
-        """POST a creation from files as one form.
+        """Create an object by POST of files as one form.
 
         Args:
-            path: Path of the creation.
+            path: Path of the collection, such as `/v1/datasets`.
             upload: The files, read from the start at each attempt.
             on_bytes: Called with the bytes sent since the last call; negative for bytes to send again.
         """
@@ -248,7 +248,7 @@ class AsyncTransport:
     ) -> httpx.Response | None:
         """Send the request once; if it should be retried, pause and return None."""
         try:
-            response = await self._answer(method, url, into, options)
+            response = await self._send(method, url, into, options)
         except httpx.HTTPError as error:
             if into is not None and into[0].has_grown():
                 attempts.renew()
@@ -266,7 +266,7 @@ class AsyncTransport:
         await asyncio.sleep(pause)
         return None
 
-    async def _answer(
+    async def _send(
         self,
         method: str,
         url: httpx.URL | str,

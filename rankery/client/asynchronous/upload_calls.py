@@ -20,7 +20,7 @@ from rankery.client.frames.incoming import (
     temporary_parquet,
 )
 from rankery.client.frames.judged import checked_columns, declared_categories
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.references import described, is_address, mapping_of, path_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, InvalidArgument, WrongType
@@ -93,7 +93,7 @@ class AsyncUploadCalls(AsyncCalls):
             ```
         """
         paths = _paths(parts)
-        paths |= {f"{part}_query": side for part, side in _paths(query_sizes).items()}
+        paths |= {f"{part}_query": query_file for part, query_file in _paths(query_sizes).items()}
         options: dict[str, Any] = {
             "name": name,
             "format": format,
@@ -113,11 +113,11 @@ class AsyncUploadCalls(AsyncCalls):
             table = as_table(data)
             options["columns"] = json.dumps(checked_columns(data, table, columns))
             with temporary_parquet(table) as path:
-                return await self._upload(Upload({"file": path, **paths}, _texts(options)), progress)
+                return await self._upload(Upload({"file": path, **paths}, _form_fields(options)), progress)
         options["columns"] = columns and json.dumps(columns)
         if data is not None or not paths:
             paths["file"] = path_of(data, _DATA)
-        return await self._upload(Upload(paths, _texts(options)), progress)
+        return await self._upload(Upload(paths, _form_fields(options)), progress)
 
     async def upload_arrays(
         self,
@@ -197,7 +197,7 @@ class AsyncUploadCalls(AsyncCalls):
             name: Display name.
             parts: `train`, `validation` and `test` addresses instead; each becomes a dataset.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.
-            columns: Column roles of a table; this and the following as in `upload_dataset`.
+            columns: Column roles of a table, as in `upload_dataset`.
             format: Detected by the content if None.
             credentials: Name of credentials that are configured in workers; never a secret.
             non_contiguous_queries: `regroup` gathers the rows of each query; `error` refuses queries whose
@@ -234,7 +234,7 @@ class AsyncUploadCalls(AsyncCalls):
         )
 
     async def _import_address(self, source: Any, **options: Any) -> AsyncDataset:
-        body = given({"source": source, **options})
+        body = without_none({"source": source, **options})
         return self._bound(AsyncDataset, await self.transport.create("/v1/datasets", body))
 
     async def _upload_triple(
@@ -270,7 +270,7 @@ class AsyncUploadCalls(AsyncCalls):
         return self._bound(AsyncDataset, document)
 
 
-def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+def _form_fields(options: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in options.items() if value is not None}
 
 

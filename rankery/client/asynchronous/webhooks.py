@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncRefreshable
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
 
@@ -67,7 +67,7 @@ class AsyncWebhook(WebhookView, AsyncRefreshable):
 
 
 class AsyncWebhookCalls(AsyncCalls):
-    """Calls about webhooks; their key needs the scope `admin`."""
+    """Calls about webhooks; the API key needs the scope `admin`."""
 
     async def create_webhook(
         self,
@@ -101,7 +101,7 @@ class AsyncWebhookCalls(AsyncCalls):
             "project": project,
             "enabled": enabled,
         }
-        return self._bound(AsyncWebhook, await self.transport.create("/v1/webhooks", given(body)))
+        return self._bound(AsyncWebhook, await self.transport.create("/v1/webhooks", without_none(body)))
 
     def webhooks(self) -> AsyncPages[AsyncWebhook]:
         """List webhooks, newest first."""

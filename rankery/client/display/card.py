@@ -47,7 +47,7 @@ class CardTable:
 
     @classmethod
     def of_findings(cls, findings: "Sequence[Finding] | None") -> list[Self]:
-        """Return the table of the findings of a resource; nothing where there are none."""
+        """Return the table of the findings of a resource, in a list; an empty list if there are none."""
         rows = [[finding.severity, finding.title, finding.advice] for finding in findings or ()]
         return [cls(["", "finding", "advice"], rows)] if rows else []
 
@@ -100,7 +100,7 @@ class Card:
         yield from map(_rich_table, self.tables)
 
 
-class Shown(ABC):
+class Displayable(ABC):
     """Base of objects with a rich and HTML display."""
 
     @abstractmethod

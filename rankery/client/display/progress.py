@@ -14,7 +14,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from rankery.client.display.texts import counts_share, steps
+from rankery.client.display.texts import shows_percentage, steps
 from rankery.client.schemas.answers import Job
 from rankery.control_characters import visible
 from rankery.verbosity import is_quiet
@@ -23,7 +23,11 @@ OnJob = Callable[[Job], None]
 
 
 def is_wanted(progress: bool | None) -> bool:
-    """Return `progress`, or if None, whether standard error is a terminal or notebook; False if quiet."""
+    """Return whether to draw progress bars.
+
+    Args:
+        progress: The request of the caller; None draws bars if standard error is a terminal or in a notebook.
+    """
     if is_quiet():
         return False
     console = Console(stderr=True)
@@ -43,13 +47,13 @@ def jobs_progress(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]
         with _progress_bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(16),
-            TextColumn("{task.fields[news]}", markup=False),
+            TextColumn("{task.fields[state]}", markup=False),
         ) as bars:
-            tasks = {job.id: bars.add_task(_name(job), total=None, news=job.status) for job in jobs}
+            tasks = {job.id: bars.add_task(_name(job), total=None, state=job.status) for job in jobs}
 
             def show(job: Job) -> None:
                 done, total = _steps(job)
-                bars.update(tasks[job.id], completed=done, total=total, news=_job_state(job))
+                bars.update(tasks[job.id], completed=done, total=total, state=_job_state(job))
 
             yield show
     except KeyboardInterrupt:
@@ -57,7 +61,9 @@ def jobs_progress(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]
 
 
 @contextmanager
-def steps_progress(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None, str], None]]:
+def steps_progress(
+    description: str, progress: bool | None
+) -> Iterator[Callable[[int, int | None, str], None]]:
     """Draw a bar of steps: the block gets a function to call with done, total and a text."""
     if not is_wanted(progress):
         yield _nothing
@@ -65,15 +71,15 @@ def steps_progress(what: str, progress: bool | None) -> Iterator[Callable[[int, 
     with _progress_bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[news]}", markup=False),
+        TextColumn("{task.fields[state]}", markup=False),
     ) as bars:
-        task = bars.add_task(what, total=None, news="")
-        yield lambda done, total, news: bars.update(task, completed=done, total=total, news=news)
+        task = bars.add_task(description, total=None, state="")
+        yield lambda done, total, state: bars.update(task, completed=done, total=total, state=state)
 
 
 @contextmanager
 def upload_progress(
-    what: str, total_bytes: int | None, progress: bool | None
+    description: str, total_bytes: int | None, progress: bool | None
 ) -> Iterator[Callable[[int], None]]:
     """Draw a bar of bytes: the block gets a function to call with the bytes sent since the last call."""
     if not is_wanted(progress):
@@ -87,12 +93,12 @@ def upload_progress(
         TimeRemainingColumn(),
     )
     with _progress_bars(*columns) as bars:
-        task = bars.add_task(what, total=total_bytes)
+        task = bars.add_task(description, total=total_bytes)
         yield lambda n_bytes: bars.advance(task, n_bytes)
 
 
 @contextmanager
-def download_progress(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
+def download_progress(description: str, progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
     """Draw a bar of bytes: the block gets a function to call with the bytes so far and the total."""
     if not is_wanted(progress):
         yield _nothing
@@ -100,7 +106,7 @@ def download_progress(what: str, progress: bool | None) -> Iterator[Callable[[in
     with _progress_bars(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     ) as bars:
-        task = bars.add_task(what, total=None)
+        task = bars.add_task(description, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
@@ -130,21 +136,20 @@ def _steps(job: Job) -> tuple[int, int | None]:
 
 def _job_state(job: Job) -> str:
     done, total = _steps(job)
-    if job.status == "running" and total and counts_share(job):
-        news = [steps(job)]
+    if job.status == "running" and total and shows_percentage(job):
+        parts = [steps(job)]
     else:
-        has_steps_alone = job.status == "running" and total and job.kind != "auto-train"
-        news = (
-            [] if has_steps_alone else [_stage(job)]
-        )  # the phases of an automatic training name its candidates
-    if total is not None and total > 1 and not counts_share(job):
-        news.append(f"{done:,} of {total:,}")
+        # The phases of an automatic training are the names of its candidates.
+        shows_phase = job.status != "running" or not total or job.kind == "auto-train"
+        parts = [_stage(job)] if shows_phase else []
+    if total is not None and total > 1 and not shows_percentage(job):
+        parts.append(f"{done:,} of {total:,}")
     metric, value = _main_metric(job)
     if value is not None:
-        news.append(f"validation {metric} {value:.4f}")
+        parts.append(f"validation {metric} {value:.4f}")
     if job.status == "running" and job.progress is not None and job.progress.eta_seconds is not None:
-        news.append(f"{job.progress.eta_seconds:.0f} s left")
-    return ", ".join(news)
+        parts.append(f"{job.progress.eta_seconds:.0f} s left")
+    return ", ".join(parts)
 
 
 def _stage(job: Job) -> str:

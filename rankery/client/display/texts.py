@@ -6,7 +6,7 @@ from typing import Any
 
 from rankery.client.schemas import answers
 
-_SHARED_PHASES = frozenset({"reading", "binning"})
+_PERCENT_PHASES = frozenset({"reading", "binning"})
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -53,15 +53,15 @@ def steps(job: answers.Job) -> str:
     if not progress.total:
         return progress.phase
     done = progress.iteration or 0
-    if counts_share(job):
+    if shows_percentage(job):
         return f"{progress.phase} {done / progress.total:.0%}"
     batches = f", batch {progress.batch or 0:,} of {progress.batches:,}" if progress.batches else ""
     return f"{progress.phase} {done:,} of {progress.total:,}{batches}"
 
 
-def counts_share(job: answers.Job) -> bool:
-    """Return whether to show the steps of a job's phase only as a share of the total."""
-    return job.kind == "ingest" or (job.progress is not None and job.progress.phase in _SHARED_PHASES)
+def shows_percentage(job: answers.Job) -> bool:
+    """Return whether to show the progress of a job's phase as a percentage, not as a number of steps."""
+    return job.kind == "ingest" or (job.progress is not None and job.progress.phase in _PERCENT_PHASES)
 
 
 def ranks(job: answers.Job) -> str:

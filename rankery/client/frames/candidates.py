@@ -88,7 +88,7 @@ def prepare_candidates(
     """
     table = as_table(frame)
     query, document, ignored = _roles(table.column_names, columns, features)
-    used, extra = _used(table, features, {query, document} - {None} | ignored)
+    used, extra = _feature_columns(table, features, {query, document} - {None} | ignored)
     _refuse_absent(used, extra, table, features, model, allowed=allow_absent_features)
     if extra:
         left_out = (
@@ -102,8 +102,8 @@ def prepare_candidates(
     for column in (query, document):
         if column is not None and (row := first_missing(table.column(column))) is not None:
             raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
-    kept = [name for name in (query, document, *used) if name is not None]
-    sent = table.select(kept).rename_columns([ids.get(name, name) for name in kept])
+    selected = [name for name in (query, document, *used) if name is not None]
+    sent = table.select(selected).rename_columns([ids.get(name, name) for name in selected])
     order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
 
@@ -111,6 +111,7 @@ def prepare_candidates(
 def _roles(
     names: Sequence[str], columns: Mapping[str, Any] | None, features: Collection[str]
 ) -> tuple[str | None, str | None, set[str]]:
+    """Return the columns of the query and the document, None if there are none, and the ignored columns."""
     given = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     for role in given:
         if role not in _ROLES:
@@ -128,15 +129,17 @@ def _roles(
     return query, document, ignored
 
 
-def _used(table: "pa.Table", features: Sequence[str], taken: Collection[Any]) -> tuple[list[str], list[str]]:
+def _feature_columns(
+    table: "pa.Table", features: Sequence[str], taken: Collection[Any]
+) -> tuple[list[str], list[str]]:
     """Return the columns that are features of the model, and those that are not."""
-    known = set(features)
+    feature_names = set(features)
     blocks = {name.rpartition(".")[0] for name in features if name.rpartition(".")[2].isdigit()}
     names = [name for name in table.column_names if name not in taken]
     lists = {name for name in names if "list" in str(table.schema.field(name).type)}
     if lists == {_ALL_FEATURES} and _ALL_FEATURES not in blocks:
         return [_ALL_FEATURES], [name for name in names if name != _ALL_FEATURES]
-    used = [name for name in names if name in known or (name in lists and name in blocks)]
+    used = [name for name in names if name in feature_names or (name in lists and name in blocks)]
     return used, [name for name in names if name not in used]
 
 
@@ -180,7 +183,7 @@ def split_into_requests(
         table: The rows of a query are contiguous.
         max_rows: Maximum rows of a part, unless a single query has more.
         max_bytes: Approximate maximum bytes of a part.
-        keep_queries: Whether to split between queries only, for ranks; scores need no other rows.
+        keep_queries: Whether to split only between queries. Ranks need all rows of a query; scores do not.
 
     Returns:
         First row and end of each part.

@@ -51,14 +51,14 @@ def row_text(frame: Any, row: int) -> str:
 
 def listed(names: Any) -> str:
     """Join names into one text; a long list is shortened to its first names."""
-    known = [str(name) for name in names]
-    return ", ".join(known[:_SHOWN_NAMES]) + (", …" if len(known) > _SHOWN_NAMES else "")
+    names = [str(name) for name in names]
+    return ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
 
 
-def suggestion(name: str, known: Any) -> str:
+def suggestion(name: str, names: Any) -> str:
     """Return "; did you mean …?" for the nearest name; empty if none is near."""
-    found = get_close_matches(name.lower(), [str(one).lower() for one in known], n=1, cutoff=0.65)
-    near = next((one for one in known if found and str(one).lower() == found[0]), None)
+    found = get_close_matches(name.lower(), [str(one).lower() for one in names], n=1, cutoff=0.65)
+    near = next((one for one in names if found and str(one).lower() == found[0]), None)
     return "" if near is None else f"; did you mean {near!r}?"
 
 

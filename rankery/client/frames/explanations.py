@@ -60,7 +60,7 @@ class Explanations:
         errors = error.problem.get("errors") or ()
         return error.status == 413 or any(one.get("pointer") in _LIMIT_POINTERS for one in errors)
 
-    def take(self, answer: Mapping[str, Any]) -> None:
+    def store(self, answer: Mapping[str, Any]) -> None:
         """Store the explanations of the last requested rows."""
         for document in answer["queries"][0]["ranking"]:
             place = self._done + int(document["id"])

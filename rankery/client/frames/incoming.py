@@ -190,12 +190,12 @@ def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
     )
 
 
-def as_stream(table: "pa.Table", entries: Mapping[str, str] | None = None) -> bytes:
+def as_stream(table: "pa.Table", metadata: Mapping[str, str] | None = None) -> bytes:
     """Return a table of candidates as a scoring request.
 
     Args:
         table: The candidates.
-        entries: Metadata of the table.
+        metadata: Metadata of the table.
 
     Raises:
         DataUnusable: Lists of a column have different lengths.
@@ -203,7 +203,7 @@ def as_stream(table: "pa.Table", entries: Mapping[str, str] | None = None) -> by
     from rankery.client.frames.arrow import pa
 
     columns = [_request_column(name, table.column(name)) for name in table.column_names]
-    sent = pa.table(columns, table.column_names, metadata=dict(entries or {}))
+    sent = pa.table(columns, table.column_names, metadata=dict(metadata or {}))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, sent.schema) as writer:
         writer.write_table(sent)

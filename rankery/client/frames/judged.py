@@ -31,7 +31,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 COLUMNS_BY_ROLE = "a dictionary of column names by role, such as {'query': 'session'}"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
 _TEXT_ROLES = ("query_text", "document_title", "document_url")
-_LISTS = ("query_columns", "features", "categorical_features", "ignore")
+_LIST_ROLES = ("query_columns", "features", "categorical_features", "ignore")
 _USUAL_TEXTS = frozenset(
     ("query_text", "querytext", "document_title", "doc_title", "title", "document_url", "doc_url", "url")
 )
@@ -66,19 +66,21 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
                 )
 
 
-def check_roles(columns: Mapping[str, Any], known: Collection[str]) -> None:
+def check_roles(columns: Mapping[str, Any], valid_roles: Collection[str]) -> None:
     """Refuse roles that do not exist.
 
     Args:
         columns: Column names by role.
-        known: Valid roles.
+        valid_roles: The roles that exist.
 
     Raises:
         DataUnusable: A name is unknown; the message suggests the nearest spelling.
     """
     for role in columns:
-        if role not in known:
-            raise DataUnusable(f"columns has no {role!r}{suggestion(role, known)} (it takes {listed(known)})")
+        if role not in valid_roles:
+            raise DataUnusable(
+                f"columns has no {role!r}{suggestion(role, valid_roles)} (it takes {listed(valid_roles)})"
+            )
 
 
 def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> Columns:
@@ -100,36 +102,36 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names
     check_names(given, names)
-    label = _required("label", given, names, frame)
-    query = _required("query", given, names, frame)
+    label = _required_column("label", given, names, frame)
+    query = _required_column("query", given, names, frame)
     if label is not None:
         _check_label(frame, label, table.column(label))
     if query is not None:
         _check_queries(frame, query, table.column(query))
     document = given.get("document") or usual_column("document", names)
     taken = {name for role in (*_ROLES, *_TEXT_ROLES) if isinstance(name := given.get(role), str)}
-    taken |= {name for role in _LISTS for name in given.get(role) or ()} | {label or "", query or ""}
+    taken |= {name for role in _LIST_ROLES for name in given.get(role) or ()} | {label or "", query or ""}
     others = [name for name in names if name not in taken and not _is_usual_text(name) and name != document]
     declared = declared_categories(frame)
-    found = []
+    categorical = []
     for name in others:
         column = table.column(name)
         if name in declared and (is_whole_number(column.type) or _differs_within_query(table, name, query)):
-            found.append(name)
+            categorical.append(name)
         elif is_text(column.type):
             refuse_text(frame, name, column)
             _refuse_texts_of_documents(frame, table, name, query, has_document=document is not None)
-    if found:
-        given["categorical_features"] = [*(given.get("categorical_features") or ()), *found]
+    if categorical:
+        given["categorical_features"] = [*(given.get("categorical_features") or ()), *categorical]
     return cast("Columns", given)
 
 
-def _required(role: str, given: Mapping[str, Any], names: Sequence[str], frame: Any) -> str | None:
+def _required_column(role: str, given: Mapping[str, Any], names: Sequence[str], frame: Any) -> str | None:
     """Return the column of a role; None if several have usual names, which the service refuses."""
     if isinstance(given.get(role), str):
         return str(given[role])
     taken = {name for name in given.values() if isinstance(name, str)}
-    taken |= {name for key in _LISTS for name in given.get(key) or ()}
+    taken |= {name for key in _LIST_ROLES for name in given.get(key) or ()}
     free = [name for name in names if name not in taken]
     usual = {name.lower().replace("-", "_").replace(" ", "_") for name in free} & {*USUAL_NAMES[role]}
     if not usual:
@@ -245,12 +247,12 @@ def _refuse_texts_of_documents(
     raise DataUnusable(
         f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {query_id!r}"
         f" ({first!r}, {second!r});{of_documents} if it is a feature,"
-        f" {_as_feature(frame, name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
+        f" {_feature_hint(frame, name, table.column(name))}, else name it in columns={{'ignore': [{name!r}]}}"
     )
 
 
-def _as_feature(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:
-    """Return how a column of texts becomes a feature: numbers if all are numbers, or categories."""
+def _feature_hint(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> str:
+    """Return a hint on using a column of texts as a feature: numbers if all are numbers, else categories."""
     from rankery.client.frames.arrow import pc
 
     points: Any = pc.replace_substring(column, ",", ".")

@@ -76,7 +76,7 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
         )
 
 
-def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Table":
+def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Table":
     """Return a frame of scores as `query`, `document` (if it has one) and `score`.
 
     Args:
@@ -98,20 +98,20 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     }
     for role, name in found.items():
         if (name is None and role != "document") or (name is not None and name not in names):
-            wanted = (
+            expected = (
                 f"column {name!r}" if name else f"column for the {role}; name it in columns={{{role!r}: …}}"
             )
-            raise DataUnusable(f"there is no {wanted} (the frame has {listed(names)})")
+            raise DataUnusable(f"there is no {expected} (the frame has {listed(names)})")
     if found["document"] is None:
         _warn_of_texts(table, found)
-    kept: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
+    columns_by_role: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
     for role in ("query", "document"):
         name = found[role]
         if name is None:
             continue
         column = table.column(name)
-        kept[role] = _identifiers(frame, name, column)
-    return pa.table(kept)
+        columns_by_role[role] = _identifiers(frame, name, column)
+    return pa.table(columns_by_role)
 
 
 def _warn_of_texts(table: "pa.Table", found: Mapping[str, str | None]) -> None:
@@ -200,12 +200,12 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
     given = [_encoded(str(query)) for query in run.column("query").to_pylist()]
     places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
-    counts, wanted = Counter(given), Counter(queries)
-    for query in (*wanted, *counts):
-        if counts[query] != wanted[query]:
+    counts, expected = Counter(given), Counter(queries)
+    for query in (*expected, *counts):
+        if counts[query] != expected[query]:
             raise DataUnusable(
-                f"query {query!r} has {counts[query]:,} scores, but {wanted[query]:,} documents with a label"
-                " in the dataset; give a frame with a column document, or a score for each of them"
+                f"query {query!r} has {counts[query]:,} scores, but {expected[query]:,} documents with a"
+                " label in the dataset; give a frame with a column document, or a score for each of them"
             )
     order = np.argsort([places[query] for query in given], kind="stable")
     return np.asarray(run.column("score").to_numpy()[order])
@@ -223,14 +223,14 @@ def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.L
     return texts
 
 
-def _encoded_keys(by_id: Mapping[Any, Any], what: str) -> list[str]:
+def _encoded_keys(by_id: Mapping[Any, Any], noun: str) -> list[str]:
     """Return the keys of a mapping as ids with percent-encoded blanks."""
     keys = list(by_id)
     found = normalise_ids(keys)
     for place in found.invalid[:1].tolist():
-        raise DataUnusable(f"{what} is {keys[place]!r}; expected {EXPECTED}")
+        raise DataUnusable(f"{noun} is {keys[place]!r}; expected {EXPECTED}")
     if (place := first_missing(found.texts)) is not None:
-        raise DataUnusable(f"{what} is {keys[place]!r}, which is a missing id")
+        raise DataUnusable(f"{noun} is {keys[place]!r}, which is a missing id")
     warn_of_spellings("the run", keys, found)
     return [_encoded(text) for text in found.texts.to_pylist()]
 

@@ -1,1 +1,1 @@
-"""What goes to the service and what comes back, generated from its OpenAPI document."""
+"""Models of requests and responses, generated from the OpenAPI document of the service."""

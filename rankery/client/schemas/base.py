@@ -1,10 +1,10 @@
-"""What all answers have in common."""
+"""Base class of the response models."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Answer(BaseModel):
-    """An answer of the service: read only, without the fields that this version does not know."""
+    """A response of the service; immutable, and without fields that this version does not have."""
 
-    # Most programs meet few of the many kinds of answer.
+    # Building all models takes long, and most programs use few of them.
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)

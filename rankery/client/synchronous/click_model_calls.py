@@ -10,7 +10,7 @@ from rankery.client.arguments import JobLabels
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import JobCalls
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.references import HasId, id_of
 
 
@@ -52,7 +52,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "priority": priority,
             **labels,
         }
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def judge_clicks(
         self,
@@ -100,7 +100,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "priority": priority,
             **labels,
         }
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def propensities(
         self,
@@ -140,7 +140,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         """
         dataset_id = None if dataset is None else self._dataset_id(dataset)
         spec = {"kind": "propensity", "click_log_id": id_of(log), "method": method, "positions": positions}
-        return self.submit(given({**spec, "dataset_id": dataset_id, **options}))
+        return self.submit(without_none({**spec, "dataset_id": dataset_id, **options}))
 
     def simulate_clicks(
         self,
@@ -180,4 +180,4 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "user_model": user_model if isinstance(user_model, str) else dict(user_model),
             "lists": lists,
         }
-        return self.submit(given({**spec, **options}))
+        return self.submit(without_none({**spec, **options}))

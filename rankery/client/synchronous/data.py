@@ -10,7 +10,7 @@ import httpx
 
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resource import Refreshable
-from rankery.client.reading import UNSET, Unset, chosen, given
+from rankery.client.reading import UNSET, Unset, without_none, without_unset
 from rankery.errors import RankeryApiError
 
 
@@ -29,7 +29,7 @@ class Data(Refreshable):
         Returns:
             This object.
         """
-        return self._change(given({"name": name}) | chosen({"project": project}))
+        return self._change(without_none({"name": name}) | without_unset({"project": project}))
 
     def job(self) -> Job | None:
         """Return the job that reads or makes the data; None if there is none, or it was deleted."""
@@ -55,7 +55,7 @@ class Data(Refreshable):
         Args:
             on_progress: Called with the job that reads the data after each poll.
             timeout_seconds: Timeout in seconds; None waits forever.
-            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This object, with the status `ready`.

@@ -33,7 +33,7 @@ class Dataset(DatasetView, Data):
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
         found = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
-        return self._take(found)
+        return self._update_from(found)
 
     def download(
         self,

@@ -20,7 +20,9 @@ from rankery.client.uploads import Upload
 from rankery.errors import NothingFound
 
 DatasetSource: TypeAlias = str | Path | HasId | Frame | tuple[Any, Any, Any]
-_WANTED = "a dataset (its id, its name, an object of the client), a path, a data frame or (X, y, group)"
+_ACCEPTED_FORMS = (
+    "a dataset (its id, its name, an object of the client), a path, a data frame or (X, y, group)"
+)
 _DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
 _MAX_SUGGESTED_FROM = 200  # newest datasets whose names are compared with an unknown name
 
@@ -46,8 +48,8 @@ class DatasetReferences(UploadCalls):
         waiting = self._named(reference, None)
         if waiting:
             raise NothingFound(f"the dataset {reference!r} is {waiting[0]['status']}, not ready")
-        known = self.transport.get("/v1/datasets", fields="name", limit=_MAX_SUGGESTED_FROM)
-        near = suggestion(reference, [one["name"] for one in known["items"]])
+        newest = self.transport.get("/v1/datasets", fields="name", limit=_MAX_SUGGESTED_FROM)
+        near = suggestion(reference, [one["name"] for one in newest["items"]])
         raise NothingFound(f"there is no dataset and no file {reference!r}{near}")
 
     def _named(self, name: str, status: str | None) -> Any:
@@ -82,7 +84,7 @@ class DatasetReferences(UploadCalls):
         if is_address(data) or (isinstance(data, tuple) and len(data) == 3):
             named = None if isinstance(data, str) else name
             return (self.upload_dataset(data, named, columns=columns)).wait().id
-        return id_of(data, _WANTED)
+        return id_of(data, _ACCEPTED_FORMS)
 
     def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
         """Return the hold-out as a request field; replace a dataset by its id."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import JobCalls
 from rankery.client.synchronous.pages import Pages
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.views.drift import DriftReportEntryView, DriftReportView
 
@@ -41,7 +41,7 @@ class DriftCalls(JobCalls):
             RankeryApiError: The service refused the request.
         """
         spec = {"kind": "drift", "model": id_of(model), "days": days, "thresholds": thresholds, **options}
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def drift_reports(
         self,

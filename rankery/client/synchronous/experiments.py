@@ -9,7 +9,7 @@ from typing import Literal, Self
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls, Refreshable, until_succeeded
 from rankery.client.display.progress import steps_progress
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import (
     ExperimentEntry,
     ExperimentTraining,
@@ -51,7 +51,7 @@ class Experiment(ExperimentView, Refreshable):
             on_progress: Called with the experiment after each poll.
             timeout_seconds: Timeout in seconds; None waits forever.
             interval_seconds: First interval between polls; it grows to 5 s.
-            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This experiment, which has succeeded; its report names trainings without a result.
@@ -102,10 +102,10 @@ class Experiment(ExperimentView, Refreshable):
     def delete(self, *, permanently: bool = False) -> DeletionView:
         """Move the experiment to the trash; `client.restore` restores it. Its jobs and models stay.
 
-        Its trainings have the tag `grid` with its id, by which `client.delete("jobs", where=…)` finds them.
+        Its trainings have the tag `grid` with the id of the experiment, for `client.delete("jobs", where=…)`.
 
         Args:
-            permanently: Free the bytes of its reports immediately instead.
+            permanently: Delete permanently instead of moving to the trash.
 
         Raises:
             RankeryApiError: The experiment has not ended.
@@ -194,7 +194,9 @@ class ExperimentCalls(Calls):
             "folds": None if folds is None else list(folds),
             "dry_run": dry_run,
         }
-        return self._bound(Experiment, self.transport.create("/v1/experiments", given(body)))
+        return self._bound(
+            Experiment, self.transport.create("/v1/experiments", without_none(body))
+        )
 
     def experiment(self, experiment_id: str) -> Experiment:
         """Return an experiment with its report so far.

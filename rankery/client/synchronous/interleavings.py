@@ -10,7 +10,7 @@ from rankery.client.synchronous.dataset_references import DatasetReferences, Dat
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.job_calls import JobCalls
 from rankery.client.synchronous.pages import Pages
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of, system_of
 from rankery.client.schemas import answers
 from rankery.client.views.interleaving import InterleavingVerdictView, InterleavingView
@@ -42,7 +42,7 @@ class InterleavingCalls(JobCalls, DatasetReferences):
             RankeryApiError: The service refused the request.
         """
         named = None if models is None else [id_of(model) for model in models]
-        body = given({"name": name, "models": named, "rankings": rankings, **options})
+        body = without_none({"name": name, "models": named, "rankings": rankings, **options})
         return read(InterleavingView, self.transport.create(_PATH, body))
 
     def interleavings(self, *, project: str | None = None) -> Pages[InterleavingView]:
@@ -82,8 +82,8 @@ class InterleavingCalls(JobCalls, DatasetReferences):
         Raises:
             RankeryApiError: The service refused the request.
         """
-        request = given({"id": query, "documents": documents})
-        body = given({"user": user, "query": request, "rankings": rankings})
+        request = without_none({"id": query, "documents": documents})
+        body = without_none({"user": user, "query": request, "rankings": rankings})
         path = f"{_PATH}/{id_of(interleaving)}/lists"
         response = self.transport.request("POST", path, json=body, repeatable=user is not None)
         return read(answers.ShownList, response.json())

@@ -21,7 +21,7 @@ from rankery.client.synchronous.scoring_calls import ScoringCalls
 from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
-from rankery.client.reading import UNSET, Document, Unset, chosen, read
+from rankery.client.reading import UNSET, Document, Unset, read, without_unset
 from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
@@ -70,7 +70,7 @@ class Job(JobView, Refreshable, Deletable):
             on_progress: Called with the job after each poll.
             timeout_seconds: Timeout in seconds; None waits forever.
             interval_seconds: First interval between polls; it grows to 2 s.
-            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bar; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This job, which has succeeded.
@@ -126,7 +126,7 @@ class Job(JobView, Refreshable, Deletable):
         Returns:
             This job.
         """
-        body = chosen({"name": name, "notes": notes, "project": project})
+        body = without_unset({"name": name, "notes": notes, "project": project})
         return self._change(body | ({} if tags is None else {"tags": dict(tags)}))
 
     def history(self, after: int = 0) -> History:
@@ -269,7 +269,7 @@ class Model(ModelView, Refreshable, Deletable):
         Returns:
             This model.
         """
-        body = chosen({"title": title, "description": description, "project": project})
+        body = without_unset({"title": title, "description": description, "project": project})
         return self._change(body | ({} if tags is None else {"tags": dict(tags)}))
 
     def gate(self, alias: str) -> GateView:
@@ -289,7 +289,7 @@ class Model(ModelView, Refreshable, Deletable):
         response = move_alias(self._transport, self.name, alias, self.version)
         if response.status_code == httpx.codes.ACCEPTED:
             return Job.of(response.json(), self._transport)
-        return self._take(response.json())
+        return self._update_from(response.json())
 
     def reproduce(self) -> Job:
         """Train the model again from its lineage; see `client.reproduce`."""

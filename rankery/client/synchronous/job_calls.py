@@ -10,7 +10,7 @@ from rankery.client.synchronous.job import Job, wait_all
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls
 from rankery.client.listing import Listing
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.schemas.requests import RepeatsRequest
 from rankery.client.views.grid import GridView
 
@@ -30,7 +30,7 @@ class Grid(GridView[Job]):
 
         Args:
             timeout_seconds: Timeout in seconds; None waits forever.
-            progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bars; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             This grid.
@@ -70,7 +70,7 @@ class JobCalls(Calls):
             RankeryApiError: The service refused a job; the message names it by its position, `/jobs/0`.
         """
         repeat_options = {"count": repeats} if isinstance(repeats, int) else repeats
-        batch = given({"jobs": [dict(job) for job in jobs], "repeats": repeat_options})
+        batch = without_none({"jobs": [dict(job) for job in jobs], "repeats": repeat_options})
         answer = self.transport.create("/v1/jobs/batch", batch)
         return Listing(self._bound(Job, job) for job in answer["jobs"])
 
@@ -118,7 +118,7 @@ class JobCalls(Calls):
         Args:
             jobs: The jobs.
             timeout_seconds: Timeout in seconds; None waits forever.
-            progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
+            progress: Whether to draw the bars; by default, in notebooks and if standard error is a terminal.
 
         Returns:
             The same jobs; failed jobs have a `problem`.

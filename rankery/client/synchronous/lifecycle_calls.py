@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls
 from rankery.client.listing import Listing
-from rankery.client.reading import UNSET, Unset, chosen, given, read
+from rankery.client.reading import UNSET, Unset, read, without_none, without_unset
 from rankery.client.references import HasId, id_of
 from rankery.client.views.lifecycle import (
     DeletionView,
@@ -26,7 +26,7 @@ Deletable: TypeAlias = Literal[
     "jobs", "models", "evaluations", "comparisons", "rankings", "inspections", "experiments", "studies"
 ]
 
-# The service works on one request for a minute, then answers what it has done.
+# The service ends a bulk request after a minute; its response has the objects done so far.
 _BULK_SECONDS = 120.0
 
 
@@ -111,13 +111,13 @@ class LifecycleCalls(Calls):
             client.label("jobs", where=loose, project="web", dry_run=False)
             ```
         """
-        labels = given({"tags": tags and dict(tags)}) | chosen({"project": project})
+        labels = without_none({"tags": tags and dict(tags)}) | without_unset({"project": project})
         body = _selection(ids, where) | labels | {"dry_run": dry_run}
-        found = latest = read(LabelledView, self._post(f"/v1/{kind}/labels", body))
+        total = latest = read(LabelledView, self._post(f"/v1/{kind}/labels", body))
         while latest.changed and not (latest.complete or latest.dry_run):
             latest = read(LabelledView, self._post(f"/v1/{kind}/labels", body))
-            found = found.plus(latest)
-        return found
+            total = total.plus(latest)
+        return total
 
     def trash(self, kind: str | None = None) -> Pages[TrashedObjectView]:
         """List the trash, latest first.
@@ -156,14 +156,14 @@ class LifecycleCalls(Calls):
         Raises:
             InvalidArgument: Not exactly one of ids, older_than_days and everything is given.
         """
-        wanted = {
+        selectors = {
             "ids": None if ids is None else [id_of(one) for one in ids],
             "older_than_days": older_than_days,
             "all": everything or None,
         }
-        if len(given(wanted)) != 1:
+        if len(without_none(selectors)) != 1:
             raise InvalidArgument("give one of ids, older_than_days and everything=True")
-        return self._delete("/v1/trash/empty", given(wanted) | {"dry_run": dry_run})
+        return self._delete("/v1/trash/empty", without_none(selectors) | {"dry_run": dry_run})
 
     def storage(self, *, refresh: bool = False) -> StorageView:
         """Return the storage in bytes by kind, that of the trash, and what retention would free.
@@ -175,11 +175,11 @@ class LifecycleCalls(Calls):
 
     def _delete(self, path: str, body: Mapping[str, Any]) -> DeletionView:
         """Repeat a deletion request until it is complete or deletes nothing; send a dry run once."""
-        found = latest = read(DeletionView, self._post(path, body))
+        total = latest = read(DeletionView, self._post(path, body))
         while latest.deleted and not (latest.complete or latest.dry_run):
             latest = read(DeletionView, self._post(path, body))
-            found = found.plus(latest)
-        return found
+            total = total.plus(latest)
+        return total
 
     def retention(self, *, refresh: bool = False) -> RetentionView:
         """Return how long objects of each kind are kept, and what retention would move to the trash now.

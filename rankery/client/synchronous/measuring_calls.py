@@ -13,7 +13,7 @@ from rankery.client.synchronous.job_calls import JobCalls
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
 from rankery.client.synchronous.system_calls import SystemCalls, System
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.schemas.answers import ComparisonEntry
 from rankery.client.schemas.requests import (
@@ -75,7 +75,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
             "priority": priority,
             **labels,
         }
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def compare(
         self,
@@ -138,7 +138,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
             "priority": priority,
             **labels,
         }
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def rank_dataset(
         self,
@@ -171,7 +171,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
             "priority": priority,
             **labels,
         }
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def inspect(
         self,
@@ -225,7 +225,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
             "priority": priority,
             **labels,
         }
-        return self.submit(given(spec))
+        return self.submit(without_none(spec))
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
         """Return the mean and 95 % interval of each metric of an evaluation.

@@ -34,12 +34,9 @@ class Resource(BaseModel):
         made._transport = transport
         return made
 
-    def _take(self, document: Any) -> Self:
+    def _update_from(self, document: Any) -> Self:
         """Update the resource from a response."""
-        return self._become(read(type(self), document))
-
-    def _become(self, other: BaseModel) -> Self:
-        self.__dict__.update(other.__dict__)
+        self.__dict__.update(read(type(self), document).__dict__)
         return self
 
     @property
@@ -48,12 +45,12 @@ class Resource(BaseModel):
 
     def _change(self, changes: Mapping[str, Any]) -> Self:
         """Change fields of the resource."""
-        return self._take(self._transport.request("PATCH", self._path, json=changes).json())
+        return self._update_from(self._transport.request("PATCH", self._path, json=changes).json())
 
     def _post(self, action: str) -> Self:
         """Request an action that changes the resource, once."""
         response = self._transport.request("POST", f"{self._path}/{action}", repeatable=False)
-        return self._take(response.json())
+        return self._update_from(response.json())
 
     def _delete(self, **parameters: bool) -> httpx.Response:
         """Delete the resource; a parameter is sent only if it is true."""
@@ -70,7 +67,7 @@ class Refreshable(Resource):
         Returns:
             This object.
         """
-        return self._take(self._transport.get(self._path))
+        return self._update_from(self._transport.get(self._path))
 
 
 class Deletable(Resource):
@@ -94,6 +91,8 @@ class Deletable(Resource):
 
 
 class _Work(Protocol):
+    """A job, a study or an experiment."""
+
     @property
     def id(self) -> str: ...
     @property
@@ -126,7 +125,7 @@ def until_succeeded(
         on_progress: Called after each poll.
         timeout_seconds: Timeout in seconds; None waits forever.
         interval_seconds: First interval between polls.
-        longest_seconds: Length to which the interval grows.
+        longest_seconds: Longest interval between polls.
 
     Raises:
         TimeoutError: The timeout has expired.

@@ -191,7 +191,7 @@ class Ranking(RankingView, Deletable, Tabular):
     """A stored ranking of a dataset's queries."""
 
     def queries(self) -> Pages[RankingItem]:
-        """List its queries with their documents, best first, in the dataset's order."""
+        """List the queries in the order of the dataset, each with its documents, best first."""
         return Pages(self._transport, self._path, lambda one: read(RankingItem, one))
 
     def download(

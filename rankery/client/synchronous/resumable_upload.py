@@ -12,10 +12,10 @@ from rankery.client.synchronous.transport import Transport
 from rankery.client.reading import Document, document_of
 from rankery.client.resumable import (
     BLOCK_BYTES,
-    PIECE_BYTES,
-    PIECE_TYPE,
+    CHUNK_BYTES,
+    CHUNK_TYPE,
     TUS,
-    RememberedUpload,
+    StoredUploadId,
     UploadRetries,
     is_gone,
     is_retryable,
@@ -43,8 +43,8 @@ class ResumableUpload:
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._furthest_offset = 0
-        self._remembered = RememberedUpload(transport.base_url, path)
-        self._id = self._remembered.find()
+        self._stored_id = StoredUploadId(transport.base_url, path)
+        self._id = self._stored_id.read()
 
     def send(self) -> str:
         """Send the remaining bytes.
@@ -61,11 +61,11 @@ class ResumableUpload:
             try:
                 offset = self._offset()
                 while offset < self._size_bytes:
-                    offset = self._send_piece(offset)
+                    offset = self._send_chunk(offset)
                 return f"upload:{self._id}"
             except RankeryApiError as error:
                 if self._id is not None and is_gone(error):
-                    self.forget()
+                    self.delete_record()
                 elif not is_retryable(error):
                     raise
                 pause = self._retries.pause()
@@ -77,9 +77,9 @@ class ResumableUpload:
                     raise
             time.sleep(pause)
 
-    def forget(self) -> None:
-        """Remove the record of the upload, which was used or has expired."""
-        self._remembered.forget()
+    def delete_record(self) -> None:
+        """Delete the stored id of the upload, which was used or has expired."""
+        self._stored_id.delete()
         self._id = None
 
     def _offset(self) -> int:
@@ -96,13 +96,13 @@ class ResumableUpload:
                 repeatable=False,
             )
             self._id = str(document_of(created)["id"])
-            self._remembered.keep(self._id)
-            return self._arrived(0)
+            self._stored_id.write(self._id)
+            return self._record_offset(0)
         found = self._transport.request("HEAD", f"/v1/uploads/{self._id}", headers=TUS)
-        return self._arrived(int(found.headers["Upload-Offset"]))
+        return self._record_offset(int(found.headers["Upload-Offset"]))
 
-    def _send_piece(self, offset: int) -> int:
-        size = min(PIECE_BYTES, self._size_bytes - offset)
+    def _send_chunk(self, offset: int) -> int:
+        size = min(CHUNK_BYTES, self._size_bytes - offset)
         with opened(self._path) as file:
             file.seek(offset)
             response = self._transport.send_once(
@@ -111,12 +111,12 @@ class ResumableUpload:
                 content=self._blocks(file, size),
                 headers={
                     **TUS,
-                    "Content-Type": PIECE_TYPE,
+                    "Content-Type": CHUNK_TYPE,
                     "Content-Length": str(size),
                     "Upload-Offset": str(offset),
                 },
             )
-        return self._arrived(int(response.headers["Upload-Offset"]))
+        return self._record_offset(int(response.headers["Upload-Offset"]))
 
     def _blocks(self, file: IO[bytes], size: int) -> Iterator[bytes]:
         while size:
@@ -124,28 +124,28 @@ class ResumableUpload:
             if not block:
                 raise FileUnusable(f"{self._path} has become shorter while it was sent")
             size -= len(block)
-            self._show(self._sent_bytes + len(block))
+            self._report_sent(self._sent_bytes + len(block))
             yield block
 
-    def _arrived(self, offset: int) -> int:
+    def _record_offset(self, offset: int) -> int:
         """Record the offset stored by the service; progress resets the retry deadline."""
         if offset > self._furthest_offset:
             self._furthest_offset = offset
             self._retries.renew()
-        self._show(offset)
+        self._report_sent(offset)
         return offset
 
-    def _show(self, sent_bytes: int) -> None:
+    def _report_sent(self, sent_bytes: int) -> None:
         self._on_bytes(sent_bytes - self._sent_bytes)
         self._sent_bytes = sent_bytes
 
 
 def send_upload(transport: Transport, path: str, upload: Upload, on_bytes: OnBytes) -> Document:
-    """POST a creation from files; upload large files before it, in chunks.
+    """Create an object from files by one POST; upload large files before it, in chunks.
 
     Args:
         transport: Transport of the requests.
-        path: Path of the creation.
+        path: Path of the collection, such as `/v1/datasets`.
         upload: The files.
         on_bytes: Called with the bytes sent since the last call; negative for bytes to send again.
     """
@@ -156,5 +156,5 @@ def send_upload(transport: Transport, path: str, upload: Upload, on_bytes: OnByt
         references[part] = large[part].send()
     document = transport.upload_form(path, upload.with_references(references), on_bytes)
     for finished in large.values():
-        finished.forget()
+        finished.delete_record()
     return document

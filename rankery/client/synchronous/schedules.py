@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls, Refreshable
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.views.schedule import ScheduleRunView, ScheduleView
 
 
@@ -49,7 +49,7 @@ class Schedule(ScheduleView, Refreshable):
             status: Only runs of this status, such as `promoted` or `failed`.
         """
         path = f"{self._path}/runs"
-        selection = given({"status": status})
+        selection = without_none({"status": status})
         return Pages(self._transport, path, lambda one: read(ScheduleRunView, one), **selection)
 
     def delete(self) -> None:
@@ -111,13 +111,13 @@ class ScheduleCalls(Calls):
             "enabled": enabled,
             "project": project,
         }
-        return self._bound(Schedule, self.transport.create("/v1/schedules", given(body)))
+        return self._bound(Schedule, self.transport.create("/v1/schedules", without_none(body)))
 
     def schedules(self, *, enabled: bool | None = None) -> Pages[Schedule]:
         """List schedules, newest first.
 
         Args:
-            enabled: Only schedules that are enabled, or only paused ones.
+            enabled: True for only enabled schedules, False for only paused ones.
         """
         return self._pages(Schedule, "/v1/schedules", enabled=enabled)
 

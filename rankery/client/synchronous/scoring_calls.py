@@ -37,7 +37,7 @@ from rankery.client.frames.incoming import (
 )
 from rankery.client.frames.interleaved import as_queries, as_response_table, check_ids
 from rankery.client.frames.outgoing import as_numpy, in_library_of
-from rankery.client.reading import document_of, given, read
+from rankery.client.reading import document_of, read, without_none
 from rankery.client.references import HasId, described, escaped_reference, id_of
 from rankery.client.schemas.requests import CandidateQuery
 from rankery.client.views.model import ModelView
@@ -119,10 +119,10 @@ class ScoringCalls(Calls):
             top_k: Documents to return of each query; all when None.
             explain: Whether to return the contribution of each feature to each score.
             columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
-            order: Order of the resulting data frame: by query and `rank`, or that of the input `rows` with
-                the pandas index, so that `frame["score"] = ranked["score"]` is right.
+            order: `rank` sorts the resulting data frame by query and rank. `rows` keeps the order and the
+                pandas index of the input, so that `frame["score"] = ranked["score"]` matches the rows.
             allow_absent_features: Count features without a column in a data frame as missing values.
-            keep: Whether users see the rankings; if so, the service stores a sample of them. A stored
+            keep: Whether users will see the rankings, of which the service then stores a sample. A stored
                 ranking has a `ranking_id` for `send_events`, which is a column of a resulting data frame.
             user: Any text that identifies the user; only its keyed hash is stored.
             session: Any text that identifies the session; only its keyed hash is stored.
@@ -154,7 +154,7 @@ class ScoringCalls(Calls):
         """
         check_order(order)
         queries = collected(queries)
-        shown_to = _shown_to(keep, user, session, interleaving)
+        served_fields = _served_fields(keep, user, session, interleaving)
         if is_frame(queries):
             if interleaving is not None and (explain or order == "rows"):
                 raise InvalidArgument("an interleaved list is returned in its own order, and not explained")
@@ -162,19 +162,19 @@ class ScoringCalls(Calls):
             candidates = prepare_candidates(
                 queries, features, columns, label, allow_absent_features=allow_absent_features
             )
-            answer = self._rank_shown(model_id, candidates.table, top_k, shown_to)
+            answer = self._rank_served(model_id, candidates.table, top_k, served_fields)
             if explain:
                 answer = self._explained(model_id, features, candidates, answer)
             found = candidates.with_frame_rows(answer, order)
             return in_library_of(queries, found, keeps_index=order == "rows")
         if hasattr(queries, "__array__") or hasattr(queries, "toarray"):
-            if shown_to:
+            if served_fields:
                 raise InvalidArgument("an array has no ids, by which lists are kept: use rank_arrays")
             return self.rank_arrays(reference, queries, top_k)
         plain_queries = scoring_queries(queries)
-        body = {"queries": plain_queries, "top_k": top_k, "explain": explain or None, **shown_to}
+        body = {"queries": plain_queries, "top_k": top_k, "explain": explain or None, **served_fields}
         try:
-            response = self.transport.request("POST", _rank_path(reference), json=given(body))
+            response = self.transport.request("POST", _rank_path(reference), json=without_none(body))
         except RankeryApiError as error:
             names = (self._model(reference))[1] if error.status == _INVALID else []
             raise with_locations(error, plain_queries, names) from None
@@ -198,7 +198,7 @@ class ScoringCalls(Calls):
             allow_absent_features: Count features without a column in a data frame as missing values.
 
         Returns:
-            (n_documents,)
+            (n_documents,) scores.
 
         Raises:
             DataUnusable: The candidates cannot be sent.
@@ -240,7 +240,8 @@ class ScoringCalls(Calls):
             reference: The model: id, name, `name:version` or `name@alias`.
             features: (n_documents, n_features) in the model's order; NaN is a missing value.
             top_k: Documents to return of each query; all when None.
-            query_sizes: (n_queries,) documents of each query, in order; or `query_ids`; one query if neither.
+            query_sizes: (n_queries,) number of documents of each query, in order; instead of `query_ids`. If
+                both are None, all documents are of one query.
             query_ids: (n_documents,), in any order.
             document_ids: (n_documents,), optional; returned in the result.
             keep: As in `rank`, like the three following arguments; all need `query_ids` and `document_ids`.
@@ -255,14 +256,14 @@ class ScoringCalls(Calls):
 
         Raises:
             DataUnusable: The shapes do not match, or ids are missing.
-            WrongType: `features` is no array.
+            WrongType: `features` is not an array.
             RankeryApiError: There is no such model, or the candidates do not match its features.
         """
         model_id, candidates = self._array_candidates(
             reference, features, query_sizes=query_sizes, query_ids=query_ids, document_ids=document_ids
         )
-        shown_to = _shown_to(keep, user, session, interleaving)
-        answer = self._rank_shown(model_id, candidates.table, top_k, shown_to)
+        served_fields = _served_fields(keep, user, session, interleaving)
+        answer = self._rank_served(model_id, candidates.table, top_k, served_fields)
         return as_numpy(candidates.with_frame_rows(answer, "rank"))
 
     def _array_candidates(
@@ -284,25 +285,25 @@ class ScoringCalls(Calls):
         model = self.transport.get(f"/v1/models/{escaped_reference(reference)}")
         return model["id"], model["feature_names"], f"{model['name']}:{model['version']}"
 
-    def _rank_shown(
-        self, model_id: str, table: "pa.Table", top_k: int | None, shown_to: Mapping[str, Any]
+    def _rank_served(
+        self, model_id: str, table: "pa.Table", top_k: int | None, served_fields: Mapping[str, Any]
     ) -> "pa.Table":
         """Return rankings for a table of candidates, stored or interleaved if users see them."""
-        if "interleaving" in shown_to:
+        if "interleaving" in served_fields:
             check_ids(table)
-            return self._interleaved(model_id, table, top_k, shown_to)
-        if "keep" not in shown_to:
+            return self._interleaved(model_id, table, top_k, served_fields)
+        if "keep" not in served_fields:
             return self._rank_table(model_id, table, top_k)
         check_ids(table)
-        entries = {name: "true" if value is True else value for name, value in shown_to.items()}
-        return self._rank_table(model_id, table, top_k, entries)
+        metadata = {name: "true" if value is True else value for name, value in served_fields.items()}
+        return self._rank_table(model_id, table, top_k, metadata)
 
     def _rank_table(
         self,
         model_id: str,
         table: "pa.Table",
         top_k: int | None,
-        entries: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
         *,
         keep_queries: bool = True,
     ) -> "pa.Table":
@@ -315,19 +316,19 @@ class ScoringCalls(Calls):
                 "POST",
                 _rank_path(model_id),
                 parameters={"top_k": top_k},
-                content=as_stream(table.slice(first, end - first), entries),
+                content=as_stream(table.slice(first, end - first), metadata),
                 headers={"Content-Type": _ARROW, "Accept": _ARROW},
             )
             part = pa.ipc.open_stream(response.content).read_all()
             rows = pa.array(part.column("row").to_numpy() + first)
             part = part.set_column(part.column_names.index("row"), "row", rows)
-            if entries is not None and "ranking_id" not in part.column_names:  # this part was not stored
+            if metadata is not None and "ranking_id" not in part.column_names:  # this part was not stored
                 part = part.append_column("ranking_id", pa.nulls(len(part), pa.string()))
             parts.append(part)
         return pa.concat_tables(parts).replace_schema_metadata(None)
 
     def _interleaved(
-        self, model_id: str, table: "pa.Table", top_k: int | None, shown_to: Mapping[str, Any]
+        self, model_id: str, table: "pa.Table", top_k: int | None, served_fields: Mapping[str, Any]
     ) -> "pa.Table":
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
@@ -335,7 +336,7 @@ class ScoringCalls(Calls):
         for first, end in split_into_requests(table, max_rows, MAX_BYTES):
             queries = as_queries(table.slice(first, end - first))
             for batch in batches(queries, max_rows, MAX_BYTES, MAX_QUERIES):
-                body = given({"queries": batch, "top_k": top_k, **shown_to})
+                body = without_none({"queries": batch, "top_k": top_k, **served_fields})
                 response = self.transport.request("POST", _rank_path(model_id), json=body)
                 ranked += document_of(response)["queries"]
         return as_response_table(table, ranked)
@@ -355,16 +356,16 @@ class ScoringCalls(Calls):
                     raise
                 batch_size = (batch_size + 1) // 2
                 continue
-            explanations.take(document_of(response))
+            explanations.store(document_of(response))
         return explanations.added_to(answer)
 
 
-def _shown_to(
+def _served_fields(
     keep: bool, user: str | None, session: str | None, interleaving: str | HasId | None
 ) -> dict[str, Any]:
     """Return the fields of a scoring request whose rankings users see."""
     named = None if interleaving is None else id_of(interleaving)
-    return given({"keep": keep or None, "user": user, "session": session, "interleaving": named})
+    return without_none({"keep": keep or None, "user": user, "session": session, "interleaving": named})
 
 
 def _rank_path(reference: str | HasId) -> str:

@@ -17,7 +17,7 @@ from rankery.client.arguments import (
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Refreshable, until_succeeded
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.schemas.answers import StudyImportance, Trial
 from rankery.client.schemas.requests import (
     HoldOut,
@@ -108,7 +108,7 @@ class Study(StudyView, Refreshable):
             trials: Largest number of trials, including those so far.
             parallel_trials: Trials that are queued or run at the same time.
         """
-        return self._change(given({"trials": trials, "parallel_trials": parallel_trials}))
+        return self._change(without_none({"trials": trials, "parallel_trials": parallel_trials}))
 
     def clone(self, **changes: Any) -> "Study":
         """Submit a new study like this one.
@@ -177,7 +177,7 @@ class StudyCalls(DatasetReferences):
             model_name: Model name of which the winner and the default become versions.
             dataset: Training data, in any form that `train` takes.
             search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
-                `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
+                `(0.01, 0.3, "log")`, a list of choices, or a parameter in the API's form.
             loss: Loss of the default trial, and of the others unless the search space varies it.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
             scorer: Scorer to train, as in `train`; names of the search space are then its hyperparameters.
@@ -185,10 +185,10 @@ class StudyCalls(DatasetReferences):
             metric: The objective; `ndcg@10` when left out.
             folds: Number of cross-validation folds, or the query column with the folds; 5 by default.
             validation: A single hold-out instead of folds.
-            early_stopping: Number of iterations without a better objective that ends a fold.
+            early_stopping: Stop a fold after this number of iterations without a better objective.
             trials: Largest number of trials, including the default; 50 when left out.
             seconds: Time after which no further trial is started.
-            patience: Number of trials without a new best trial that ends the study.
+            patience: Stop the study after this number of trials without a new best trial.
             parallel_trials: Trials that are queued or run at the same time.
             sampler: `tpe`, `random`, `grid` or `qmc`.
             pruner: `wilcoxon`, `median` or `none`.
@@ -215,11 +215,11 @@ class StudyCalls(DatasetReferences):
         held_out = None
         if validation is not None or folds is not None:
             held_out = validation_field(held_validation, folds)
-        asked_scorer = scorer_field(scorer)
-        is_network = asked_scorer is not None and asked_scorer["kind"] != "trees"
+        requested_scorer = scorer_field(scorer)
+        is_network = requested_scorer is not None and requested_scorer["kind"] != "trees"
         base = {
             "loss": loss_field(loss),
-            "scorer": asked_scorer,
+            "scorer": requested_scorer,
             "hyperparameters": hyperparameters,
             "early_stopping_rounds": early_stopping,
             "label_map": label_map,
@@ -229,19 +229,19 @@ class StudyCalls(DatasetReferences):
             "model_name": model_name,
             "dataset_id": self._dataset_id(dataset, columns, f"{model_name} train"),
             **test_fields(held_test),
-            "base": given(base),
+            "base": without_none(base),
             "search_space": search_space_field(search_space, is_network=is_network),
-            "objective": given({"metric": metric, "validation": held_out}),
+            "objective": without_none({"metric": metric, "validation": held_out}),
             "sampler": sampler,
             "pruner": pruner,
-            "budget": given({"trials": trials, "seconds": seconds, "patience": patience}),
+            "budget": without_none({"trials": trials, "seconds": seconds, "patience": patience}),
             "parallel_trials": parallel_trials,
             "seed": seed,
             "alias": alias,
             "priority": priority,
             "project": project,
         }
-        return self.submit_study(given(spec))
+        return self.submit_study(without_none(spec))
 
     def submit_study(self, study: Mapping[str, Any]) -> Study:
         """Submit a study with the fields of the HTTP API.

@@ -76,14 +76,14 @@ class Transport:
         return document_of(self.request("GET", path, parameters=parameters))
 
     def create(self, path: str, json: Any = None) -> Document:
-        """POST a creation, idempotent across retries."""
+        """Create an object by POST, idempotent across retries."""
         return document_of(self.request("POST", path, json=json, headers=_idempotent()))
 
     def upload_form(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
-        """POST a creation from files as one form.
+        """Create an object by POST of files as one form.
 
         Args:
-            path: Path of the creation.
+            path: Path of the collection, such as `/v1/datasets`.
             upload: The files, read from the start at each attempt.
             on_bytes: Called with the bytes sent since the last call; negative for bytes to send again.
         """
@@ -251,7 +251,7 @@ class Transport:
     ) -> httpx.Response | None:
         """Send the request once; if it should be retried, pause and return None."""
         try:
-            response = self._answer(method, url, into, options)
+            response = self._send(method, url, into, options)
         except httpx.HTTPError as error:
             if into is not None and into[0].has_grown():
                 attempts.renew()
@@ -269,7 +269,7 @@ class Transport:
         time.sleep(pause)
         return None
 
-    def _answer(
+    def _send(
         self,
         method: str,
         url: httpx.URL | str,

@@ -23,7 +23,7 @@ from rankery.client.frames.incoming import (
     temporary_parquet,
 )
 from rankery.client.frames.judged import checked_columns, declared_categories
-from rankery.client.reading import given
+from rankery.client.reading import without_none
 from rankery.client.references import described, is_address, mapping_of, path_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, InvalidArgument, WrongType
@@ -96,7 +96,7 @@ class UploadCalls(Calls):
             ```
         """
         paths = _paths(parts)
-        paths |= {f"{part}_query": side for part, side in _paths(query_sizes).items()}
+        paths |= {f"{part}_query": query_file for part, query_file in _paths(query_sizes).items()}
         options: dict[str, Any] = {
             "name": name,
             "format": format,
@@ -116,11 +116,11 @@ class UploadCalls(Calls):
             table = as_table(data)
             options["columns"] = json.dumps(checked_columns(data, table, columns))
             with temporary_parquet(table) as path:
-                return self._upload(Upload({"file": path, **paths}, _texts(options)), progress)
+                return self._upload(Upload({"file": path, **paths}, _form_fields(options)), progress)
         options["columns"] = columns and json.dumps(columns)
         if data is not None or not paths:
             paths["file"] = path_of(data, _DATA)
-        return self._upload(Upload(paths, _texts(options)), progress)
+        return self._upload(Upload(paths, _form_fields(options)), progress)
 
     def upload_arrays(
         self,
@@ -200,7 +200,7 @@ class UploadCalls(Calls):
             name: Display name.
             parts: `train`, `validation` and `test` addresses instead; each becomes a dataset.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.
-            columns: Column roles of a table; this and the following as in `upload_dataset`.
+            columns: Column roles of a table, as in `upload_dataset`.
             format: Detected by the content if None.
             credentials: Name of credentials that are configured in workers; never a secret.
             non_contiguous_queries: `regroup` gathers the rows of each query; `error` refuses queries whose
@@ -237,7 +237,7 @@ class UploadCalls(Calls):
         )
 
     def _import_address(self, source: Any, **options: Any) -> Dataset:
-        body = given({"source": source, **options})
+        body = without_none({"source": source, **options})
         return self._bound(Dataset, self.transport.create("/v1/datasets", body))
 
     def _upload_triple(
@@ -273,7 +273,7 @@ class UploadCalls(Calls):
         return self._bound(Dataset, document)
 
 
-def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+def _form_fields(options: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in options.items() if value is not None}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls, Refreshable
-from rankery.client.reading import given, read
+from rankery.client.reading import read, without_none
 from rankery.client.references import HasId, id_of
 from rankery.client.views.webhook import DeliveryView, WebhookTestView, WebhookView
 
@@ -70,7 +70,7 @@ class Webhook(WebhookView, Refreshable):
 
 
 class WebhookCalls(Calls):
-    """Calls about webhooks; their key needs the scope `admin`."""
+    """Calls about webhooks; the API key needs the scope `admin`."""
 
     def create_webhook(
         self,
@@ -104,7 +104,7 @@ class WebhookCalls(Calls):
             "project": project,
             "enabled": enabled,
         }
-        return self._bound(Webhook, self.transport.create("/v1/webhooks", given(body)))
+        return self._bound(Webhook, self.transport.create("/v1/webhooks", without_none(body)))
 
     def webhooks(self) -> Pages[Webhook]:
         """List webhooks, newest first."""

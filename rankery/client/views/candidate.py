@@ -1,13 +1,13 @@
 """Candidates of automatic trainings."""
 
-from rankery.client.display.card import Card, Shown
+from rankery.client.display.card import Card, Displayable
 from rankery.client.display.texts import interval, number, seconds
 from rankery.client.schemas import answers
 
 _MEASURED = ("complete", "stopped", "out-of-time")
 
 
-class CandidateView(Shown, answers.AutoTrainCandidate):
+class CandidateView(Displayable, answers.AutoTrainCandidate):
     """A candidate of an automatic training."""
 
     def summary(self) -> dict[str, str]:

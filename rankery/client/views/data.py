@@ -1,11 +1,11 @@
 """Datasets and click logs, which a job reads or makes."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, moment, size
 from rankery.client.schemas import answers
 
 
-class DatasetView(Shown, answers.Dataset):
+class DatasetView(Displayable, answers.Dataset):
     """A judged dataset, as last fetched from the service."""
 
     def summary(self) -> dict[str, str]:
@@ -17,7 +17,7 @@ class DatasetView(Shown, answers.Dataset):
         return _card("dataset", self, self.summary())
 
 
-class ClickLogView(Shown, answers.ClickLog):
+class ClickLogView(Displayable, answers.ClickLog):
     """A click log, as last fetched from the service."""
 
     def summary(self) -> dict[str, str]:

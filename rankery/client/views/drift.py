@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, moment, number, p_value
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class DriftReportEntryView(Shown, answers.DriftReportEntry):
+class DriftReportEntryView(Displayable, answers.DriftReportEntry):
     """A drift report in a list; `client.drift_report` returns the whole report."""
 
     def summary(self) -> dict[str, str]:
@@ -23,7 +23,7 @@ class DriftReportEntryView(Shown, answers.DriftReportEntry):
         return Card("drift report", self.summary(), self.sentence)
 
 
-class DriftReportView(Shown, answers.DriftReport, Tabular):
+class DriftReportView(Displayable, answers.DriftReport, Tabular):
     """Comparison of the score samples of a model with its training data, and with earlier samples."""
 
     def summary(self) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Events of a service."""
 
-from rankery.client.display.card import Card, Shown
+from rankery.client.display.card import Card, Displayable
 from rankery.client.display.texts import moment
 from rankery.client.schemas import answers
 
 
-class EventView(Shown, answers.Event):
+class EventView(Displayable, answers.Event):
     """An event of the service."""
 
     def summary(self) -> dict[str, str]:

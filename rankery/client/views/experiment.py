@@ -1,6 +1,6 @@
 """Experiments of papers."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import moment
 from rankery.client.schemas import answers
 
@@ -8,7 +8,7 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 _ENDED_TRAININGS = ("succeeded", "failed", "cancelled")
 
 
-class ExperimentView(Shown, answers.Experiment):
+class ExperimentView(Displayable, answers.Experiment):
     """An experiment, as last fetched from the service."""
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.listing import Listing
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 AnyJob = TypeVar("AnyJob", bound=JobView)
-_DECIDING = "validation"  # selection by test values would be biased
+_SELECTION_DATA = "validation"  # selection by test values would be biased
 
 
-class GridView(Shown, Tabular, Generic[AnyJob]):
+class GridView(Displayable, Tabular, Generic[AnyJob]):
     """The trainings of a grid, in the order of its points.
 
     Attributes:
@@ -95,7 +95,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
 
     def _value(self, job: AnyJob) -> float | None:
         """Return the validation value of the first metric, negated if lower is better."""
-        found = ((job.metrics or {}).get(_DECIDING) or {}).get(self._metric)
+        found = ((job.metrics or {}).get(_SELECTION_DATA) or {}).get(self._metric)
         return None if found is None else self._sign * float(found)
 
 

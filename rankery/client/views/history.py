@@ -4,7 +4,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, milliseconds, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class History(Shown, answers.JobHistory, Tabular):
+class History(Displayable, answers.JobHistory, Tabular):
     """Learning curves: one value per measured iteration for each metric and dataset."""
 
     @property
     def median_milliseconds(self) -> dict[str, float]:
         """Median time of an iteration by part, the longest first; empty if no times were recorded."""
-        known = {
+        recorded = {
             part: [time for time in times if time is not None]
             for part, times in (self.milliseconds or {}).items()
         }
-        medians = {part: median(times) for part, times in known.items() if times}
+        medians = {part: median(times) for part, times in recorded.items() if times}
         return dict(sorted(medians.items(), key=lambda part: -part[1]))
 
     @property

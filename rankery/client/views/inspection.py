@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, interval, moment, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Inspection(Shown, answers.Inspection, Tabular):
+class Inspection(Displayable, answers.Inspection, Tabular):
     """Feature importance and partial dependence of a model on a dataset."""
 
     def summary(self) -> dict[str, str]:
@@ -44,7 +44,7 @@ class Inspection(Shown, answers.Inspection, Tabular):
         return plots.permutations(self, top)
 
 
-class Importance(Shown, answers.ModelImportance, Tabular):
+class Importance(Displayable, answers.ModelImportance, Tabular):
     """Split counts and gains of a model's features."""
 
     def summary(self) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Interleavings and their verdicts."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, moment, number, p_value
 from rankery.client.schemas import answers
 
 
-class InterleavingView(Shown, answers.Interleaving):
+class InterleavingView(Displayable, answers.Interleaving):
     """An interleaving of two or more rankers."""
 
     def summary(self) -> dict[str, str]:
@@ -23,7 +23,7 @@ class InterleavingView(Shown, answers.Interleaving):
         return Card("interleaving", self.summary() | {"sample size": count(self.sample_size)})
 
 
-class InterleavingVerdictView(Shown, answers.InterleavingVerdict):
+class InterleavingVerdictView(Displayable, answers.InterleavingVerdict):
     """The verdict of an interleaving."""
 
     def summary(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, loss, moment, number, ranks, seconds, size, steps
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
@@ -10,7 +10,7 @@ from rankery.errors import NothingMade
 ENDED = frozenset({"succeeded", "refused", "failed", "cancelled"})
 
 
-class JobView(Shown, answers.Job):
+class JobView(Displayable, answers.Job):
     """A job, as last fetched from the service."""
 
     attempts: list[answers.Attempt] = Field(default_factory=list)
@@ -53,9 +53,9 @@ class JobView(Shown, answers.Job):
         """
         found = (self.result or {}).get(name)
         if found is None:
-            what = name.removesuffix("_id")
+            noun = name.removesuffix("_id")
             why = "makes none" if self.status == "succeeded" else f"is {self.status}"
-            raise NothingMade(f"there is no {what}: the {self.kind} job {self.id} {why}")
+            raise NothingMade(f"there is no {noun}: the {self.kind} job {self.id} {why}")
         return str(found)
 
     def summary(self) -> dict[str, str]:

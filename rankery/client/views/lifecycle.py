@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, kinds, moment, size
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class DeletionView(Shown, answers.Deletion):
+class DeletionView(Displayable, answers.Deletion):
     """Deleted objects, or those that a dry run would delete."""
 
     def plus(self, other: "DeletionView") -> "DeletionView":
@@ -41,7 +41,7 @@ class DeletionView(Shown, answers.Deletion):
         return Card("dry run of a deletion" if self.dry_run else "deletion", self.summary(), tables=tables)
 
 
-class LabelledView(Shown, answers.Labelled):
+class LabelledView(Displayable, answers.Labelled):
     """Labelled objects, or those that a dry run would label."""
 
     def plus(self, other: "LabelledView") -> "LabelledView":
@@ -66,7 +66,7 @@ class LabelledView(Shown, answers.Labelled):
         return Card("dry run of a labelling" if self.dry_run else "labelling", self.summary(), tables=tables)
 
 
-class RestoredView(Shown, answers.Restored):
+class RestoredView(Displayable, answers.Restored):
     """Objects restored from the trash."""
 
     def summary(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ class RestoredView(Shown, answers.Restored):
         return Card("restored", self.summary())
 
 
-class TrashedObjectView(Shown, answers.TrashedObject):
+class TrashedObjectView(Displayable, answers.TrashedObject):
     """An object in the trash."""
 
     def summary(self) -> dict[str, str]:
@@ -97,7 +97,7 @@ class TrashedObjectView(Shown, answers.TrashedObject):
         return Card(f"{self.kind} in the trash", self.summary())
 
 
-class StorageView(Shown, answers.Storage, Tabular):
+class StorageView(Displayable, answers.Storage, Tabular):
     """Storage of a service in bytes by kind, and what retention would free."""
 
     def summary(self) -> dict[str, str]:

@@ -1,13 +1,13 @@
 """Versions of models, and promotion gates."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, loss, moment, number, size
 from rankery.client.schemas import answers
 
 _BY_EPOCHS = frozenset({"linear", "mlp"})
 
 
-class ModelView(Shown, answers.Model):
+class ModelView(Displayable, answers.Model):
     """A version of a model, as last fetched from the service."""
 
     @property
@@ -54,21 +54,21 @@ class ModelView(Shown, answers.Model):
         return Card(f"model {self.reference}", facts, tables=[*tables, *CardTable.of_findings(self.findings)])
 
 
-class GateView(Shown, answers.Gate):
+class GateView(Displayable, answers.Gate):
     """The promotion gate of an alias: the checks that a version must pass before the alias moves."""
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""
         return {
             "alias": f"{self.name}@{self.alias}",
-            "metric": self.metric or self._of_clicks(),
+            "metric": self.metric or self._clicks_metric(),
             "require": self.require.replace("_", " "),
             "p": f"{self.p:g}",
             "dataset": self.dataset_id or "",
             "updated": moment(self.updated_at),
         }
 
-    def _of_clicks(self) -> str:
+    def _clicks_metric(self) -> str:
         return f"{self.counterfactual.metric}, estimated" if self.counterfactual else "interleaving"
 
     def card(self) -> Card:

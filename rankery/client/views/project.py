@@ -1,11 +1,11 @@
 """Projects, which label jobs, models and data."""
 
-from rankery.client.display.card import Card, Shown
+from rankery.client.display.card import Card, Displayable
 from rankery.client.display.texts import count
 from rankery.client.schemas import answers
 
 
-class ProjectView(Shown, answers.Project):
+class ProjectView(Displayable, answers.Project):
     """A project with its number of objects."""
 
     def summary(self) -> dict[str, str]:

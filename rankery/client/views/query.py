@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SHOWN_FEATURES = 8
 
 
-class Query(Shown, answers.JudgedQuery, Tabular):
+class Query(Displayable, answers.JudgedQuery, Tabular):
     """A query of a dataset with some of its documents."""
 
     def summary(self) -> dict[str, str]:

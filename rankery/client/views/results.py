@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, interval, moment, number, p_value
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -14,8 +14,10 @@ from rankery.client.schemas.base import Answer
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_SHOWN_QUERIES = 3
 
-class EvaluationView(Shown, answers.Evaluation):
+
+class EvaluationView(Displayable, answers.Evaluation):
     """A model or a ranking measured on a dataset."""
 
     def summary(self) -> dict[str, str]:
@@ -48,7 +50,7 @@ class EvaluationView(Shown, answers.Evaluation):
         return plots.evaluation(self)
 
 
-class ComparisonView(Shown, answers.Comparison):
+class ComparisonView(Displayable, answers.Comparison):
     """Systems compared on the queries of one dataset."""
 
     def summary(self) -> dict[str, str]:
@@ -103,7 +105,7 @@ def pair_table(pair: answers.Pair, names: Sequence[str], correction: str = "holm
     return CardTable(columns, rows, f"{b} against {a}")
 
 
-class RankingView(Shown, Answer):
+class RankingView(Displayable, Answer):
     """A stored ranking."""
 
     id: str
@@ -134,7 +136,7 @@ class RankingView(Shown, Answer):
         return Card(f"ranking by {self.system}", self.summary())
 
 
-class RankedQueries(Shown, answers.RankResponse, Tabular):
+class RankedQueries(Displayable, answers.RankResponse, Tabular):
     """Candidate documents ranked by a model."""
 
     def summary(self) -> dict[str, str]:
@@ -168,6 +170,3 @@ class RankedQueries(Shown, answers.RankResponse, Tabular):
                 "score": pa.array([document.score for _, document in rows], pa.float64()),
             }
         )
-
-
-_SHOWN_QUERIES = 3

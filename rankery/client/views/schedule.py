@@ -1,13 +1,13 @@
 """Schedules and their runs."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import moment
 from rankery.client.schemas import answers
 
 _UNFINISHED = frozenset({"queued", "training", "running", "promoting"})
 
 
-class ScheduleRunView(Shown, answers.ScheduleRun):
+class ScheduleRunView(Displayable, answers.ScheduleRun):
     """One run of a schedule."""
 
     @property
@@ -31,7 +31,7 @@ class ScheduleRunView(Shown, answers.ScheduleRun):
         return Card(f"run of schedule {self.schedule_id}", self.summary())
 
 
-class ScheduleView(Shown, answers.Schedule):
+class ScheduleView(Displayable, answers.Schedule):
     """A schedule that queues a job periodically."""
 
     def summary(self) -> dict[str, str]:

@@ -1,13 +1,13 @@
 """Hyperparameter studies."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import moment, number
 from rankery.client.schemas import answers
 
 ENDED = ("succeeded", "failed", "cancelled")
 
 
-class StudyView(Shown, answers.Study):
+class StudyView(Displayable, answers.Study):
     """A hyperparameter study, as last fetched from the service."""
 
     @property

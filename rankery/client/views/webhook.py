@@ -1,11 +1,11 @@
 """Webhooks and their deliveries."""
 
-from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.card import Card, CardTable, Displayable
 from rankery.client.display.texts import count, moment, seconds
 from rankery.client.schemas import answers
 
 
-class WebhookView(Shown, answers.Webhook):
+class WebhookView(Displayable, answers.Webhook):
     """A webhook, as last fetched from the service."""
 
     secret: str | None = None
@@ -33,7 +33,7 @@ class WebhookView(Shown, answers.Webhook):
         return Card("webhook", facts)
 
 
-class DeliveryView(Shown, answers.Delivery):
+class DeliveryView(Displayable, answers.Delivery):
     """The delivery of an event to a webhook."""
 
     def summary(self) -> dict[str, str]:
@@ -59,7 +59,7 @@ class DeliveryView(Shown, answers.Delivery):
         return Card(f"delivery of {self.event_kind}", self.summary(), tables=tables)
 
 
-class WebhookTestView(Shown, answers.WebhookTest):
+class WebhookTestView(Displayable, answers.WebhookTest):
     """Response of a webhook to a test."""
 
     def summary(self) -> dict[str, str]:

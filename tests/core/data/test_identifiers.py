@@ -16,7 +16,7 @@ from core.data import RankingDataset, read_dataset
 from core.data.trec.join import join_run
 from core.data.trec.run import Run
 from core.errors import DatasetError
-from rankery.client.frames.runs import run_of_frame, run_of_mapping
+from rankery.client.frames.runs import scores_table, run_of_mapping
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.identifiers import normalise_ids
 from rankery.query_groups import group_by_ids
@@ -182,13 +182,13 @@ def test_runs_join_datasets_of_earlier_releases() -> None:
 def test_ids_of_runs_are_normalised() -> None:
     """Whole floating-point numbers in a frame, or as keys of a mapping, are spelled as integers."""
     frame = pd.DataFrame({"query_id": [1.0, 1.0], "document_id": [float(BARCODE), 2.0], "score": [2.0, 1.0]})
-    run = run_of_frame(frame)
+    run = scores_table(frame)
     assert run.column("query").to_pylist() == ["1", "1"]
     assert run.column("document").to_pylist() == [str(BARCODE), "2"]
     (line, *_) = run_of_mapping({1.0: {float(BARCODE): 2.0}, b"q": {b"d": 1.0}})
     assert line.split()[:3] == ["1", "Q0", str(BARCODE)]
     with pytest.raises(DataUnusable, match=r"row 0, column 'document_id': expected an id, .* exactly"):
-        run_of_frame(frame.assign(document_id=2.0**60))
+        scores_table(frame.assign(document_id=2.0**60))
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])

@@ -16,7 +16,7 @@ from core.data.part_files.joining import join_parts
 from core.data.part_files.part import read_part
 from core.data.reading import FileForm, JudgedFile, read_file
 from core.doctor import examine
-from rankery.client.frames.runs import run_of_frame, run_of_mapping
+from rankery.client.frames.runs import scores_table, run_of_mapping
 from rankery.errors import DataWarning
 from rankery.metrics import evaluate
 
@@ -98,6 +98,6 @@ def test_runs_of_frames_warn() -> None:
     """The client normalises ids before it sends a run, so that only the client can report the spellings."""
     columns = {"query": ["1", "1.0"], "document": ["a", "b"], "score": [0.5, 0.4]}
     with pytest.warns(DataWarning, match="column 'query': 1 id is spelled in several ways"):
-        run_of_frame(pd.DataFrame(columns))
+        scores_table(pd.DataFrame(columns))
     with pytest.warns(DataWarning, match="the run: 1 id is spelled"):
         list(run_of_mapping({"1": {"a": 0.5}, "1.0": {"b": 0.4}}))

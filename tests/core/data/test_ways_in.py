@@ -20,7 +20,7 @@ from core.data.trec.run import read_run
 from core.errors import DatasetError
 from rankery.client.frames.incoming import as_table, table_of_arrays, temporary_parquet
 from rankery.client.frames.judged import checked_columns
-from rankery.client.frames.runs import run_of_frame, run_of_mapping, run_of_table
+from rankery.client.frames.runs import scores_table, run_of_mapping, run_of_table
 from rankery.errors import DataUnusable, InvalidArgument
 from rankery.query_groups import group_by_ids
 
@@ -273,7 +273,7 @@ def _run(drawn: Drawn, path: Path) -> Outcome:
 
 
 def _run_of_a_frame(drawn: Drawn, path: Path) -> Outcome:
-    path.write_text("".join(run_of_table(run_of_frame(drawn.frame, {"score": "label"}))))
+    path.write_text("".join(run_of_table(scores_table(drawn.frame, {"score": "label"}))))
     return _of_run(path)
 
 

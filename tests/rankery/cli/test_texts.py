@@ -8,7 +8,7 @@ import pytest
 from rankery.cli.endings import WrongUsage
 from rankery.cli.papers import numbers_of
 from rankery.cli.served_events import read_events
-from rankery.cli.texts import NotUnderstood, assigned, grid, json_object, object_of_file, settings
+from rankery.cli.texts import NotUnderstood, grid, json_object, object_of_file, settings, tags_of
 from rankery.cli.trainings import model_name_of
 from rankery.client.reading import json_body
 from rankery.errors import FileUnusable, InvalidArgument
@@ -25,7 +25,7 @@ def test_settings_are_json_where_they_can_be() -> None:
         "extra_trees": True,
         "path": "a=b",
     }
-    assert assigned(["team=1"], "--tag") == {"team": "1"}
+    assert tags_of(["team=1"], "--tag") == {"team": "1"}
 
 
 def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:

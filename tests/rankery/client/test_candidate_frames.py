@@ -12,11 +12,11 @@ import pytest
 from rankery.client.frames.candidates import prepare_candidates, split_into_requests
 from rankery.client.frames.interleaved import as_queries
 from rankery.client.frames.runs import (
-    run_of_frame,
     run_of_mapping,
     run_of_scores,
     run_of_table,
     scores_of_rows,
+    scores_table,
 )
 from rankery.errors import DataUnusable, DataWarning
 
@@ -100,7 +100,7 @@ def test_scores_become_runs() -> None:
     """Frames and dictionaries become runs; rows without a score are omitted, and blanks are encoded."""
     frame = FRAME.assign(query=["red shoes", "b", "red shoes"], score=[0.5, float("nan"), 1.5])
     expected = "red%20shoes Q0 x 1 0.5 rankery\nred%20shoes Q0 z 1 1.5 rankery\n"
-    assert "".join(run_of_table(run_of_frame(frame))) == expected
+    assert "".join(run_of_table(scores_table(frame))) == expected
     assert "".join(run_of_mapping({"red shoes": {"x": 0.5, "z": 1.5}, "b": {"y": float("nan")}})) == expected
 
 
@@ -114,7 +114,7 @@ def test_an_array_of_any_type_of_numbers_becomes_a_run(kind: type) -> None:
 
 def test_scores_without_documents_are_matched_within_queries() -> None:
     """Scores are matched by order within each query; another number of rows is refused."""
-    run = run_of_frame(pandas.DataFrame({"query": ["b", "a", "a"], "score": [3.0, 1.0, 2.0]}))
+    run = scores_table(pandas.DataFrame({"query": ["b", "a", "a"], "score": [3.0, 1.0, 2.0]}))
     assert scores_of_rows(run, ["a", "a", "b"]).tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(DataUnusable, match="query 'a' has 2 scores, but 1 documents"):
         scores_of_rows(run, ["a", "b"])
@@ -124,13 +124,13 @@ def test_a_column_that_may_have_the_documents_is_named() -> None:
     """Scores are matched by order if no column is the document; a column of texts raises a warning."""
     frame = pandas.DataFrame({"query": ["a", "a"], "sku": ["x", "y"], "score": [1.0, 2.0], "bm25": 0.0})
     with pytest.warns(DataWarning, match=r"by their order within each query; .* column 'sku' .* 'document'"):
-        run = run_of_frame(frame)
+        run = scores_table(frame)
     assert run.column_names == ["score", "query"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "document" in run_of_frame(frame, {"document": "sku"}).column_names
-        run_of_frame(frame.rename(columns={"sku": "doc"}))
-        run_of_frame(frame.drop(columns="sku"))
+        assert "document" in scores_table(frame, {"document": "sku"}).column_names
+        scores_table(frame.rename(columns={"sku": "doc"}))
+        scores_table(frame.drop(columns="sku"))
 
 
 @pytest.mark.parametrize(
@@ -147,5 +147,5 @@ def test_a_column_that_may_have_the_documents_is_named() -> None:
 def test_scores_are_not_guessed(frame: pandas.DataFrame, columns: Any, sentence: str) -> None:
     """An ambiguous score column is refused, since another system's scores could be evaluated."""
     with pytest.raises(DataUnusable, match=sentence):
-        run_of_frame(frame, columns)
-    assert run_of_frame(frame, {"score": "bm25"})["score"].to_pylist() == [1.0, 2.0, 3.0]
+        scores_table(frame, columns)
+    assert scores_table(frame, {"score": "bm25"})["score"].to_pylist() == [1.0, 2.0, 3.0]

@@ -12,7 +12,7 @@ def test_events_are_read_from_their_lines() -> None:
     lines = EventStreamParser()
     text = "retry: 2000\n\n: \n\nid: 4\nevent: ready\ndata: {}\n\n"
     text += 'id:5\nevent: job.ended\ndata: {"a":\ndata: 1}\n\n'
-    found = [event for line in text.split("\n") if (event := lines.take(line)) is not None]
+    found = [event for line in text.split("\n") if (event := lines.parse_line(line)) is not None]
     assert found == [("ready", {}), ("job.ended", {"a": 1})]
     assert lines.last_id == "5"
 
@@ -20,11 +20,11 @@ def test_events_are_read_from_their_lines() -> None:
 def test_half_an_event_is_forgotten() -> None:
     """The id of an incomplete event does not count, so the stream resumes after the last complete event."""
     lines = EventStreamParser("5")
-    lines.take("id: 6")
-    lines.take("event: job.ended")
+    lines.parse_line("id: 6")
+    lines.parse_line("event: job.ended")
     lines.discard_partial_event()
     assert lines.last_id == "5"
-    assert lines.take("") is None
+    assert lines.parse_line("") is None
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1_000])
@@ -34,6 +34,6 @@ def test_only_line_feeds_end_a_line(size: int) -> None:
     sent = f"id: 1\r\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
     lines, parser = StreamLines(), EventStreamParser()
     pieces = [sent[first : first + size] for first in range(0, len(sent), size)]
-    found = [event for piece in pieces for line in lines.add(piece) if (event := parser.take(line))]
+    found = [event for piece in pieces for line in lines.add(piece) if (event := parser.parse_line(line))]
     assert found == [("", data)]
     assert parser.last_id == "1"

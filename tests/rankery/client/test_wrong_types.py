@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 from rankery.client import Client
 from rankery.client.arguments import clicks_field
 from rankery.client.frames.candidates import prepare_candidates
-from rankery.client.frames.runs import run_of_frame
+from rankery.client.frames.runs import scores_table
 from rankery.client.model_text import with_feature_names
 from rankery.errors import InvalidArgument, WrongType
 
@@ -54,7 +54,7 @@ def client() -> Client:
             lambda c: c.upload_run(RandomForestRegressor(), "ds_1"),
             r"not a sklearn.RandomForestRegressor; pass its scores, such as model\.predict",
         ),
-        (lambda _: run_of_frame(FRAME, TEXT), "by role.* not 'query'"),
+        (lambda _: scores_table(FRAME, TEXT), "by role.* not 'query'"),
         (lambda _: with_feature_names("feature_names=a b\n", "xy"), "must be a list of texts, not 'xy'"),
     ],
 )  # fmt: skip
