@@ -39,11 +39,6 @@ class Candidate:
         return self.scorer is not None
 
     @property
-    def is_feature_sum(self) -> bool:
-        """Return whether the model is a sum over features, which trains in a tenth of the time of others."""
-        return self.parts == 1
-
-    @property
     def needs_jax(self) -> bool:
         """Return whether its training needs the extra `neural`."""
         return self.scorer is not None and self.scorer["kind"] != Linear.kind

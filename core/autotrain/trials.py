@@ -197,8 +197,6 @@ class Trials:
     ) -> Tried:
         """Train a candidate without each fold, until it is shown to be worse or its time is up.
 
-        A sum over features is never stopped as worse: it takes little time, and may improve the weighted sum.
-
         Args:
             number: Position of the candidate.
             candidate: The candidate.
@@ -214,7 +212,7 @@ class Trials:
         """
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []
-        best = None if candidate.is_feature_sum else max(rivals, key=mean_of, default=None)
+        best = max(rivals, key=mean_of, default=None)
         limit, found = spec.iterations, None
         for fold in self.held_out.folds():
             is_only_fold = folds is None or folds == 1
@@ -286,7 +284,7 @@ class Trials:
         """
         measured = np.count_nonzero(~np.isnan(values))
         has_few = folds < self.held_out.n_folds and measured < _MIN_QUERIES_FOR_LIMIT
-        if candidate.is_feature_sum or has_few:
+        if candidate.parts == 1 or has_few:
             return spec.iterations
         interval = spec.metric_interval
         return -(-_LIMIT_FACTOR * best_iteration // interval) * interval
