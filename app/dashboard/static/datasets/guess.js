@@ -7,7 +7,7 @@
 /** @typedef {Record<string, string[]>} UsualNames column names that the service recognises, by role */
 /** @typedef {Record<string, string | string[]>} Columns names of columns by role, the request's `columns` */
 
-export const FEATURE = "features";
+const FEATURE = "features";
 /** Roles that at most one column has. @type {[role: string, label: string][]} */
 const SINGLE_COLUMN = [
   ["label", "label"],

@@ -108,8 +108,8 @@ export function studyActions(id, changed) {
       ],
       "Clone",
       async (payload) => {
-        const { id: made } = await create(studyApi(id, "/clone"), payload);
-        openPage(studyPage(made));
+        const clone = await create(studyApi(id, "/clone"), payload);
+        openPage(studyPage(clone.id));
       },
     );
   }

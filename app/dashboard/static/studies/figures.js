@@ -31,11 +31,11 @@ function figurePanel(title, words, make) {
 
   /** @param {Study} study @param {Trial[]} trials */
   function update(study, trials) {
-    const made = make(study, trials);
-    const figures = typeof made === "string" ? [] : made;
+    const drawable = make(study, trials);
+    const figures = typeof drawable === "string" ? [] : drawable;
     place.hidden = figures.length === 0;
     note.hidden = figures.length > 0;
-    setText(note, typeof made === "string" ? made : "");
+    setText(note, typeof drawable === "string" ? drawable : "");
     if (views.length !== figures.length) {
       views = figures.map(() => figureView());
       replace(place, ...views.map((view) => view.node));

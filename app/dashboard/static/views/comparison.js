@@ -13,7 +13,15 @@ import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
 import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { compareWith, comparisonApi, jobPage, modelPage, pageObjectId } from "../page/addresses.js";
+import {
+  compareWith,
+  comparisonApi,
+  hashValue,
+  jobPage,
+  modelPage,
+  pageObjectId,
+  setHashValues,
+} from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto, openObject } from "../page/content.js";
 import {
@@ -416,18 +424,15 @@ function allTests(comparison) {
 
 /** Return the pair, metric and query of the URL, if they exist. @param {Comparison} comparison @returns {Chosen} */
 function chosen({ pairs, metrics }) {
-  const requested = new URLSearchParams(location.hash.slice(1));
-  const metric = requested.get("metric") ?? "";
+  const metric = hashValue("metric") ?? "";
   return {
-    pair: pairs.find(({ a, b }) => `${a}-${b}` === requested.get("pair")) || pairs[0],
+    pair: pairs.find(({ a, b }) => `${a}-${b}` === hashValue("pair")) || pairs[0],
     metric: metrics.includes(metric) ? metric : metrics[0],
-    query: requested.get("query") || "",
+    query: hashValue("query") || "",
   };
 }
 
 /** Keep the choice in the URL, without a history entry. @param {Chosen} chosen */
 function remember({ pair, metric, query }) {
-  const values = new URLSearchParams({ pair: `${pair.a}-${pair.b}`, metric });
-  if (query) values.set("query", query);
-  history.replaceState(null, "", `#${values}`);
+  setHashValues({ pair: `${pair.a}-${pair.b}`, metric, query });
 }

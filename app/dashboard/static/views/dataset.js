@@ -234,7 +234,7 @@ function datasetViews(dataset) {
   }));
 
   function show() {
-    const { name, value } = requested();
+    const { name, value } = requestedView();
     const current = views.find((view) => view.name === name) || views[0];
     for (const view of views) {
       setAttribute(view.link, "aria-current", view === current && "page");
@@ -260,7 +260,7 @@ function datasetViews(dataset) {
 }
 
 /** Return the view of the URL: "#features=f12" is the view of features, filtered by f12. */
-function requested() {
+function requestedView() {
   const [name, value = ""] = location.hash.slice(1).split("=", 2);
   return { name, value: decoded(value) };
 }

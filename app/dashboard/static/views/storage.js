@@ -4,7 +4,18 @@ import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import { announce, confirmed, dataTable, elementById, factList, h, hint, numberHeads, replace } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  dataTable,
+  elementById,
+  factList,
+  h,
+  hint,
+  numberHeads,
+  replace,
+  rowHead,
+} from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { actionRunner } from "../page/actions.js";
 
@@ -63,7 +74,7 @@ function table({ kinds, total_bytes: total }) {
   const row = (kind) =>
     h(
       "tr",
-      h("th", { scope: "row" }, h("span.wrap", kind.label)),
+      rowHead(h("span.wrap", kind.label)),
       h("td.number", count(kind.objects)),
       h("td.number", size(kind.size_bytes)),
       h("td.bar-cell", bar(total ? kind.size_bytes / total : 0)),
