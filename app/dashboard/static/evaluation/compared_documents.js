@@ -136,8 +136,8 @@ function reasonsContent(documentId, sides, explained) {
 
 /** @param {ExplainedSide["ranking"]} ranking @param {string} documentId */
 function rankLabel(ranking, documentId) {
-  const found = ranking.find(({ document_id: id }) => id === documentId);
-  return found ? `at ${count(found.rank)}` : `below ${count(ranking.length)}`;
+  const ranked = ranking.find(({ document_id: id }) => id === documentId);
+  return ranked ? `at ${count(ranked.rank)}` : `below ${count(ranking.length)}`;
 }
 
 /** @param {Reason[]} rows @param {Explained[]} explained */

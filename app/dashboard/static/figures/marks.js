@@ -156,9 +156,9 @@ export function featureValue(value) {
 
 /** @param {{severity: string}[]} findings */
 export function severityCounts(findings) {
-  const found = severities(findings);
-  const chips = found.length
-    ? found.map(([severity, number]) => [severity, severityLabel(severity, number)])
+  const counts = severities(findings);
+  const chips = counts.length
+    ? counts.map(([severity, number]) => [severity, severityLabel(severity, number)])
     : [["none", "No problems found"]];
   return h(
     "span.severities",
@@ -168,9 +168,9 @@ export function severityCounts(findings) {
 
 /** Return the status of a job; its title lists the errors and warnings of a succeeded job. @param {Job} job */
 export function jobStatus(job) {
-  const found = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
-  const doubtful = found.length > 0 && "true";
-  const title = found.join(", ") || null;
+  const labels = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
+  const doubtful = labels.length > 0 && "true";
+  const title = labels.join(", ") || null;
   return h("span.status", { "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));
 }
 

@@ -86,10 +86,10 @@ function verdictMatrix({ systems, pairs }, choose) {
   function cell(row, column, metric, chosen) {
     if (row === column) return h("td.same", { "aria-hidden": "true" });
     const pair = pairOf(row, column);
-    const found = pair?.metrics[metric];
+    const outcome = pair?.metrics[metric];
     const turned = pair?.b !== row;
-    const verdict = found && (turned ? opposite(found.verdict) : found.verdict);
-    const difference = found && (turned && found.difference !== null ? -found.difference : found.difference);
+    const verdict = outcome && (turned ? opposite(outcome.verdict) : outcome.verdict);
+    const difference = outcome && (turned && outcome.difference !== null ? -outcome.difference : outcome.difference);
     const label = `${systems[row].name} against ${systems[column].name}: ${verdict || "not defined"}, ${signed(difference)}`;
     const attributes = {
       "data-verdict": verdict || "none",
@@ -266,11 +266,11 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
 
 /** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
 async function differencesPlot({ id, systems }, pair, metric, names) {
-  const found = pair.metrics[metric];
-  if (!found) return hint(`${metric} is undefined on every query for at least one of the systems.`);
+  const outcome = pair.metrics[metric];
+  if (!outcome) return hint(`${metric} is undefined on every query for at least one of the systems.`);
   const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
   const { differences } = await get(comparisonApi(id, `/differences?${values}`));
-  return differencePlot(differences, found, {
+  return differencePlot(differences, outcome, {
     metric,
     higherIsBetter: systems[pair.a].metrics[metric].higher_is_better,
     names,

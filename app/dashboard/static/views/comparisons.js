@@ -60,11 +60,11 @@ async function systemPicker(place, changed) {
 
   function show() {
     const text = field.value.trim().toLowerCase();
-    const found = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
+    const matching = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
     replace(
       options,
-      ...found.map(option),
-      text && !found.length && hint(`Press Enter to add “${field.value.trim()}”.`),
+      ...matching.map(option),
+      text && !matching.length && hint(`Press Enter to add “${field.value.trim()}”.`),
     );
     showOrder();
   }

@@ -106,7 +106,7 @@ function problemCauses(problem, causes, begun) {
   function row({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
     const box = h("input", { type: "checkbox" });
     if (column) box.addEventListener("change", () => choose(column, box.checked));
-    const found = texts.map((text) => h("code.fault-text", text));
+    const shownTexts = texts.map((text) => h("code.fault-text", text));
     return h(
       "tr",
       rowHead(column ? h("code", column) : h("span.missing", "rows")),
@@ -117,7 +117,7 @@ function problemCauses(problem, causes, begun) {
         { "data-name": "lines" },
         `${lines.map(count).join(", ")}${number > lines.length ? ", …" : ""}`,
       ),
-      h("td.fault-found", ...found),
+      h("td.fault-found", ...shownTexts),
       h("td", canIgnore && h("label.check", box, "Ignore", h("span.visually-hidden", ` ${column}`))),
     );
   }

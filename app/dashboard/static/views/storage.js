@@ -42,12 +42,12 @@ showTrash();
 /** @param {boolean} measureAgain instead of showing the last measurement */
 function showStorage(measureAgain) {
   loadInto(storage, async () => {
-    const found = await get(`/v1/storage${measureAgain ? "?refresh=true" : ""}`);
-    return [facts(found), table(found)];
+    const usage = await get(`/v1/storage${measureAgain ? "?refresh=true" : ""}`);
+    return [facts(usage), table(usage)];
   });
 }
 
-/** @param {Storage} found */
+/** @param {Storage} usage */
 function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_days: days, kinds }) {
   const freed = kinds.reduce((sum, { retention_bytes: bytes }) => sum + bytes, 0);
   return h(
@@ -68,7 +68,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
   );
 }
 
-/** @param {Storage} found */
+/** @param {Storage} usage */
 function table({ kinds, total_bytes: total }) {
   /** @param {KindOfStorage} kind */
   const row = (kind) =>
