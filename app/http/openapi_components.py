@@ -194,15 +194,15 @@ def _schemas(document: Document) -> Iterator[_Location]:
 def _held_schemas(value: Any, name: str) -> Iterator[_Location]:
     """Yield the schemas inside a value that is not itself a schema."""
     if isinstance(value, list):
-        for one in value:
-            yield from _held_schemas(one, name)
+        for item in value:
+            yield from _held_schemas(item, name)
     elif isinstance(value, dict):
         name = _pascal(value["name"]) if "name" in value and "in" in value else name
-        for key, one in value.items():
+        for key, member in value.items():
             if key == "schema":
                 yield from _with_inner(_Location(value, key, (name,)))
             elif key not in ("example", "examples"):
-                yield from _held_schemas(one, name)
+                yield from _held_schemas(member, name)
 
 
 def _with_inner(location: _Location) -> Iterator[_Location]:
